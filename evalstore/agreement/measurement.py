@@ -17,7 +17,7 @@ from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
-from evalstore.runs import sha256_of_file
+from evalstore.runs import compute_file_sha256
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
@@ -174,7 +174,7 @@ class Measurement:
         return Agreement(
             judge=pin_resolved(self.judge),
             labels=self._file,
-            labels_sha256=sha256_of_file(self.request.labels),
+            labels_sha256=compute_file_sha256(self.request.labels),
             threshold=self.request.threshold,
             confusion=tally.confusion,
             against=pin_resolved(self.against) if self.against else None,

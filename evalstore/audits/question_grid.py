@@ -16,7 +16,7 @@ from evalstore.audits.stored_run import (
     ReferenceHistory,
     StoredRun,
     find_repin,
-    mix_question,
+    add_to_mix,
     trace_references,
 )
 from evalstore.audits.values import EditSource, Origin
@@ -147,7 +147,7 @@ class QuestionAttributor:
         table = {}
         for state, reference in enumerate(references.states):
             for side, (row, question) in enumerate(answers):
-                results = self.grader.grade_checks(hybrids.checks, mix_question(reference, question), row)
+                results = self.grader.grade_checks(hybrids.checks, add_to_mix(reference, question), row)
                 table[state, side] = results, [hybrids.number_outcome(result) for result in results]
         return table
 

@@ -83,7 +83,7 @@ def digest_question(question: Question) -> QuestionVersion:
     return QuestionVersion(question, question.input_digest, question.reference_digest)
 
 
-def mix_question(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
+def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
     """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
     if reference.input_digest == input_.input_digest:
         return reference

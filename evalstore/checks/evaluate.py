@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.combine import combine_results
 from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
-from evalstore.documents import json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -112,7 +112,7 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     if violation is None:
         return misfit
     said = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
-    what = f"check {check.id}{json_pointer(violation.pointer)}"
+    what = f"check {check.id}{format_json_pointer(violation.pointer)}"
     return SchemaError(f"{make_excerpt(what)}: {make_excerpt(said)}", hint="`evalstore validate` shows the place")
 
 

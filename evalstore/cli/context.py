@@ -13,7 +13,7 @@ import click
 
 from evalstore.cli.streams import find_screen, write_safely
 from evalstore.report.formats import FORMATS
-from evalstore.report.formats.failure import annotate_error
+from evalstore.report.formats.failure import format_annotation
 from evalstore.report.json_text import dump
 from evalstore.text import escape_ci_commands, make_printable
 
@@ -88,7 +88,7 @@ class CommandSettings:
         if self.format == "json":
             write_safely(sys.stdout, dump(_error_document(error, code)) + "\n")
         if self.format == "github":
-            write_safely(sys.stdout, annotate_error(error) + "\n")
+            write_safely(sys.stdout, format_annotation(error) + "\n")
         hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
         write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
         return code

@@ -160,7 +160,7 @@ def _read_comparison_settings(
 
     ruling = read_change_policy(store, datetime.now(UTC).date(), requested)
     same = old.artifact.name == new.artifact.name
-    return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.settings
+    return ruling.restrict_to_change(old.artifact.name, old.release) if old.release and same else ruling.settings
 
 
 def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
@@ -183,7 +183,7 @@ def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None
     if _names_file(word) or store is None:
         return _read_file_side(word, settings)
     ref = read_ref(word)
-    resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
+    resolved = (store if ref.pin else store.ignore_lock()).resolve(ref)  # no pin means the last release, held or not
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE

@@ -15,9 +15,9 @@ from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
 from evalstore.report import render
-from evalstore.report.plain_diff import format_plain_diff, make_readable
 from evalstore.report.screen import Part
-from evalstore.report.value_outline import outline_value
+from evalstore.report.value_diff import format_plain_diff, make_readable
+from evalstore.report.value_outline import format_value_outline
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # modes
@@ -69,10 +69,10 @@ MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
 
 
 def _normal_text(data: bytes) -> str:
-    from evalstore.diff.normal_form import normalise_artifact
+    from evalstore.diff.normal_form import normalize_artifact
 
-    value = normalise_artifact(parse_file_side(data, "").artifact.value)
-    return make_readable(data) if value is None else "\n".join(outline_value(value, 0))
+    value = normalize_artifact(parse_file_side(data, "").artifact.value)
+    return make_readable(data) if value is None else "\n".join(format_value_outline(value, 0))
 
 
 def _read_file_pair(folder: Path, words: tuple[str, ...]) -> _FilePair:

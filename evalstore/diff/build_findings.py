@@ -16,7 +16,7 @@ from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.findings import DiffFinding
 from evalstore.diff.settings import ComparisonSettings
-from evalstore.documents import Pointer, compute_digest, json_pointer, write_canonical
+from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
 from evalstore.model import list_check_ids
 
 _LENGTH = 16
@@ -32,7 +32,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
     known = classify(change, settings.profile, settings.rule_set)
     places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
     # The finding stands where the new document has it, and where the old one had it if it is gone.
-    pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
+    pointer = format_json_pointer(next((place for place in reversed(places) if place is not None), ()))
     finding = DiffFinding(
         rule=known.rule.id,
         level=known.level,

@@ -12,7 +12,7 @@ from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
 from evalstore.diff.rules import RULE_SETS, RULES
-from evalstore.documents import json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.versions import Bump
 
 
@@ -160,5 +160,5 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
 
 def _name_place(change: Change) -> str:
     owner = change.words.get("check") or change.words.get("question")
-    name = change.name or json_pointer(change.new_pointer or change.old_pointer or ()) or "the document"
+    name = change.name or format_json_pointer(change.new_pointer or change.old_pointer or ()) or "the document"
     return describe_value(f"{name} of {owner}" if owner and change.name else name)

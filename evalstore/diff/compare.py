@@ -14,7 +14,7 @@ from evalstore.diff.document import read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings, adjust_level, apply_declarations
+from evalstore.diff.settings import ComparisonSettings, apply_level_settings, apply_declarations
 from evalstore.diff.witness import Replay
 from evalstore.model import Artifact
 from evalstore.versions import Bump, bump_version, find_version
@@ -64,7 +64,7 @@ class _Comparison:
         findings = self._add_witnesses(changes, findings)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
-        findings = [adjust_level(finding, self.settings) for finding in findings]
+        findings = [apply_level_settings(finding, self.settings) for finding in findings]
         return self._summarise(sides, findings)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:

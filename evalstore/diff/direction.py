@@ -102,7 +102,7 @@ def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | Non
 
 def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
     """Return the total variation between two weightings by name, each brought to a sum of 1."""
-    old_shares, new_shares = normalise_weights(old), normalise_weights(new)
+    old_shares, new_shares = normalize_weights(old), normalize_weights(new)
     return (
         sum(
             (abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO)) for name in {*old_shares, *new_shares}),
@@ -112,7 +112,7 @@ def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fract
     )
 
 
-def normalise_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def normalize_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return weights by name brought to a sum of 1; as they are where all are 0."""
     total = sum(weights.values(), _ZERO)
     return {name: weight / total if total else weight for name, weight in weights.items()}

@@ -20,7 +20,7 @@ _JUDGE_DEFAULTS: Mapping[str, Any] = {
 _FIRST_KEYS = ("id", "version", "title", "kind", "input")
 
 
-def normalise_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
+def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an artifact's mapping in its one spelling; None where its kind or its parts cannot be read.
 
     What two spellings of one ruler share is the same: key order, the order of checks, questions and sets, defaults.

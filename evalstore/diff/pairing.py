@@ -43,7 +43,7 @@ def pair_items(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item
     return pairs
 
 
-def canonicalise_demand(check: CheckState) -> str:
+def make_canonical_demand(check: CheckState) -> str:
     """Return what a check demands as canonical JSON."""
     return write_canonical(list_demand(check))
 
@@ -73,7 +73,7 @@ def _match_by_key(key: CheckKey, left: list[CheckState], right: list[CheckState]
 
 def _key_by_content(check: CheckState) -> str | None:
     # Ids that are made from the order shift when a check is inserted; content does not.
-    return None if check.has_id else canonicalise_demand(check)
+    return None if check.has_id else make_canonical_demand(check)
 
 
 def _key_by_index(check: CheckState) -> str | None:
@@ -84,5 +84,5 @@ def _key_by_index(check: CheckState) -> str | None:
 # The surest first; a check that pairs by content alone was renamed.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
-    *(partial(_match_by_key, key) for key in (_key_by_content, attrgetter("id"), canonicalise_demand, _key_by_index)),
+    *(partial(_match_by_key, key) for key in (_key_by_content, attrgetter("id"), make_canonical_demand, _key_by_index)),
 )

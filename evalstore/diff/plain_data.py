@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer, write_canonical
+from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import make_excerpt
@@ -89,7 +89,7 @@ def list_differences(old: Any, new: Any) -> str:
     if not is_short([old, new], _DEEPDIFF_LIMIT):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
-    found = [json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
+    found = [format_json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
     more = f" and {len(found) - _LISTED_PATHS} more" if len(found) > _LISTED_PATHS else ""
     return ", ".join(found[:_LISTED_PATHS]) + more
 

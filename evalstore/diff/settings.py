@@ -74,7 +74,7 @@ def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mappi
     return change
 
 
-def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
+def apply_level_settings(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
     """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
     finding = _override_level(finding, terms.overrides)
     accepted = terms.accepted.get(finding.fingerprint)

@@ -1,6 +1,6 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
-from evalstore.documents.document import Document, Pointer, Span, encode_document, json_pointer, read_text
+from evalstore.documents.document import Document, Pointer, Span, encode_document, format_json_pointer, read_text
 from evalstore.documents.edit import replace_scalar, replace_scalars
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
@@ -25,7 +25,7 @@ __all__ = [
     "convert_fraction",
     "encode_document",
     "format_exact",
-    "json_pointer",
+    "format_json_pointer",
     "read_json",
     "read_legacy_yaml",
     "read_row",

@@ -60,7 +60,7 @@ def encode_document(document: Document) -> bytes:
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
 
 
-def json_pointer(pointer: Pointer) -> str:
+def format_json_pointer(pointer: Pointer) -> str:
     """Write a pointer as RFC 6901 does."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from evalstore.documents.document import Document, Pointer, json_pointer
+from evalstore.documents.document import Document, Pointer, format_json_pointer
 from evalstore.documents.layout import find_next_line, find_node_start, find_style
 from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
 from evalstore.documents.yaml_writer import write_yaml
@@ -34,7 +34,7 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     if edited.value != reduce(lambda value, change: _replace_value(value, *change), changes.items(), document.value):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
-            f"{json_pointer(pointer)} cannot be changed without touching more",
+            f"{format_json_pointer(pointer)} cannot be changed without touching more",
             place=document.locate(pointer),
             hint=f"write {new} there by hand",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.documents import json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place, RefError
 from evalstore.integrity.records import ReleaseRecords
 from evalstore.integrity.rules import make_finding
@@ -35,7 +35,7 @@ class LockBlock:
     def make_finding(self, rule: str, **facts: object) -> Finding:
         """Return a finding at this block."""
         place = Place(self.file, self.entry.line or None)
-        return make_finding(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
+        return make_finding(rule, place, format_json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
 
     def describe_restore(self, tag_name: str) -> str:
         """Say how the tag is put back to what was locked."""
@@ -49,7 +49,7 @@ def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock
         try:
             blocks.append(LockBlock(parse_ref(text), entry, file))
         except RefError as error:
-            place, pointer = Place(file, entry.line), json_pointer(("refs", text))
+            place, pointer = Place(file, entry.line), format_json_pointer(("refs", text))
             findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
     return blocks, findings
 

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from evalstore.documents import json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.rules import make_finding
 from evalstore.model import Finding
@@ -115,7 +115,7 @@ def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) 
     for name, locked in records.lock.ledgers.items():
         ledger = records.find_ledger(name) if name in names else None
         if ledger and (change := describe_rewrite(ledger, locked)):
-            place, pointer = Place(file, locked.line), json_pointer(("ledgers", name))
+            place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
             path = records.quote_ledger_path(name)
             yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
 

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from evalstore.documents import Pointer, compute_digest, json_pointer
+from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.table import FormatTable
@@ -71,7 +71,7 @@ class UniqueLabels:
         if self._first.setdefault(id_, pointer) == pointer:
             return id_, ()
         label = self.claim(id_)
-        return label, (f"{id_} is also the case at {json_pointer(self._first[id_])}; here it is {label}",)
+        return label, (f"{id_} is also the case at {format_json_pointer(self._first[id_])}; here it is {label}",)
 
 
 def make_id(name: str) -> str:

@@ -14,7 +14,7 @@ from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
-from evalstore.migration.readers import has_run_files, keeps_remainder, restore_companions, restore_source, run_reader
+from evalstore.migration.readers import has_run_files, has_remainder, restore_companions, restore_source, run_reader
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
@@ -66,7 +66,7 @@ def _export_datasets(names: Iterable[str], table: FormatTable, artifacts: Artifa
 
 def _parse_main_ref(text: str, table: FormatTable) -> Ref:
     ref = parse_ref(text)
-    if ref.kind is not Kind.DATASET and not keeps_remainder(table):
+    if ref.kind is not Kind.DATASET and not has_remainder(table):
         raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
     return ref
 
@@ -88,7 +88,7 @@ def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> li
 
 
 def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
-    if keeps_remainder(table):
+    if has_remainder(table):
         return _export_remainder(ref, table, artifacts)
     dataset, questions = artifacts.load_dataset(ref)
     source = dataset.value.get("x_source", {})

@@ -65,7 +65,7 @@ def render_legacy(value: Any, file: str) -> str:
     return write(value)
 
 
-def mentions_key(data: bytes, file: str, key: str) -> bool:
+def has_key_mention(data: bytes, file: str, key: str) -> bool:
     """Whether the bytes of an unparsable file mention a key where its format puts keys."""
     # A byte pattern, as a file that does not parse may not decode either.
     name = re.escape(key.encode())

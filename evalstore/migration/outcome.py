@@ -141,7 +141,7 @@ class ExportResult:
     out: str | None = None
 
 
-def rate_losses(losses: Collection[object]) -> MigrationOutcome:
+def classify_losses(losses: Collection[object]) -> MigrationOutcome:
     """Return the outcome of a case that became a question or a rubric: lossy if anything of it is lost."""
     return MigrationOutcome.LOSSY if losses else MigrationOutcome.MIGRATED
 

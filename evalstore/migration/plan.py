@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.documents import Document, Pointer, json_pointer
+from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
@@ -101,7 +101,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
     """Return an entry about a place of a document that became no artifact."""
-    return MigrationEntry(document.file, json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons)
+    return MigrationEntry(document.file, format_json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons)
 
 
 def _list_set_aside(
@@ -129,7 +129,7 @@ def _make_case_entry(
     document = case.document or context.legacy.document
     return MigrationEntry(
         file=document.file,
-        pointer=json_pointer(case.pointer),
+        pointer=format_json_pointer(case.pointer),
         line=document.locate(case.pointer).line,
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
@@ -189,7 +189,7 @@ def _build_value(draft: ArtifactDraft, context: SourceContext, run: str | None) 
     """Return an artifact's whole mapping, with its `x_source`; `run` is the path of the run that stores the source."""
     legacy, dialect = context.legacy, context.extraction.dialect
     file = decode_path(run) if run == legacy.file else legacy.file  # the source is a stored run itself
-    origin = {"file": file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
+    origin = {"file": file, "sha256": legacy.sha256, "pointer": format_json_pointer(draft.pointer)}
     origin |= {"run": run} if run else {}
     source = {"format": context.table.format, "dialect": dialect, **origin, **draft.value.get("x_source", {})}
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
@@ -225,7 +225,7 @@ def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, A
 
 def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
     paths = [path for path, document in context.companions.items() if document is case.document]
-    return {**({"beside": paths[0]} if paths else {}), "pointer": json_pointer(case.pointer)}
+    return {**({"beside": paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}
 
 
 def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:

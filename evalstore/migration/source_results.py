@@ -12,7 +12,7 @@ from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.detect import SURE, FormatMatch, detect_format
 from evalstore.migration.extraction import LegacySource, find_companion_files
-from evalstore.migration.legacy_files import mentions_key, parse_legacy
+from evalstore.migration.legacy_files import has_key_mention, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
 from evalstore.migration.plan import SourcePlan, make_entry, plan_source
 from evalstore.migration.planned_writes import ReadCurrent
@@ -90,7 +90,7 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         document, broken = parse_legacy(data, file.name)
     except LoadError as error:
         # An unparsable file that mentions no root key of any format is not worth an entry.
-        is_ours = any(mentions_key(data, file.name, key) for table in options.tables for key in table.root_keys)
+        is_ours = any(has_key_mention(data, file.name, key) for table in options.tables for key in table.root_keys)
         return _refuse_broken(file, sha256, error, skipped=file.in_folder and not is_ours)
     match = detect_format(document.value, options.tables)
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)

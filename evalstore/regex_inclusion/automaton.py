@@ -79,7 +79,7 @@ class AlternatingAutomaton:
         parts = [self._expand_conjunction(conjunction, before, after) for conjunction in formula]
         return self._simplify(conjunction for part in parts for conjunction in part)
 
-    def accepts_end(self, formula: Formula, before: Neighbour) -> bool:
+    def can_end(self, formula: Formula, before: Neighbour) -> bool:
         """Whether the text may end after a letter of the kind `before`."""
         return self.expand(formula, before, NOTHING) == TRUE
 
@@ -92,7 +92,7 @@ class AlternatingAutomaton:
             self._successors[key] = self._drop_subsumed(conjunction for part in parts for conjunction in part)
         return self._successors[key]
 
-    def distinguish_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
+    def split_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
         """Yield one letter of each group that some expanded formulas read alike, of the letters of a mask."""
         # Partition refinement: each mask splits the groups that it cuts.
         groups = [letters]

@@ -55,7 +55,7 @@ def _search_breadth_first(
     queue = deque([start])
     while queue and not {False, True} <= found.keys():
         state = queue.popleft()
-        old, new = (automaton.accepts_end(side, state.before) for side in (state.old, state.new))
+        old, new = (automaton.can_end(side, state.before) for side in (state.old, state.new))
         if old is not new and new not in found:
             found[new] = _spell_trail(state, trail)
         for letter, following in _find_successors(automaton, alphabet, state):
@@ -74,7 +74,7 @@ def _find_successors(
         old, new = (automaton.expand(side, state.before, neighbour) for side in (state.old, state.new))
         successors += [
             (letter, _ProductState(neighbour, automaton.read_letter(old, letter), automaton.read_letter(new, letter)))
-            for letter in automaton.distinguish_letters(letters, (old, new))
+            for letter in automaton.split_letters(letters, (old, new))
         ]
     # Readable letters have low numbers: of the shortest texts, a readable one is found first.
     return sorted(successors, key=itemgetter(0))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.status.version_rules import without_build
+from evalstore.status.version_rules import drop_build
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
@@ -22,7 +22,7 @@ def choose_version(released: Version, working: Version, required: Bump, level: B
     least = bump_version(released, bump)
     if bump and (working == least or not _is_enough(released, working, bump)):
         return least, bump
-    return working, compute_bump(without_build(released), Version(*working.final))
+    return working, compute_bump(drop_build(released), Version(*working.final))
 
 
 def check_prerelease_label(label: str | None) -> None:
@@ -54,5 +54,5 @@ def _prerelease_number(version: Version, label: str) -> int:
 
 def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
     # A pre-release counts as the final version that it prepares; the gate of `status` alone does not accept it.
-    old, final = without_build(released), Version(*version.final)
+    old, final = drop_build(released), Version(*version.final)
     return final > old and compute_bump(old, final) >= bump

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
 from evalstore.audits.wording import format_points
-from evalstore.report.text_layout import align_columns, count_noun, document_number, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, document_number, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 _MOST_EDITS = 8
@@ -124,7 +124,7 @@ def _format_sides(audit: Audit) -> str:
         )
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
-    return align_columns(rows)
+    return format_columns(rows)
 
 
 def _format_waterfall(audit: Audit) -> str:
@@ -143,7 +143,7 @@ def _format_waterfall(audit: Audit) -> str:
         ),
         ("B", _format_score(audit.b.score), "", "", "", ""),
     ]
-    return align_columns(rows)
+    return format_columns(rows)
 
 
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _format_heading(released: Released) -> str:
 
 
 def _format_block(heading: str, released: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
-    lines = align_columns([_release_row(one) for one in released]).split("\n")
+    lines = format_columns([_release_row(one) for one in released]).split("\n")
     moved = ("".join(f"\n{line}" for line in _format_moved_pins(one, verb, screen)) for one in released)
     return [heading, *screen.shorten_list([line + below for line, below in zip(lines, moved, strict=True)])]
 

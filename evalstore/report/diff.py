@@ -13,8 +13,8 @@ from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import align_columns, count_noun, document_number, wrap_lines
-from evalstore.report.value_diff import Line, Mark, diff_values, format_one_line
+from evalstore.report.text_layout import format_columns, count_noun, document_number, wrap_lines
+from evalstore.report.value_diff import Line, Mark, compare_values, format_one_line
 from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
@@ -75,13 +75,13 @@ def document(diff: Diff) -> Any:
         "profile": str(diff.profile),
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
-        "findings": [_finding_document(finding) for finding in diff.findings],
+        "findings": [_document_finding(finding) for finding in diff.findings],
         "measured": [document_measurement(one) for one in diff.measured],
         "notes": list(diff.notes),
     }
 
 
-def _finding_document(finding: DiffFinding) -> dict[str, Any]:
+def _document_finding(finding: DiffFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "level": str(finding.level),
@@ -101,7 +101,7 @@ def _finding_document(finding: DiffFinding) -> dict[str, Any]:
         "witness": _witness_document(finding.witness) if finding.witness else None,
         **document_number("max_shift", finding.max_shift),
         "fingerprint": finding.fingerprint,
-        "children": [_finding_document(child) for child in finding.children],
+        "children": [_document_finding(child) for child in finding.children],
     }
 
 
@@ -178,7 +178,7 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
         return ""
     if line := format_one_line(finding.before, finding.after, width):
         return line
-    return "" if finding.level_before is Bump.PATCH else diff_values(finding.before, finding.after, width)
+    return "" if finding.level_before is Bump.PATCH else compare_values(finding.before, finding.after, width)
 
 
 def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
@@ -301,7 +301,7 @@ def format_measurement(measured: RunMeasurement, width: int) -> str:
     lines += [f"  as in {file}:" for file in files]
     rows = [_example_row(example) for example in measured.examples]
     more = measured.moved - len(rows)
-    below = [f"  {line}" for line in align_columns(rows).split("\n")] if rows else []
+    below = [f"  {line}" for line in format_columns(rows).split("\n")] if rows else []
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
 
 
@@ -348,7 +348,7 @@ def _measurement_clauses(measured: RunMeasurement, graded: int) -> Iterator[str]
         yield f"{measured.moved:,} of {count_noun(graded, 'output')} {verb}, {_verdict_clause(measured)}"
         yield _shift_clause(measured.mean_shift)
     elif measured.bound is not None:
-        bound = f"with 95 % confidence at most {_rounded_text(measured.bound * _PERCENT, 1)} % of such outputs do"
+        bound = f"with 95 % confidence at most {_format_rounded(measured.bound * _PERCENT, 1)} % of such outputs do"
         yield f"none of {count_noun(graded, 'output')} moves; {bound}"
     if measured.unscored:
         yield f"{measured.unscored:,} could not be graded under both"
@@ -365,7 +365,7 @@ def _shift_clause(shift: Fraction | None) -> str:
     if not shift:
         return "the mean score stays"
     verb = "rises" if shift > 0 else "falls"
-    return f"the mean score {verb} by {_rounded_text(abs(shift) * _PERCENT, 2)} points"
+    return f"the mean score {verb} by {_format_rounded(abs(shift) * _PERCENT, 2)} points"
 
 
 def _example_row(example: MovedOutput) -> tuple[str, ...]:
@@ -377,9 +377,9 @@ def _example_row(example: MovedOutput) -> tuple[str, ...]:
 
 
 def _score_text(score: Fraction | None) -> str:
-    return "unscored" if score is None else _rounded_text(score, _PLACES)
+    return "unscored" if score is None else _format_rounded(score, _PLACES)
 
 
-def _rounded_text(value: Fraction, places: int) -> str:
+def _format_rounded(value: Fraction, places: int) -> str:
     rounded = round(value, places)
     return format_decimal(rounded) if rounded or not value else f"less than {format_decimal(Fraction(1, 10**places))}"

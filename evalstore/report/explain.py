@@ -39,8 +39,8 @@ def _rule_document(one: ExplainedRule) -> dict[str, Any]:
         "says": one.message,
         "why": one.why,
         "instead": one.hint or None,
-        "accept": _acceptance_advice(one) or None,
-        "setting": _setting_advice(one),
+        "accept": _advise_on_acceptance(one) or None,
+        "setting": _advise_on_setting(one),
         "row": document_rule(one.row) if one.row else None,
     }
 
@@ -60,11 +60,11 @@ def _rule_lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:
         yield from _row_lines(row)
         yield "bad", row.example
         yield "good", row.instead or ("this needs no more than a patch" if row.headline is None else "")
-        yield "accept", _acceptance_advice(one)
+        yield "accept", _advise_on_acceptance(one)
     else:
         yield "level", one.level
         yield "do", one.hint
-    yield "setting", _setting_advice(one)
+    yield "setting", _advise_on_setting(one)
 
 
 def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
@@ -85,14 +85,14 @@ def _decider_claim(decider: Callable[..., Any]) -> str:
     return claim.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 
 
-def _acceptance_advice(one: ExplainedRule) -> str:
+def _advise_on_acceptance(one: ExplainedRule) -> str:
     row = one.row
     if row is None or (row.level is Bump.PATCH and row.headline is None):
         return ""
     return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
 
 
-def _setting_advice(one: ExplainedRule) -> str:
+def _advise_on_setting(one: ExplainedRule) -> str:
     if one.row:
         other = _OTHER[one.row.level]
         some = (

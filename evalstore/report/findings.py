@@ -76,7 +76,7 @@ def _format_group(findings: list[Finding], screen: Screen) -> str:
     width = max(map(len, places))
     return "\n".join(
         "\n".join(
-            [f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_finding_lines(one, screen.width)]
+            [f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_lines_of_finding(one, screen.width)]
         )
         for place, one in zip(places, findings, strict=True)
     )
@@ -86,6 +86,6 @@ def _format_severity(finding: Finding, screen: Screen) -> str:
     return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
 
 
-def _finding_lines(finding: Finding, width: int) -> list[str]:
+def _lines_of_finding(finding: Finding, width: int) -> list[str]:
     sentences = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
     return wrap_lines(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)

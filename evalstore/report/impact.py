@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.model import Kind
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.references import Dependent, Impact, ReferencePin
@@ -36,7 +36,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
     blocks = [
         f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}",
         *_format_table(
-            "referred to by", [_direct_row(impact, held) for held in _working_pins(impact, near=True)], screen
+            "referred to by", [_direct_row(impact, held) for held in _pins_of_working_files(impact, near=True)], screen
         ),
         *_format_table("through them", [_far_row(one, held) for one, held in _farther_dependents(impact)], screen),
         *_format_table(
@@ -129,14 +129,14 @@ def _count_reached(impact: Impact) -> str:
     return join_names(count_noun(number, word) for number, word in counts if number)
 
 
-def _working_pins(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
+def _pins_of_working_files(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
     return (held for held in impact.pins if held.release is None and (held.target == impact.name) is near)
 
 
 def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
-    near = {held.user for held in _working_pins(impact, near=True)}
+    near = {held.user for held in _pins_of_working_files(impact, near=True)}
     far: defaultdict[str, list[ReferencePin]] = defaultdict(list)
-    for held in _working_pins(impact, near=False):
+    for held in _pins_of_working_files(impact, near=False):
         far[held.user].append(held)
     return ((one, far[one.name]) for one in impact.dependents if one.name in far and one.name not in near)
 
@@ -144,15 +144,15 @@ def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[Re
 def _direct_row(impact: Impact, held: ReferencePin) -> Sequence[str]:
     total = next(one.total_questions for one in impact.dependents if one.name == held.user)
     pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
-    return held.user, pin, _pin_fate(held), _pin_place(held), _graded_share(held.questions, total)
+    return held.user, pin, _pin_fate(held), _pin_place(held), _share_of_questions(held.questions, total)
 
 
 def _far_row(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
-    return one.name, f"by {pins[0].ref}{more}", _pin_place(pins[0]), _graded_share(one.questions, one.total_questions)
+    return one.name, f"by {pins[0].ref}{more}", _pin_place(pins[0]), _share_of_questions(one.questions, one.total_questions)
 
 
-def _graded_share(questions: int, total: int) -> str:
+def _share_of_questions(questions: int, total: int) -> str:
     return f"{questions:,} of {count_noun(total, 'question')}" if total else ""
 
 
@@ -181,14 +181,14 @@ def _pin_fate(held: ReferencePin) -> str:
 
 def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
     if rows:
-        lines = align_columns(rows).split("\n")
+        lines = format_columns(rows).split("\n")
         if len(rows[0]) > _PLACE and max(map(len, lines)) > screen.width - len("  "):
-            lines = align_columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
+            lines = format_columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
         yield "\n".join([title, *screen.shorten_list([f"  {line}" for line in lines])])
 
 
 def _next_steps(impact: Impact) -> Iterator[str]:
-    pins = [held for held in _working_pins(impact, near=True) if held.scores]
+    pins = [held for held in _pins_of_working_files(impact, near=True) if held.scores]
     stay = sum(not held.follows for held in pins)
     if stay and not impact.version:
         left = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"

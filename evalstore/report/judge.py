@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.text_layout import align_columns, count_noun, document_number
+from evalstore.report.text_layout import format_columns, count_noun, document_number
 from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 10
@@ -92,7 +92,7 @@ def _report_lines(found: Agreement) -> Iterator[str]:
     if found.left_out:
         yield ""
         yield from _list_cases(
-            "not judged, and counted nowhere else:", found.unjudged, [_unjudged_row(case) for case in found.left_out]
+            "not judged, and counted nowhere else:", found.unjudged, [_row_of_unjudged(case) for case in found.left_out]
         )
     if found.diff or found.written:
         yield ""
@@ -143,7 +143,7 @@ def _kappa_word(kappa: Fraction) -> str:
 
 def _list_cases(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"{what} {count_noun(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
-    yield align_columns(rows[:_SHOWN])
+    yield format_columns(rows[:_SHOWN])
 
 
 def _disagreement_row(found: Agreement, case: LabelledCase) -> Sequence[str]:
@@ -158,7 +158,7 @@ def _disagreement_row(found: Agreement, case: LabelledCase) -> Sequence[str]:
     )
 
 
-def _unjudged_row(case: LabelledCase) -> Sequence[str]:
+def _row_of_unjudged(case: LabelledCase) -> Sequence[str]:
     return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
 
 

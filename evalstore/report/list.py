@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.text_layout import align_columns
+from evalstore.report.text_layout import format_columns
 
 if TYPE_CHECKING:
     from evalstore.store.listing import ArtifactSummary, StoreListing
@@ -16,7 +16,7 @@ def text(listing: StoreListing) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return "no artifacts yet: write rubrics/<id>.yaml, or evalstore migrate legacy files"
-    return align_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
+    return format_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
 
 
 def document(listing: StoreListing) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import align_columns, count_noun
+from evalstore.report.text_layout import format_columns, count_noun
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def text(locked: LockResult, screen: Screen = PAPER) -> str:
         f"{locked.path} holds {count_noun(len(locked.refs), 'reference')} and {count_noun(locked.ledgers, 'ledger')}"
     )
     summary_line = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
-    return "\n".join([*screen.shorten_list(align_columns(rows).splitlines()), summary_line]) if rows else summary_line
+    return "\n".join([*screen.shorten_list(format_columns(rows).splitlines()), summary_line]) if rows else summary_line
 
 
 def document(locked: LockResult) -> Any:

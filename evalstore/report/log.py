@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MARGIN = " " * 4
 
 def text(track: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
-    lines = align_columns([_release_row(track, one.logged) for one in track.releases]).split("\n")
+    lines = format_columns([_release_row(track, one.logged) for one in track.releases]).split("\n")
     blocks = (
         "\n".join([line, *wrap_lines(*_change_lines(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
         for line, one in zip(lines, track.releases, strict=True)
@@ -99,10 +99,10 @@ def _comparable_lines(track: ReleaseLog) -> Iterator[str]:
         return
     yield ""
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
-    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_floating_condition(track)}"
+    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_condition_of_floating(track)}"
     if track.skipped:
         yield f"{count_noun(track.skipped, 'older release')} not compared: --all compares every one"
 
 
-def _floating_condition(track: ReleaseLog) -> str:
+def _condition_of_floating(track: ReleaseLog) -> str:
     return f", as far as {join_names(map(make_printable, track.floating))} did not move" if track.floating else ""

@@ -21,7 +21,7 @@ from evalstore.report.migrate_summary import (
     group_by_source,
 )
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import align_columns, count_noun, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def everything(report: MigrationReport) -> str:
 
 def _total_lines(parts: Sequence[SourceGroup]) -> list[str]:
     rows = [tuple(map(str.upper, HEAD)), *count_by_format(parts)] if parts else []
-    return align_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
+    return format_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
 
 
 def _blank_line(report: MigrationReport) -> list[str]:
@@ -87,7 +87,7 @@ def _remark_lines(parts: Sequence[SourceGroup], screen: Screen) -> Iterator[str]
 
 def _reason_totals(said: Iterator[ReasonTotal], screen: Screen) -> Iterator[str]:
     rows = [(one, (one.outcome, f"{one.entries:,}", f"{one.files:,}")) for one in said]
-    head, *lines = align_columns(
+    head, *lines = format_columns(
         [tuple(map(str.upper, SUMS[:-1])), *(row for _, row in rows)], right={1, 2}
     ).splitlines()
     yield from ("", f"{head}  {SUMS[-1].upper()}, AND WHERE FIRST")
@@ -101,7 +101,7 @@ def _source_remarks(part: SourceGroup, screen: Screen) -> Iterator[str]:
     yield from _source_heading(part, screen)
     found = collect_remarks(part.entries)
     cells = [(f"  {remark.outcome}", remark.describe_lines(part.source.file)) for remark in found[:_REMARKS]]
-    leads = align_columns([*cells, ("", "")]).splitlines()
+    leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, found[:_REMARKS], strict=False):
         yield from _hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
@@ -119,7 +119,7 @@ def _hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:
 
 def _entry_lines(part: SourceGroup) -> Iterator[str]:
     rows = [_entry_row(entry) for entry in part.entries]
-    yield from align_columns(rows).splitlines() if rows else ()
+    yield from format_columns(rows).splitlines() if rows else ()
 
 
 def _entry_row(entry: MigrationEntry) -> list[str]:
@@ -134,8 +134,8 @@ def _plan_lines(report: MigrationReport) -> Iterator[str]:
         return
     yield ""
     named = planned if len(planned) <= _PLAN else [file for file in planned if file.state == "changed"][:_PLAN]
-    rows = [[f"  {file.state}", file.path, *_signed_counts(*count_changed_lines(file))] for file in named]
-    yield from align_columns(rows, right={2, 3}).splitlines() if rows else ()
+    rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in named]
+    yield from format_columns(rows, right={2, 3}).splitlines() if rows else ()
     yield from _folder_counts(planned[len(named) :])
     short = sum(file.diff.count("\n") for file in planned) <= _DIFF
     shown = [file for file in planned if short or file.state == "changed"]
@@ -149,10 +149,10 @@ def _folder_counts(planned: Sequence[PlannedFile]) -> Iterator[str]:
     """Yield how many more files there are in each folder of the store."""
     counts = Counter((str(file.state), file.path.partition("/")[0]) for file in planned)
     rows = [(f"  {state}", f"{count_noun(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]
-    yield from align_columns(rows).splitlines() if rows else ()
+    yield from format_columns(rows).splitlines() if rows else ()
 
 
-def _signed_counts(added: int, removed: int) -> tuple[str, str]:
+def _format_counts(added: int, removed: int) -> tuple[str, str]:
     return f"+{added:,}" if added else "", f"-{removed:,}" if removed else ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalstore.judging import CallPlan
-from evalstore.report.text_layout import align_columns
+from evalstore.report.text_layout import format_columns
 
 
 def text(plan: CallPlan) -> str:
@@ -25,5 +25,5 @@ def _plan_lines(plan: CallPlan) -> Iterator[str]:
     yield f"judge calls to make: {plan.calls:,}{reused}"
     if plan.groups:
         rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.groups]
-        table = align_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
+        table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
         yield from (f"  {line}" for line in table.splitlines())

@@ -64,7 +64,7 @@ def make_report(command: str, summary: str, problems: Iterable[Problem]) -> Prob
     for problem in problems:
         before = seen[problem.fingerprint]
         seen[problem.fingerprint] += 1
-        print_ = fingerprint_facts(problem.fingerprint, str(before)) if before else problem.fingerprint
+        print_ = make_fingerprint(problem.fingerprint, str(before)) if before else problem.fingerprint
         distinct.append(replace(problem, fingerprint=print_))
     return ProblemReport(command, summary, tuple(distinct))
 
@@ -88,7 +88,7 @@ def strip_revision(file: str) -> str:
     return _REVISION.sub("", file, count=1)
 
 
-def fingerprint_facts(*facts: str) -> str:
+def make_fingerprint(*facts: str) -> str:
     """Return a short name for what the facts say together."""
     return compute_digest([make_printable(fact) for fact in facts])[:_FINGERPRINT_LENGTH]
 
@@ -101,7 +101,7 @@ def make_problem(finding: Finding) -> Problem:
         str(finding.severity),
         Place(finding.file, finding.line, finding.column),
         finding.message,
-        fingerprint_facts(finding.rule, finding.file, finding.pointer, finding.message),
+        make_fingerprint(finding.rule, finding.file, finding.pointer, finding.message),
         (("hint", finding.hint),) if finding.hint else (),
     )
 

@@ -23,7 +23,7 @@ from evalstore.report.diff import (
 from evalstore.report.problems import (
     Problem,
     ProblemReport,
-    fingerprint_facts,
+    make_fingerprint,
     locate_problems,
     make_problem,
     make_report,
@@ -68,7 +68,7 @@ def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
         finding.message,
         finding.fingerprint,
         (
-            *_removed_line_note(finding),
+            *_note_removed_line(finding),
             *describe_finding(finding, here=here),
             *brought,
             ("fingerprint", finding.fingerprint),
@@ -78,7 +78,7 @@ def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
     )
 
 
-def _removed_line_note(finding: DiffFinding) -> Iterator[tuple[str, str]]:
+def _note_removed_line(finding: DiffFinding) -> Iterator[tuple[str, str]]:
     # What is gone stands in the old file alone, and an annotation can show no line of that.
     if finding.old and finding.old.line and not finding.new:
         yield "was at", f"line {finding.old.line}, before it was removed"
@@ -93,7 +93,7 @@ def _status_problems(status: Status) -> Iterator[Problem]:
     for standing in status.artifacts:
         yield _artifact_problem(standing)
         yield from (_change_problem(finding, here=True) for finding in standing.findings if _is_shown(finding))
-        yield from (_moved_reference_problem(standing, moved) for moved in standing.moved)
+        yield from (_problem_of_moved_reference(standing, moved) for moved in standing.moved)
 
 
 def _is_shown(finding: DiffFinding) -> bool:
@@ -109,19 +109,19 @@ def _artifact_problem(standing: ArtifactStatus) -> Problem:
         "ok" if standing.ok else "error",
         standing.place or Place(parse_ref(standing.ref).path),
         f"{standing.ref}: {standing.message}",
-        fingerprint_facts("status", standing.ref),
+        make_fingerprint("status", standing.ref),
         (*wanted, *([("referred to by", users)] if users else [])),
     )
 
 
-def _moved_reference_problem(standing: ArtifactStatus, moved: MovedReference) -> Problem:
+def _problem_of_moved_reference(standing: ArtifactStatus, moved: MovedReference) -> Problem:
     return Problem(
         "reference-floating",
         _SEVERITIES.get(moved.level, Severity.INFO),
         str(moved.level),
         moved.place,
         f"{standing.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
-        fingerprint_facts("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
+        make_fingerprint("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
         (("hint", "pin it, or hold it with evalstore lock"),),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.text_layout import align_columns
+from evalstore.report.text_layout import format_columns
 
 if TYPE_CHECKING:
     from evalstore.store.resolve import Resolution, Resolved
@@ -15,7 +15,7 @@ _WORDS = {True: "yes", False: "no", None: "-"}
 def text(resolution: Resolution) -> str:
     """Return one block of names and values a reference."""
     return "\n\n".join(
-        align_columns([_format_value(key, value) for key, value in _document_resolved(one).items()])
+        format_columns([_format_value(key, value) for key, value in _document_resolved(one).items()])
         for one in resolution.resolved
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.text_layout import align_columns
+from evalstore.report.text_layout import format_columns
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def text(catalogue: RuleCatalogue) -> str:
     """Return a line a rule, and the number of the set."""
     rows = [_HEAD, *map(_rule_row, catalogue.rules)]
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
-    return f"{align_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
+    return f"{format_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
 
 
 def document(catalogue: RuleCatalogue) -> Any:

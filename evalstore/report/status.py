@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.diff import describe_adjustments, document_acceptance
 from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def text(status: Status, screen: Screen = PAPER) -> str:
     if not status.artifacts:
         return "\n".join([*_sentences(status), *_findings(status, screen)])
     ordered = sorted(status.artifacts, key=lambda one: one.ok)
-    head, *lines = align_columns([_HEAD, *map(_row, ordered)]).split("\n")
+    head, *lines = format_columns([_HEAD, *map(_row, ordered)]).split("\n")
     below = _below if screen.can_hold(len(lines)) else _essence
     rows = [
         "\n".join(
@@ -81,7 +81,7 @@ def document(status: Status) -> Any:
                     }
                     for moved in standing.moved
                 ],
-                "adjusted": [_told(finding) for finding in standing.adjusted],
+                "adjusted": [_describe_sentences(finding) for finding in standing.adjusted],
             }
             for standing in status.artifacts
         ],
@@ -100,7 +100,7 @@ def _row(standing: ArtifactStatus) -> tuple[str, ...]:
     )
 
 
-def _told(finding: DiffFinding) -> dict[str, Any]:
+def _describe_sentences(finding: DiffFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "fingerprint": finding.fingerprint,
@@ -148,13 +148,13 @@ def _sentences(status: Status) -> Iterator[str]:
         yield make_printable(status.interrupted)
     moved = sum(standing.state == _MOVED for standing in status.artifacts)
     changed = len(status.artifacts) - moved
-    yield _changed(status, changed) if changed else f"{_count(status.total)}, all as released"
+    yield _describe_change(status, changed) if changed else f"{_count(status.total)}, all as released"
     if moved:
         verb = "has" if moved == 1 else "have"
         yield f"{moved:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
 
 
-def _changed(status: Status, changed: int) -> str:
+def _describe_change(status: Status, changed: int) -> str:
     wrong = Counter(standing.required_bump for standing in status.artifacts if not standing.ok)
     levels = ", ".join(f"{wrong[level]:,} {level}" for level in sorted(wrong, reverse=True))
     needs = "it needs" if wrong.total() == 1 else f"they need ({levels})"

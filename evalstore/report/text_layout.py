@@ -48,7 +48,7 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
 _GAP = "  "
 
 
-def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Return one line a row, every column as wide as its widest cell; outside text is escaped here.
 
     Columns stand on the left, those of `right`, numbers, on the right.

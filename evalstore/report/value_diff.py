@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from enum import StrEnum
 from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
 
-from evalstore.report.value_outline import outline_value
+from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
 
 _LINES = 12
@@ -34,7 +35,7 @@ class Line(NamedTuple):
     text: str
 
 
-def diff_values(old: Any, new: Any, width: int) -> list[Line]:
+def compare_values(old: Any, new: Any, width: int) -> list[Line]:
     """Return how two plain values differ, None being absent, in lines of at most `width` characters."""
     before, after = _value_lines(old), _value_lines(new)
     if before == after:
@@ -64,7 +65,7 @@ def _value_lines(value: Any) -> list[str]:
         return []
     if isinstance(value, str):
         return value.removesuffix("\n").split("\n")
-    return list(outline_value(value, _SHORT))
+    return list(format_value_outline(value, _SHORT))
 
 
 def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
@@ -111,3 +112,41 @@ def _cut_line(line: str, width: int) -> str:
 
 def _quote_value(value: Any, line: str) -> str:
     return f'"{line}"' if isinstance(value, str) else line
+
+
+_COMPARED_LINES = 2000  # lines that are compared; more are told as gone and come
+_CONTEXT_LINES = 3
+_HUNK = re.compile(r"([-+])([0-9]+)")
+
+
+def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
+    """Return how two files differ, None being absent; as git says it for what is no text."""
+    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
+    if any(b"\0" in (data or b"") for data in (old, new)):
+        return make_printable(f"Binary files {names[0]} and {names[1]} differ")
+    before, after = (_safe_lines(data or b"") for data in (old, new))
+    head = [make_printable(f"--- {names[0]}"), make_printable(f"+++ {names[1]}")]
+    return "\n".join([*head, *_diff_hunks(before, after)])
+
+
+def make_readable(data: bytes) -> str:
+    """Return a file's text with every line safe to show."""
+    return "\n".join(_safe_lines(data))
+
+
+def _safe_lines(data: bytes) -> list[str]:
+    text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
+    return ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")] if data else []
+
+
+def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    start = max(0, count_common_prefix(old, new) - _CONTEXT_LINES)
+    old, new = old[start:], new[start:]
+    if max(len(old), len(new)) > _COMPARED_LINES:
+        yield f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@"
+        yield from (f"-{line}" for line in old)
+        yield from (f"+{line}" for line in new)
+        return
+    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_CONTEXT_LINES)):
+        if number >= len(("---", "+++")):
+            yield _HUNK.sub(lambda found: found[1] + str(int(found[2]) + start), line) if line[0] == "@" else line

@@ -12,14 +12,14 @@ from evalstore.text import make_printable
 _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
 
-def outline_value(value: Any, short: int, margin: str = "") -> Iterator[str]:
+def format_value_outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
     """Yield the lines of a value; a mapping or list of at most `short` characters stands on one."""
     if not isinstance(value, dict | list) or not value or len(format_flow(value)) <= short:
         yield from (margin + line for line in _leaf_lines(value))
         return
     names = [f"{make_printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
     for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
-        lines = list(outline_value(item, short))
+        lines = list(format_value_outline(item, short))
         if lines == [format_flow(item)]:
             yield f"{margin}{name} {lines[0]}"
         else:

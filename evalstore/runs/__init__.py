@@ -4,7 +4,7 @@ from evalstore.runs.eee_format import LABELS
 from evalstore.runs.imports.entry import MissingOutput
 from evalstore.runs.outputs import find_label_doubts, find_samples, read_outputs
 from evalstore.runs.read import read_rows, read_run
-from evalstore.runs.run_files import sha256_of_file
+from evalstore.runs.run_files import compute_file_sha256
 from evalstore.runs.series_filter import SeriesFilter
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
 from evalstore.runs.write import RunWriter, make_run_name, write_run
@@ -29,6 +29,6 @@ __all__ = [
     "read_outputs",
     "read_rows",
     "read_run",
-    "sha256_of_file",
+    "compute_file_sha256",
     "write_run",
 ]

@@ -15,7 +15,7 @@ from evalstore.runs.imports.detect import ARCHIVE, EMPTY, OBJECT, detect_contain
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
 from evalstore.runs.imports.inspect_log import is_json_log, is_log_archive, read_json_log, read_log_archive
 from evalstore.runs.read import read_run
-from evalstore.runs.run_files import file_exists, read_embedded_samples, read_json_objects
+from evalstore.runs.run_files import is_existing_file, read_embedded_samples, read_json_objects
 from evalstore.runs.series_filter import SeriesFilter, filter_entries
 from evalstore.runs.values import StoredOutput
 
@@ -99,7 +99,7 @@ def find_samples(path: Path) -> Path:
     if detect_format(path) is not _RUN:
         return path
     samples = read_run(path).samples
-    if not file_exists(samples):
+    if not is_existing_file(samples):
         raise LoadError(
             "the rows of this run do not lie beside it", place=Place(str(path)), hint=f"put {samples.name} there"
         )

@@ -46,15 +46,15 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
         return path
     details = get_mapping(record.get("eval_library"), "additional_details")
     if "evalstore_samples" in details:
-        return path.with_name(_checked_name(details["evalstore_samples"]))
+        return path.with_name(_check_name(details["evalstore_samples"]))
     usual = path.with_name(f"{path.stem}_samples.jsonl")
     named = get_mapping(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
     beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
-    return next(filter(file_exists, [*beside, usual]), usual)
+    return next(filter(is_existing_file, [*beside, usual]), usual)
 
 
-def file_exists(path: Path) -> bool:
+def is_existing_file(path: Path) -> bool:
     """Whether `path` is a file; False also for a name that the system does not allow."""
     with suppress(OSError):
         return path.is_file()
@@ -77,7 +77,7 @@ def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
                 yield place.line or 0, {"model_id": model, **sample}
 
 
-def _checked_name(name: Any) -> str:
+def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not _PLAIN.fullmatch(name):
         raise ValueError(f"'{make_excerpt(str(name))}' is no file beside it")
     return name
@@ -98,7 +98,7 @@ def read_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, value
 
 
-def sha256_of_file(path: Path) -> str:
+def compute_file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hex."""
     found = hashlib.sha256()
     with open_user_file(path) as file:

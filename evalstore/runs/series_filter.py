@@ -29,7 +29,7 @@ class SeriesFilter:
                 hint = f"did you mean `{near}`?" if near else f"they are by {', '.join(_PARTS)}"
                 raise UsageError(f"outputs are not told apart by '{make_excerpt(part, 40)}'", hint=hint)
 
-    def matches(self, series: Series) -> bool:
+    def is_wanted(self, series: Series) -> bool:
         """Whether `series` is wanted."""
         return all(_matches_name(getattr(series, part), wanted) for part, wanted in self.only.items())
 
@@ -54,7 +54,7 @@ def filter_entries(read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilt
     for entry in read():
         wanted = matching.get(entry.series)
         if wanted is None:
-            wanted = matching[entry.series] = choice.matches(entry.series)
+            wanted = matching[entry.series] = choice.is_wanted(entry.series)
             if wanted and _is_another_series(entry.series, first, choice.single_parts):
                 raise _several_series_error(_collect_names(read(), choice), choice, file)
         if wanted:
@@ -78,7 +78,7 @@ def _matches_name(name: str | None, wanted: str) -> bool:
 def _collect_names(entries: Iterable[OutputEntry], choice: SeriesFilter) -> NamesByPart:
     found: dict[str, dict[str, None]] = {part: {} for part in _PARTS}
     for entry in entries:
-        for part in _PARTS if choice.matches(entry.series) else ():
+        for part in _PARTS if choice.is_wanted(entry.series) else ():
             name = getattr(entry.series, part)
             if name is not None:
                 found[part][name] = None

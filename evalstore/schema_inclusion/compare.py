@@ -130,7 +130,7 @@ def _find_examples(
     with suppress(OutOfStepsError, RecursionError, SchemaError, UnsupportedSchemaError):
         candidates = generate_examples(prover, intersect_schemas([wide, {"not": narrow}]))
         for value in islice(candidates, _CANDIDATE_LIMIT):
-            if compiled[0].accepts(value) and not compiled[1].accepts(value):
+            if compiled[0].is_valid(value) and not compiled[1].is_valid(value):
                 found[write_canonical(value)] = value
     return [found[text] for text in sorted(found, key=lambda text: (len(text), text))[:_EXAMPLE_LIMIT]]
 

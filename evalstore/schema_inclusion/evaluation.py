@@ -29,7 +29,7 @@ def find_type(value: Any) -> str:
 
 def evaluate_schema(schema: NormalSchema, value: Any) -> Answer:
     """Return whether a value meets a schema; None where a keyword is not known."""
-    return conjoin_answers(evaluate_constraint(constraint, value) for constraint in list_constraints(schema))
+    return combine_answers(evaluate_constraint(constraint, value) for constraint in list_constraints(schema))
 
 
 def evaluate_constraint(constraint: Constraint, value: Any) -> Answer:
@@ -45,7 +45,7 @@ def evaluate_constraint(constraint: Constraint, value: Any) -> Answer:
     return None
 
 
-def conjoin_answers(answers: Iterable[Answer]) -> Answer:
+def combine_answers(answers: Iterable[Answer]) -> Answer:
     """Return the answer to "all of these": one no decides, then one unknown."""
     is_unsure = False
     for answer in answers:
@@ -71,7 +71,7 @@ def select_item_schema(list_: list[Any], index: int) -> NormalSchema:
 
 
 def _disjoin_answers(answers: Iterable[Answer]) -> Answer:
-    return _negate_answer(conjoin_answers(map(_negate_answer, answers)))
+    return _negate_answer(combine_answers(map(_negate_answer, answers)))
 
 
 def _negate_answer(answer: Answer) -> Answer:
@@ -103,11 +103,11 @@ def _evaluate_contains(contains: list[Any], items: list[Any]) -> Answer:
 
 
 def _evaluate_items(list_: list[Any], items: list[Any]) -> Answer:
-    return conjoin_answers(evaluate_schema(select_item_schema(list_, index), item) for index, item in enumerate(items))
+    return combine_answers(evaluate_schema(select_item_schema(list_, index), item) for index, item in enumerate(items))
 
 
 def _evaluate_properties(shape: list[Any], value: Mapping[str, Any]) -> Answer:
-    return conjoin_answers(
+    return combine_answers(
         evaluate_schema(schema, item) for name, item in value.items() for schema in select_property_schemas(shape, name)
     )
 
@@ -117,7 +117,7 @@ def _evaluate_dependent_required(dependent: Mapping[str, list[str]], value: Mapp
 
 
 def _evaluate_dependent_schemas(dependent: Mapping[str, NormalSchema], value: Mapping[str, Any]) -> Answer:
-    return conjoin_answers(evaluate_schema(schema, value) for name, schema in dependent.items() if name in value)
+    return combine_answers(evaluate_schema(schema, value) for name, schema in dependent.items() if name in value)
 
 
 def _has_distinct_items(items: list[Any]) -> bool:
@@ -158,7 +158,7 @@ _OF_OBJECTS: EvaluationTable = {
     "minProperties": lambda least, value: len(value) >= least,
     "maxProperties": lambda most, value: len(value) <= most,
     "required": lambda names, value: value.keys() >= set(names),
-    "propertyNames": lambda schema, value: conjoin_answers(evaluate_schema(schema, name) for name in value),
+    "propertyNames": lambda schema, value: combine_answers(evaluate_schema(schema, name) for name in value),
     "dependentRequired": _evaluate_dependent_required,
     "dependentSchemas": _evaluate_dependent_schemas,
     "shape": _evaluate_properties,

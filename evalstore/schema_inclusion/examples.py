@@ -14,7 +14,7 @@ from typing import Any
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import NUMBERS, Constraint, ValueSet, list_constraints, make_type_constraint
-from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, evaluate_schema
+from evalstore.schema_inclusion.evaluation import combine_answers, evaluate_constraint, evaluate_schema
 from evalstore.schema_inclusion.negation import EQUAL_ITEMS, iterate_violations
 from evalstore.schema_inclusion.prover import Prover
 from evalstore.schema_inclusion.strings import find_matching_texts
@@ -36,7 +36,7 @@ def generate_examples(prover: Prover, value_set: ValueSet) -> ValueIterator:
     for value in _generate_candidates(prover, value_set):
         size = len(value) if isinstance(value, list | dict) else 0
         prover.spend(_EXAMPLE_STEPS + len(value_set.constraints) * (1 + size // 4))
-        if conjoin_answers(evaluate_constraint(constraint, value) for constraint in value_set.constraints) is not False:
+        if combine_answers(evaluate_constraint(constraint, value) for constraint in value_set.constraints) is not False:
             yield value
 
 

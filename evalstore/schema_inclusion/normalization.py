@@ -47,7 +47,7 @@ def is_dialect_supported(name: str) -> bool:
     return name in _LACKS
 
 
-def modernize_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+def convert_old_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return one schema, without those within it, in the words of the latest dialect; `name` is its own.
 
     What its own dialect does not know yet goes by a name that nobody knows.
@@ -163,7 +163,7 @@ class _Normalizer:
         if isinstance(schema, bool):
             return schema
         self.depth += 1
-        keywords = modernize_keywords(schema, self.dialect).items()
+        keywords = convert_old_keywords(schema, self.dialect).items()
         normal = {name: self._normalize_value(name, value, references) for name, value in keywords if _decides(name)}
         self.depth -= 1
         return SchemaObject(normal)

@@ -31,7 +31,7 @@ from typing import Any
 from evalstore.budget import SharedBudget
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import TYPES, Constraint, ValueSet, list_constraints, make_type_constraint
-from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, find_type
+from evalstore.schema_inclusion.evaluation import combine_answers, evaluate_constraint, find_type
 from evalstore.schema_inclusion.normalization import NormalSchema
 from evalstore.schema_inclusion.proof import Answer
 from evalstore.schema_inclusion.strings import prove_pattern_inclusion
@@ -151,7 +151,7 @@ class Prover:
 
 
 def _may_hold(value_set: ValueSet, value: Any) -> bool:
-    return conjoin_answers(evaluate_constraint(one, value) for one in value_set.constraints) is not False
+    return combine_answers(evaluate_constraint(one, value) for one in value_set.constraints) is not False
 
 
 def _split_branches(value_set: ValueSet, choice: Constraint) -> list[ValueSet]:

@@ -50,7 +50,7 @@ class Schema:
         error = _translate_errors(lambda: next(self._iterate_errors(instance), None))
         return None if error is None else _make_violation(error)
 
-    def accepts(self, instance: Any) -> bool:
+    def is_valid(self, instance: Any) -> bool:
         """Whether the instance meets every demand."""
         return self.find_first_violation(instance) is None
 

@@ -25,7 +25,7 @@ from evalstore.runs import (
     find_samples,
     make_run_name,
     read_outputs,
-    sha256_of_file,
+    compute_file_sha256,
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
@@ -136,7 +136,7 @@ class ScoringJob:
             run,
             rubrics=self.resolver.list_pins(Kind.RUBRIC),
             judges=self.resolver.list_pins(Kind.JUDGE),
-            without_output=pairs.missing_count,
+            without_output=pairs.count_missing,
             without_question=pairs.strays,
             notes=(
                 *run.notes,
@@ -211,7 +211,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         model=model,
         dataset=pin_resolved(resolved),
         rubrics=(),
-        outputs_sha256=sha256_of_file(samples),
+        outputs_sha256=compute_file_sha256(samples),
         score=None,
         pass_rate=None,
         scored=0,

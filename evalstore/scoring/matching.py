@@ -65,14 +65,14 @@ class OutputMatcher:
             yield recorded, question
 
     @property
-    def missing_count(self) -> int:
+    def count_missing(self) -> int:
         """How many questions have no output."""
         return self._lines.count(0)
 
     def list_notes(self, dataset: str) -> Iterator[str]:
         """Yield notes about questions and outputs without a match, and about odd outputs."""
-        if self.missing_count:
-            yield f"questions of {dataset} without an output: {self.missing_count:,} of {self.questions.count:,}"
+        if self.count_missing:
+            yield f"questions of {dataset} without an output: {self.count_missing:,} of {self.questions.count:,}"
         if self.left_out:
             yield f"left out, because there is no output: {self.left_out:,} (the first is {self.first_left_out})"
         if self.strays:

@@ -28,10 +28,10 @@ def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractCon
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     # Checked while they stream by, since a dataset may not fit into memory.
     questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
-    return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
+    return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(open_in_memory(questions))
 
 
-def in_memory(questions: Iterable[Question]) -> QuestionIndex:
+def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
     """Index questions in memory."""
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):

@@ -43,7 +43,7 @@ class ChangePolicy:
     acceptances: tuple[Acceptance, ...]
     today: date | None
 
-    def for_change(self, artifact: str, since: Version) -> ComparisonSettings:
+    def restrict_to_change(self, artifact: str, since: Version) -> ComparisonSettings:
         """Return the settings for one artifact's changes since one release, with the acceptances of those alone."""
         mine = (
             acceptance

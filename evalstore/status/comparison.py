@@ -89,7 +89,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     from evalstore.diff import compare
 
     rows_pair = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if has_rows else None
-    terms = policy.for_change(new.name, release.version) if policy else None
+    terms = policy.restrict_to_change(new.name, release.version) if policy else None
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, settings=terms)
 
 

@@ -67,7 +67,7 @@ class VersionJudgement(NamedTuple):
 def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
     """Judge the version of a working file whose change since `released` needs `required`."""
     # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
-    old, new = without_build(released), without_build(working)
+    old, new = drop_build(released), drop_build(working)
     needed = bump_version(old, required)
     if new < old:
         return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}")
@@ -88,11 +88,11 @@ def judge_version(released: Version, working: Version, required: Bump) -> Versio
 
 
 def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
-    if without_build(working) == without_build(released):
+    if drop_build(working) == drop_build(released):
         return VersionJudgement(None, True, "nothing that anyone could notice")
     return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
 
 
-def without_build(version: Version) -> Version:
+def drop_build(version: Version) -> Version:
     """Return a version without build metadata: equal ones have the same precedence."""
     return replace(version, build="")

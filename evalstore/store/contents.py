@@ -76,7 +76,7 @@ class StoreContents:
             self._lock = NO_LOCK if data is None else read_lock(data)
         return self._lock
 
-    def without_lock(self) -> Self:
+    def ignore_lock(self) -> Self:
         """Return the same store without its evalstore.lock; closing either closes both."""
         return replace(self, _lock=NO_LOCK)
 

@@ -137,10 +137,10 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
     if match is None:
         return "(unreadable)", "", ""
     name, email, seconds, sign, hours, minutes = match.groups()
-    return _decode(name), _decode(email), iso_date(seconds, sign, hours, minutes) if seconds else ""
+    return _decode(name), _decode(email), format_iso_date(seconds, sign, hours, minutes) if seconds else ""
 
 
-def iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
+def format_iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
     """Return git's time stamp as ISO 8601 with its offset; "" when it is no date."""
     offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)
     try:

@@ -31,7 +31,7 @@ class SeverityPolicy:
     max_age: int = MAX_AGE_DAYS
     rules: Mapping[str, str] = field(default_factory=dict)
 
-    def severity_of(self, rule: str) -> Severity | None:
+    def find_severity(self, rule: str) -> Severity | None:
         """Return the severity of a rule's findings, or None when there are to be none."""
         severity: Severity | None = VALIDATION_RULES[rule].severity
         if severity is Severity.ERROR:  # what could not be read stays unread, whatever the settings say
@@ -123,7 +123,7 @@ class ValidationContext:
     target_policies: Mapping[tuple[Kind, str], SeverityPolicy]
     known: KnownRules
 
-    def policy_for(self, artifact: Artifact) -> SeverityPolicy:
+    def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""
         return self.target_policies.get((artifact.kind, artifact.id), self.base)
 

@@ -23,7 +23,7 @@ from evalstore.validation.notes import (
     suggest_name,
 )
 from evalstore.validation.references import find_referenced
-from evalstore.validation.shape import list_check_kinds, meets_schema
+from evalstore.validation.shape import list_check_kinds, is_valid_by_schema
 
 
 def lint_rubric(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
@@ -87,7 +87,7 @@ def _is_zero(weight: Any) -> bool:
 def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
     # A kind may rely on its schema; one that has no module yet has no problems either.
-    if kind in list_check_kinds() and kind in KINDS and meets_schema(f"checks/{kind}", check):
+    if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
         for inner, message, hint in KINDS[kind].find_problems(check):
             yield make_note("check-problem", (*pointer, *inner), message=message, hint=hint)
 

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Finding, Findings, Kind
 from evalstore.validation.bundles import BUNDLE_SUFFIX, Bundles, read_bundle
@@ -70,21 +70,21 @@ def _find_settings(reads: list[ReadFile]) -> Any:
 
 
 def _find_in_file(item: ReadFile, context: ValidationContext) -> list[Finding]:
-    policy = context.policy_for(item.artifact) if item.artifact else context.base
+    policy = context.find_policy(item.artifact) if item.artifact else context.base
     found = [finding for noted in _lint_file(item, context) if (finding := _make_finding(noted, item, policy))]
     file = item.source.file
     return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
-    severity, rule = policy.severity_of(note.rule), VALIDATION_RULES[note.rule]
+    severity, rule = policy.find_severity(note.rule), VALIDATION_RULES[note.rule]
     if severity is None:
         return None
     place = note.place or Place(item.source.file)
     if note.place is None and item.document is not None:
         place = item.document.locate(note.pointer, of_key=note.of_key)
     message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
-    pointer = json_pointer(note.pointer)
+    pointer = format_json_pointer(note.pointer)
     return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint)
 
 
@@ -126,7 +126,7 @@ def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContex
     if artifact.kind is Kind.RUBRIC:
         yield from lint_rubric(artifact, context.lookup)
     elif artifact.kind is Kind.JUDGE:
-        yield from lint_judge(artifact, context.policy_for(artifact).max_age, context.today)
+        yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
     else:
         yield from lint_questions(artifact, item.source.root, context)
         if rows := _find_rows_path(item):

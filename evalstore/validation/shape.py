@@ -64,9 +64,9 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
             yield make_note("check-kind-unknown", (*pointer, "kind"), found=describe_value(kind), hint=hint)
 
 
-def meets_schema(name: str, value: Any) -> bool:
+def is_valid_by_schema(name: str, value: Any) -> bool:
     """Whether `value` meets the schema `name` in full."""
-    return _compile_named(name).accepts(value)
+    return _compile_named(name).is_valid(value)
 
 
 @cache

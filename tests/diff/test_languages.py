@@ -307,7 +307,7 @@ def reader(tree: RegexTree, chars: list[str]) -> Callable[[str], bool]:
             neighbour = neighbours[char]
             state = automaton.read_letter(automaton.expand(state, before, neighbour), numbers[char])
             before = neighbour
-        return automaton.accepts_end(state, before)
+        return automaton.can_end(state, before)
 
     return read
 

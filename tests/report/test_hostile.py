@@ -19,7 +19,7 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as formatted
-from evalstore.report.formats.failure import annotate_error
+from evalstore.report.formats.failure import format_annotation
 from evalstore.report.problems import ProblemReport
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.text import escape_ci_commands
@@ -183,7 +183,7 @@ def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
 def test_a_failure_is_one_annotation(payload: str) -> None:
-    line = annotate_error(EvalstoreError(payload, place=Place(payload, 1), hint=payload))
+    line = format_annotation(EvalstoreError(payload, place=Place(payload, 1), hint=payload))
     assert not acts(line)
     assert line.startswith("::error title=evalstore::")
     assert line.count("\n") == 0

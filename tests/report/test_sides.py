@@ -9,11 +9,11 @@ import pytest
 from evalstore.diff import compare
 from evalstore.report.diff import format_exchange, text
 from evalstore.report.screen import COLOURS, Screen
-from evalstore.report.value_diff import Mark, diff_values, format_one_line
+from evalstore.report.value_diff import Mark, compare_values, format_one_line
 
 
 def shown(old: object, new: object, width: int = 80) -> list[str]:
-    return [f"{line.mark} {line.text}".rstrip() for line in diff_values(old, new, width)]
+    return [f"{line.mark} {line.text}".rstrip() for line in compare_values(old, new, width)]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_long_lines_within_a_text_are_cut_as_well() -> None:
 
 def test_much_is_told_in_few_lines_and_at_once() -> None:
     start = time.monotonic()
-    lines = diff_values("a\nb\n" * 200_000, "b\na\n" * 150_000, 80)
+    lines = compare_values("a\nb\n" * 200_000, "b\na\n" * 150_000, 80)
     assert time.monotonic() - start < 5
     assert len(lines) == 13
     assert lines[-1].mark is Mark.MORE

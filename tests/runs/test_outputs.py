@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output
-from evalstore.runs import Run, StoredOutput, find_samples, read_outputs, sha256_of_file
+from evalstore.runs import Run, StoredOutput, find_samples, read_outputs, compute_file_sha256
 
 Lines = Callable[..., Path]
 
@@ -106,5 +106,5 @@ def test_the_aggregate_stands_for_its_rows(written: Callable[..., Run]) -> None:
 
 def test_a_digest_of_a_file_is_that_of_its_bytes(lines: Lines) -> None:
     # NIST FIPS 180-2, appendix B: one block, and a million times "a"
-    assert sha256_of_file(lines(b"abc", end=b"")).startswith("ba7816bf8f01cfea")
-    assert sha256_of_file(lines(b"a" * 1_000_000, end=b"")).startswith("cdc76e5c9914fb92")
+    assert compute_file_sha256(lines(b"abc", end=b"")).startswith("ba7816bf8f01cfea")
+    assert compute_file_sha256(lines(b"a" * 1_000_000, end=b"")).startswith("cdc76e5c9914fb92")

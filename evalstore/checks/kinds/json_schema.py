@@ -9,7 +9,7 @@ from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
 from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
-from evalstore.documents import Pointer, json_pointer, write_canonical
+from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
@@ -97,7 +97,7 @@ def _extract_json(text: str, extract: str) -> str | None:
 
 
 def _word_violation(violation: Violation) -> str:
-    where = make_excerpt(json_pointer(violation.pointer), _SHOWN) or "the JSON"
+    where = make_excerpt(format_json_pointer(violation.pointer), _SHOWN) or "the JSON"
     wanted = violation.expected
     if violation.keyword == "None":  # the schema `false`
         return f"{where} is not allowed"

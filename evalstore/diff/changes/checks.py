@@ -10,7 +10,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.changes.patterns import compare_kinds
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pairing import canonicalise_demand
+from evalstore.diff.pairing import make_canonical_demand
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 
@@ -23,7 +23,7 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     if check.kind != goal.kind:
         edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
-        demands = [canonicalise_demand(check), canonicalise_demand(edited)]
+        demands = [make_canonical_demand(check), make_canonical_demand(edited)]
         change = script.edit_check(
             "check-kind-changed", "kind", edited, old=check.kind, new=goal.kind, discriminator=demands
         )

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.inlining import explain_same_score
-from evalstore.diff.pairing import canonicalise_demand
+from evalstore.diff.pairing import make_canonical_demand
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
@@ -77,15 +77,15 @@ def _match_inner_checks(
     """Return the inner checks as `other` names them, each with its share of the weight; [] if one is missing."""
     free: dict[str, list[CheckState]] = {}
     for one in other.checks:
-        free.setdefault(canonicalise_demand(one), []).append(one)
+        free.setdefault(make_canonical_demand(one), []).append(one)
     for one in current.checks:
-        if one.token != check.token and (twins := free.get(canonicalise_demand(one))):
+        if one.token != check.token and (twins := free.get(make_canonical_demand(one))):
             twins.remove(min(twins, key=lambda twin: twin.id != one.id))
     # The checks of an inlined composite share its weight in proportion to their own weights.
     total = sum((one.weight for one in inner.checks), Fraction(0))
     found: list[CheckState] = []
     for place, one in enumerate(inner.checks):
-        twins = free.get(canonicalise_demand(one), [])
+        twins = free.get(make_canonical_demand(one), [])
         twin = next((twin for twin in twins if _has_same_extras(twin, one)), None)
         if twin is None:
             return []
@@ -116,5 +116,5 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
         proof=Proof(reason),
-        discriminator=write_canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
+        discriminator=write_canonical([make_canonical_demand(check), *map(make_canonical_demand, parts)]),
     )

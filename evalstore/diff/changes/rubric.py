@@ -27,7 +27,7 @@ from evalstore.diff.changes.composites import inline_composites, reverse_edits
 from evalstore.diff.changes.edit_script import EditScript, point_into_check
 from evalstore.diff.changes.keys import find_key_changes
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.pairing import canonicalise_demand, list_demand, pair_checks
+from evalstore.diff.pairing import make_canonical_demand, list_demand, pair_checks
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -241,7 +241,7 @@ def _edit_scoring(script: EditScript, rule: str, name: str, *, old: Any, new: An
 
 def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
     added = rule == "check-added"
-    whole = [check.id, canonicalise_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
+    whole = [check.id, make_canonical_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
     return script.edit_rubric(
         rule,
         after,

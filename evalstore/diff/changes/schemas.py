@@ -12,7 +12,7 @@ from evalstore.diff.deciders.schema_edits import find_schema_edits, list_outputs
 from evalstore.diff.findings import Certainty
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, format_json_pointer
 from evalstore.schema_inclusion import SchemaComparison, SchemaRelation, compare_schemas, find_dialect
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
@@ -95,7 +95,7 @@ def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
 
 def _list_pointers(pointers: list[Pointer]) -> str:
     more = len(pointers) - _LISTED
-    text = ", ".join(json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
+    text = ", ".join(format_json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -1,4 +1,4 @@
-"""All ways in which the checks of a rubric can answer, where these are few: each is combined before and after."""
+"""Enumerates the answers that the checks of a rubric can give, where these are few; combines each before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import CheckResult, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 
-# Well under a tenth of a second.
+# Ways to answer, and checks: well under a tenth of a second.
 _WAYS, _CHECKS = 2_048, 32
 _SCORES = 12
 _RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
@@ -28,6 +28,7 @@ _Answers = Mapping[str, CheckResult]
 def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks answer, the rubric's score and verdict are the same before and after."""
     before, after = change.states
+    # Checks that ask for the same always answer alike, so they are one factor of the product.
     groups = None if max(len(before.checks), len(after.checks)) > _CHECKS else _group_equal_checks(before, after)
     ways = [list(_iterate_answers(group)) for group in groups or ()]
     if not ways or not all(ways) or (number := prod(map(len, ways))) > _WAYS:
@@ -36,8 +37,8 @@ def prove_by_enumeration(change: Change) -> Proof | None:
         answers = {token: result for part in way for token, result in part.items()}
         if _read_outcome(_combine_answers(before, answers)) != _read_outcome(_combine_answers(after, answers)):
             return None
-    told = f"the checks can answer in {number:,} ways, and each gives the same score and verdict before and after"
-    return Proof(told, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
+    text = f"the checks can answer in {number:,} ways, and each gives the same score and verdict before and after"
+    return Proof(text, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
 
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:

@@ -1,4 +1,4 @@
-"""Lists of facts: how the share that an output states moves, exactly: a text that holds a fact holds its parts."""
+"""Edits of a list of facts: how the share that an output states moves; a text that holds a fact holds its parts."""
 
 from __future__ import annotations
 

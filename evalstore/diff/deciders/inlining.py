@@ -1,4 +1,4 @@
-"""When the checks of a composite's rubric, put in its place, give every output the same score and verdict."""
+"""Whether the checks of a composite's rubric, put in its place, give every output the same score and verdict."""
 
 from __future__ import annotations
 

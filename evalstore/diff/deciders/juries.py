@@ -33,7 +33,7 @@ from evalstore.diff.direction import (
     flip_direction,
     join_directions,
     measure_weight_distance,
-    normalise_weights,
+    normalize_weights,
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.references import bound_imported_shift
@@ -111,7 +111,7 @@ def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
         return aggregate, sorted(ref for ref, _ in jury.members)
     groups = _find_winning_groups(*weights.items()) if aggregate == "majority" else None
     # Too many judges for groups: equal shares are enough for equal scores, if not the only way to them.
-    return aggregate, normalise_weights(weights) if groups is None else (set(weights), groups)
+    return aggregate, normalize_weights(weights) if groups is None else (set(weights), groups)
 
 
 def find_aggregate_direction(change: Change) -> Direction:
@@ -166,7 +166,7 @@ def bound_member_shift(change: Change) -> Fraction | None:
         return shift
     if jury.is_unscorable or jury.aggregate == "majority":
         return None
-    shares = normalise_weights(jury.weight_by_judge)
+    shares = normalize_weights(jury.weight_by_judge)
     part = shares.get(change.new, Fraction(1)) if jury.aggregate == "mean" else Fraction(1)
     return part * (1 if shift is None else shift)
 

@@ -1,4 +1,4 @@
-"""Letter case: which texts `str.lower()` cannot confuse with others."""
+"""Edits of `case_sensitive`: which texts `str.lower()` cannot confuse with others, and what ignoring case does."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import cache
 
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState
 
 # The one letter whose lower case depends on its neighbours: it has another form at the end of a word.
 CAPITAL_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"
 _FINAL_SIGMA = "\N{GREEK SMALL LETTER FINAL SIGMA}"
-_FINDS = frozenset({"must_contain_any", "fact_match"})
 
 
 @name_decider("caseless")
@@ -39,15 +39,16 @@ def find_case_direction(change: Change) -> Direction:
     if phrases is None or any(CAPITAL_SIGMA in phrase for phrase in phrases):
         return Direction.EITHER
     finds_less = bool(change.new)
-    return Direction.STRICTER if finds_less is (check.kind in _FINDS) else Direction.LOOSER
+    return Direction.LOOSER if finds_less is KINDS[check.kind].bans else Direction.STRICTER
 
 
 def _list_phrases(check: CheckState) -> list[str] | None:
     if "values" in check.params:
         values: list[str] = check.params["values"]
         return values
-    facts: list[str] | None = check.params["facts"]
-    return None if check.params["judge_prompt_ref"] is not None else facts
+    # Of a kind that lists its texts under other names nothing is known.
+    facts: list[str] | None = check.params.get("facts")
+    return None if check.params.get("judge_prompt_ref") is not None else facts
 
 
 def _is_caseless(phrase: str) -> bool:

@@ -1,4 +1,4 @@
-"""Demands on structure and length: which of them another demand, or the nature of the text, already implies."""
+"""Limits and demands on an output: which of them another demand, or the nature of text, already implies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
+
+_MARKDOWN = "markdown_structure"
 
 
 @name_decider("not_binding")
@@ -28,6 +30,8 @@ def find_limit(change: Change) -> Limit | None:
 @name_decider("demand_implied")
 def prove_demand_implied(change: Change) -> Proof | None:
     """Prove that an added or removed demand of `markdown_structure` follows from the others."""
+    if change.checks[1].kind != _MARKDOWN:
+        return None  # what implies what is known of its lists only
     shorter, longer = sorted(change.checks, key=lambda check: _count_demands(check, change.name))
     if change.name == "no_h1":
         idle = shorter.params["max_heading_level"] < 1

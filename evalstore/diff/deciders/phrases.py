@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
@@ -36,16 +37,18 @@ def prove_rewording_equivalent(change: Change) -> Proof | None:
 @name_decider("out_of_reach")
 def prove_out_of_reach(change: Change) -> Proof | None:
     """Prove that no output passes before or after: more matches are asked for than there are phrases."""
-    if not all(_count_needed(check) > len(set(check.params["values"])) for check in change.checks):
-        return None
+    for check in change.checks:
+        if (needed := _count_needed(check)) is None or needed <= len(set(check.params["values"])):
+            return None
     return Proof("min_matches is larger than the number of phrases before and after, so nothing passes")
 
 
 @name_decider("no_minimum")
 def prove_no_minimum(change: Change) -> Proof | None:
     """Prove that every output passes before and after: no match is asked for."""
-    if not all(_count_needed(check) <= 0 for check in change.checks):
-        return None
+    for check in change.checks:
+        if (needed := _count_needed(check)) is None or needed > 0:
+            return None
     return Proof("min_matches asks for no match before and after, so everything passes")
 
 
@@ -59,15 +62,15 @@ def find_rewording_direction(change: Change) -> Direction:
     else:
         finds_more, finds_less = new in old, old in new
     found = bound_direction(below=finds_more, above=finds_less)
-    return found if before.kind == "must_contain_any" else flip_direction(found)
+    return flip_direction(found) if KINDS[before.kind].bans else found
 
 
 def _needs_one_phrase(check: CheckState) -> bool:
-    return check.kind == "must_not_contain" or _count_needed(check) == 1
+    return KINDS[check.kind].bans or _count_needed(check) == 1
 
 
-def _count_needed(check: CheckState) -> int:
-    matches: int = check.params.get("min_matches", 1)
+def _count_needed(check: CheckState) -> int | None:
+    matches: int | None = check.params.get("min_matches")
     return matches
 
 

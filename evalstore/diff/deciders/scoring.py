@@ -1,4 +1,4 @@
-"""Policies and gates: whether a check can be unscored at all, and whether a gate closes what was open."""
+"""Edits of a rubric's scoring that decide nothing: policies for unscored checks, gates, weights and combine modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds: which moves of a bar no score can notice, and which scores a bar tells apart."""
+"""Thresholds: which edits of one no score can notice, and which scores a threshold tells apart."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
+# Checks, and pairs (sum of weighted scores, sum of weights); more are not enumerated.
 _CHECKS, _SUMS = 16, 1 << 14
 _ZERO_AND_ONE = frozenset({Fraction(0), Fraction(1)})
 

@@ -25,7 +25,7 @@ class ReplyDesk:
     replies: Mapping[str, JudgeReply] = field(default_factory=dict)
     missing: dict[str, JudgeCall] = field(default_factory=dict)
 
-    def answer_or_note(self, call: JudgeCall) -> JudgeReply:
+    def find_reply(self, call: JudgeCall) -> JudgeReply:
         """Return the reply to a call, or note the call."""
         key = call.key
         if key in self.replies:
@@ -69,7 +69,7 @@ class RubricCache:
 def open_store(place: Path | str, desk: ReplyDesk | None = None) -> Iterator[ArtifactResolver]:
     """Open a store while something is read from it; its notes are logged as warnings at the end."""
     with _add_hints_as_notes(), ArtifactStore.open(place) as store:
-        used = ArtifactResolver(store, (desk or ReplyDesk()).answer_or_note, {"id": GRADER_ROLE})
+        used = ArtifactResolver(store, (desk or ReplyDesk()).find_reply, {"id": GRADER_ROLE})
         yield used
     for note in used.notes:
         _log.warning(note)

@@ -32,7 +32,7 @@ def make_score(
     }
     explanation = "\n".join(_explain_result(result))
     if result.score is None:
-        return make_unscored(_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details)
+        return make_unscored(_name_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details)
     return Score(value=float(result.score), answer=output.text, explanation=explanation, metadata=details)
 
 
@@ -81,7 +81,7 @@ def _short_score(score: Fraction) -> str:
     return near if Fraction(near) == score else str(score)
 
 
-def _unscored_reason(result: RubricResult, *, asked: bool) -> str:
+def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:
     """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
     if all(check.unscored is not UnscoredReason.ERROR for check in result.checks):
         return "missing"

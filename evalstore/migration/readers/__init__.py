@@ -41,7 +41,7 @@ def restore_companions(main: Mapping[str, Any], table: FormatTable) -> dict[str,
     return {path: _restore_file(value, main, table, path) for path, value in remainders.items()}
 
 
-def keeps_remainder(table: FormatTable) -> bool:
+def has_remainder(table: FormatTable) -> bool:
     """Whether the artifacts of a format store the remainder of their source, as its reader has no `restore`."""
     return not hasattr(_load_reader(table), "restore")
 

@@ -18,7 +18,7 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.outcome import MigrationOutcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_keys
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
@@ -93,7 +93,7 @@ def _read_test(
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
     reasons += describe_unknown_keys((key for key in raw if key not in table.data), table.data)
-    outcome = rate_losses(notes)
+    outcome = classify_losses(notes)
     return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _build_rubric(rules, table, judge), tuple(notes))
 
 

@@ -19,7 +19,7 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.outcome import MigrationOutcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
@@ -75,7 +75,7 @@ def _read_rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
         ref, reasons = _parse_rubric_ref(row.get("rubric_ref"))
         notes = [f"{key}: {reason}; kept as data" for key, reason in table.form["aside"].items() if row.get(key)]
         notes += describe_unknown_keys((key for key in row if key not in known), known)
-        outcome = rate_losses(reasons)
+        outcome = classify_losses(reasons)
         question = _build_question(row, name, table)
         yield LegacyCase(
             pointer,
@@ -194,7 +194,7 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
         *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
     )
     rubric = ArtifactDraft(Kind.RUBRIC, _make_artifact_id(root["id"]), value, version=version or "")
-    outcome = rate_losses(reasons)
+    outcome = classify_losses(reasons)
     reasons += tuple(_list_unread_keys([check for _, check in executed], root) if executed else ())
     pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
     reasons += tuple(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
@@ -311,7 +311,7 @@ def _read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTab
         **({"x_unmapped": leftovers} if leftovers else {}),
     }
     rubric = ArtifactDraft(Kind.RUBRIC, _make_artifact_id(str(root.get("id") or "target")), value)
-    outcome = rate_losses(reasons)
+    outcome = classify_losses(reasons)
     return Extraction(
         _ALPHA if alpha else "target",
         cases=(LegacyCase((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(notes)),),

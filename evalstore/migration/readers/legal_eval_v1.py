@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_judge_draft
-from evalstore.migration.outcome import MigrationOutcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -60,7 +60,7 @@ def _read_rows(
             continue
         name, twin_notes = names.claim_for_case(row["id"], pointer)
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
-        outcome = rate_losses({_LENIENT, _ROUNDED}.intersection(reasons))
+        outcome = classify_losses({_LENIENT, _ROUNDED}.intersection(reasons))
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
         yield LegacyCase(
             pointer,

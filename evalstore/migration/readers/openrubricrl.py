@@ -18,7 +18,7 @@ from evalstore.migration.extraction import (
     escape_braces,
     find_template_variables,
 )
-from evalstore.migration.outcome import MigrationOutcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
@@ -58,7 +58,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version
     )
     notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
-    outcome = rate_losses(reasons)
+    outcome = classify_losses(reasons)
     return Extraction(
         dialect, cases=(LegacyCase((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
     )

@@ -11,7 +11,7 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def annotate_error(error: EvalstoreError) -> str:
+def format_annotation(error: EvalstoreError) -> str:
     """Return an error as a workflow command of GitHub Actions, without a place: it has no line of its own to show."""
     lines = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
     return format_workflow_command("error", {"title": "evalstore"}, lines)

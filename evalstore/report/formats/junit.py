@@ -15,7 +15,7 @@ _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: 
 
 def render(report: ProblemReport) -> str:
     """Return one suite with a case a problem, or one case that passed."""
-    cases = [_failed_case(problem) for problem in report.problems] or [_passing_case(report)]
+    cases = [_format_failed_case(problem) for problem in report.problems] or [_format_passed_case(report)]
     tags = Counter(_TAGS[problem.severity] for problem in report.problems)
     counts = f'tests="{len(cases)}" failures="{tags["failure"]}" errors="0" skipped="{tags["skipped"]}"'
     name = _xml_attribute(f"evalstore {report.command}")
@@ -31,7 +31,7 @@ def render(report: ProblemReport) -> str:
     )
 
 
-def _failed_case(problem: Problem) -> str:
+def _format_failed_case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
     name = (
@@ -46,7 +46,7 @@ def _failed_case(problem: Problem) -> str:
     )
 
 
-def _passing_case(report: ProblemReport) -> str:
+def _format_passed_case(report: ProblemReport) -> str:
     return f'    <testcase classname="evalstore" name={_xml_attribute(f"{report.command}: {report.summary}")}/>'
 
 

@@ -57,7 +57,7 @@ def format_code(text: str) -> str:
 def _problem_item(problem: Problem) -> Iterator[str]:
     place = problem.place
     where = f" \u2014 {format_code(str(Place(place.file, place.line)))}" if place else ""
-    more = [*_changed_lines(problem), *_note_lines(problem)]
+    more = [*_lines_of_change(problem), *_note_lines(problem)]
     rule = "" if more else f" ({format_code(problem.rule)})"
     yield f"- {_MARKS[problem.severity]} **{problem.level}** {escape_prose(problem.message)}{where}{rule}"
     if not more:
@@ -71,7 +71,7 @@ def _problem_item(problem: Problem) -> Iterator[str]:
     yield ""
 
 
-def _changed_lines(problem: Problem) -> Iterator[str]:
+def _lines_of_change(problem: Problem) -> Iterator[str]:
     if not problem.changed:
         return
     if isinstance(problem.changed, str):

@@ -40,7 +40,7 @@ def read_sample_entry(sample: Mapping[str, Any], model: str | None, place: Place
     id_, epoch = read_id(sample.get("id")), read_id(sample.get("epoch", 1))
     if id_ is None or epoch is None:
         raise describe_unexpected_shape("the `id` or the `epoch` of this sample", place)
-    answer = _missing_reason(sample) or _sample_output(sample, place) or "the model said nothing"
+    answer = _reason_without_output(sample) or _sample_output(sample, place) or "the model said nothing"
     return make_entry(Series(model, epoch=epoch), id_, number, answer)
 
 
@@ -55,7 +55,7 @@ def check_version(version: Any, place: Place) -> None:
         )
 
 
-def _missing_reason(sample: Mapping[str, Any]) -> str:
+def _reason_without_output(sample: Mapping[str, Any]) -> str:
     if sample.get("error"):
         return shorten_reason(get_mapping(sample, "error").get("message"), "it ended in an error")
     return "it was invalidated" if sample.get("invalidation") else ""
@@ -162,7 +162,7 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in the order of its archive."""
     with open_archive(path) as archive:
         model, seen = _read_model(archive), set[tuple[str, str | None]]()
-        for number, name in enumerate(filter(_SAMPLE.fullmatch, _unchunked_members(archive)), 1):
+        for number, name in enumerate(filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1):
             entry = read_sample_entry(_read_sample(archive, name), model, archive.place_of(name), number)
             key = entry.output.id, entry.series.epoch
             if key in seen:
@@ -171,7 +171,7 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
             yield entry
 
 
-def _unchunked_members(archive: Archive) -> list[str]:
+def _require_whole_samples(archive: Archive) -> list[str]:
     if chunked := next(filter(_CHUNKED.fullmatch, archive.members), None):
         raise LoadError(
             "this sample is stored in pieces, which evalstore does not read",

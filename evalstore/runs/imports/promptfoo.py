@@ -126,21 +126,21 @@ def read_response_output(response: Any, place: Place) -> Output | None:
     if raw is None:
         return None
     text, requested = _text_and_requested_calls(raw)
-    performed = _read_performed_calls(get_mapping(response, "metadata").get("toolCalls"), place)
+    performed = _read_calls_made(get_mapping(response, "metadata").get("toolCalls"), place)
     return Output(
         text, collect_calls([{"tool_calls": requested}], place) if performed is None and requested else performed
     )
 
 
-def _read_performed_calls(calls: Any, place: Place) -> ToolCalls | None:
+def _read_calls_made(calls: Any, place: Place) -> ToolCalls | None:
     if not isinstance(calls, list):
         return None
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
         raise describe_unexpected_shape("a call in `metadata.toolCalls`", place)
-    return tuple({"name": call["name"], "args": _performed_arguments(call.get("input"))} for call in calls)
+    return tuple({"name": call["name"], "args": _arguments_of_call(call.get("input"))} for call in calls)
 
 
-def _performed_arguments(arguments: Any) -> Mapping[str, Any]:
+def _arguments_of_call(arguments: Any) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, format_json_pointer
 from evalstore.migration.readers.agentevals.dialects import check_keys, is_in_dialect
 from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
@@ -99,7 +99,7 @@ def _make_member_reader(scope: CaseScope) -> Callable[[Any, Pointer], Grading]:
 def _read_unknown_type(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     type_ = make_excerpt(raw["type"])
     if "refused" in row:
-        raise CrashError(f"{json_pointer(pointer)}: {row['refused']}")
+        raise CrashError(f"{format_json_pointer(pointer)}: {row['refused']}")
     if row:
         reason = row.get("removed", f"{scope.dialect.name} has no type {type_}")
         return note_skipped(pointer, f"{type_}: {reason}" if "removed" in row else reason)
@@ -143,7 +143,7 @@ def _read_gate(raw: Raw, pointer: Pointer, scope: CaseScope) -> Fraction | None:
     if required is True:
         return least or scope.passes
     if parse_number(required) is not None and scope.dialect.name == "D4":
-        raise CrashError(f"{json_pointer(pointer)}: required is a number, which the runner no longer takes")
+        raise CrashError(f"{format_json_pointer(pointer)}: required is a number, which the runner no longer takes")
     required_share = parse_share(required)
     return required_share and (least or required_share)
 

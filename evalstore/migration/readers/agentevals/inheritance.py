@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, format_json_pointer
 from evalstore.migration.extraction import LegacySource
 from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.evaluators import read_list
@@ -117,7 +117,7 @@ def _find_list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list
     # D4's runner stops at a key of the dialect before it.
     if suite.dialect.name == "D4" and "assertions" in holder:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
-    notes = [note_ignored(place, f"{json_pointer(lists[0][0])} comes first") for place, _ in lists[1:]]
+    notes = [note_ignored(place, f"{format_json_pointer(lists[0][0])} comes first") for place, _ in lists[1:]]
     return lists[:1], join_gradings([*notes, *_note_other_lists(holder, pointer, suite)])
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest, json_pointer
+from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import (
     BRACES,
@@ -140,7 +140,7 @@ def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
     weight = parse_number(raw["weight"])
     if weight is None or weight < 0:
         raise CrashError(
-            f"{json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is no number from 0 up"
+            f"{format_json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is no number from 0 up"
         )
     return weight
 
@@ -284,4 +284,4 @@ def _read_whole_number(raw: Any, pointer: Pointer) -> int:
 
 
 def _make_crash(pointer: Pointer, problem: str) -> CrashError:
-    return CrashError(f"{json_pointer(pointer)}: the score ranges {problem}")
+    return CrashError(f"{format_json_pointer(pointer)}: the score ranges {problem}")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import Document, Pointer, json_pointer
+from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.outcome import MigrationOutcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
 from evalstore.migration.readers.agentevals.grading import CrashError
 from evalstore.migration.readers.agentevals.inheritance import SuiteContext, build_scope, grade_case
@@ -167,7 +167,7 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
         notes: tuple[str, ...] = ()
         if label in first:
             name = names.claim(label)
-            notes = (f"{label} is also the case at {json_pointer(first[label])}; here it is {name}",)
+            notes = (f"{label} is also the case at {format_json_pointer(first[label])}; here it is {name}",)
         # Every label is used once, so that a numbered one never repeats it.
         names.used.add(name)
         first.setdefault(name, pointer)
@@ -214,7 +214,7 @@ def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_befo
     case = LegacyCase(
         pointer,
         raw,
-        rate_losses(lossy),
+        classify_losses(lossy),
         (*notes_before, *lossy),
         {"id": label} | question,
         result.rubric,

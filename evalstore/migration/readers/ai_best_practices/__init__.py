@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest, json_pointer
+from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import SLUG_LIMIT, UniqueLabels, make_dataset_id, make_id, make_slug
 from evalstore.migration.detect import select_variant
@@ -109,7 +109,7 @@ def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str,
     question = _build_question(raw, label, readings, table)
     # The proof of order: restoring the case from its question and checks gives the same keys.
     keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
-    source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
+    source = {"pointer": format_json_pointer(pointer), **question["x_source"], **keys}
     apart = (script["absent"],) if script else ()
     all_reasons = (*notes, *apart, *reasons, *none, *extra)
     return LegacyCase(

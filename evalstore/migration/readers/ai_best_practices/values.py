@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome, rate_losses
+from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome, classify_losses
 from evalstore.migration.table import CheckRow
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.text import make_excerpt
@@ -108,7 +108,7 @@ def _read_options(raw: Any, row: CheckRow) -> ValueReading:
 
 
 def _make_reading(value: Any, reasons: list[str]) -> ValueReading:
-    return ValueReading(value, rate_losses(reasons), tuple(reasons))
+    return ValueReading(value, classify_losses(reasons), tuple(reasons))
 
 
 def _refuse_crash(key: str, description: str) -> ValueReading:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.documents import Document, Pointer, compute_digest, json_pointer
+from evalstore.documents import Document, Pointer, compute_digest, format_json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.extraction import LegacyCase, MigrationNote
@@ -57,7 +57,7 @@ def _read_samples(rows: Sequence[Any], at: Pointer, document: Document) -> Itera
         ids[key] = id_
         if id_ in first:
             ids[key] = names.claim(id_)
-            twin_note = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=ids[key])
+            twin_note = _TWIN.format(id=id_, first=format_json_pointer(first[id_]), own=ids[key])
             outcome, reasons = MigrationOutcome.LOSSY, (twin_note, *reasons)
         first.setdefault(id_, pointer)
         question = {"id": ids[key], **question_fields, **_map_source(row, pointer, question_fields)}
@@ -103,7 +103,7 @@ def _map_question(row: Mapping[str, Any]) -> dict[str, Any]:
 def _map_source(row: Mapping[str, Any], pointer: Pointer, question_fields: Mapping[str, Any]) -> dict[str, Any]:
     name, sample_hash, metadata = row.get("evaluation_name"), row.get("sample_hash"), row.get("metadata")
     source = {
-        "pointer": json_pointer(pointer),
+        "pointer": format_json_pointer(pointer),
         **({"evaluation_name": name} if name is not None else {}),
         **(
             {"sample_hash": sample_hash, "recipe": _find_hash_recipe(sample_hash, question_fields)}
