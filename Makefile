@@ -4,10 +4,13 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: demo test lint fresh bench fuzz clean
+.PHONY: demo quick test lint fresh bench fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
+
+quick: .venv/dev.stamp  ## the tests that take no time: no processes, crashes or sampling, in less than a minute
+	$(BIN)/pytest -n $(JOBS) -q -m 'not slow and not chaos and not process and not sampling' --ignore=tests/integrations
 
 test: .venv/dev.stamp lint fresh  ## every check and every test
 	$(BIN)/pytest -n $(JOBS) -q
@@ -27,7 +30,7 @@ bench: .venv/dev.stamp  ## ratios against named peers, in one run
 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
-	$(BIN)/pytest -n $(JOBS) -q -m 'slow or hypothesis' --hypothesis-profile=anew
+	$(BIN)/pytest -n $(JOBS) -q -m 'slow or sampling' --hypothesis-profile=anew
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

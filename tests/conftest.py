@@ -28,7 +28,6 @@ SHARED = ROOT.parent / "shared"
 settings.register_profile("again", derandomize=True, database=None, deadline=None)
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
-FEW = 40  # examples where no profile is asked for; with one, as many as a test says
 
 STARTERS = ("process", "chaos", "slow")  # the marks of tests that may start Python
 _start = subprocess.Popen.__init__
@@ -46,13 +45,16 @@ class Ran:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests whose fixtures start processes, and keep the budgets of sampling to the long form."""
-    sampling = not config.getoption("--hypothesis-profile")
+    short = not config.getoption("--hypothesis-profile")
     for item in items:
-        if {"cli_process", "demo"} & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if {"cli_process", "demo"} & fixtures:
             item.add_marker("process")
-        if sampling and isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+        if "samples" in fixtures or item.get_closest_marker("hypothesis"):
+            item.add_marker("sampling")
+        if short and isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
             whole = item.obj._hypothesis_internal_use_settings
-            item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=min(whole.max_examples, FEW))
+            item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=_few(whole.max_examples))
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +72,7 @@ def _start_no_python(process: subprocess.Popen[Any], argv: Any, *more: Any, **na
 
 
 def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # else each process compiles the whole package
     for name in [key for key in os.environ if key.startswith(("GIT_", "EVALSTORE_", "OPENAI_"))]:
         patch.delenv(name)
     (home / ".gitconfig").write_text(
@@ -100,6 +103,16 @@ def git(tmp_path: Path) -> Callable[..., str]:
         return done.stdout.strip()
 
     return run
+
+
+@pytest.fixture
+def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """Say how many of so many samples a test draws: all of them in `make fuzz`."""
+    return int if request.config.getoption("--hypothesis-profile") else _few
+
+
+def _few(count: int) -> int:
+    return min(count // 4, 100)
 
 
 @pytest.fixture

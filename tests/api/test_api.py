@@ -128,9 +128,10 @@ with Store.open(".") as store:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("added", "code"), [("", 0), ("number: int = bump\n", 1)])
-def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path, added: str, code: int) -> None:
-    (tmp_path / "user.py").write_text(USER + added)
-    argv = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path / 'cache'}", "user.py"]
+def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER)
+    (tmp_path / "wrong.py").write_text(f"{USER}number: int = bump\n")
+    argv = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path / 'cache'}", "user.py", "wrong.py"]
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stdout
+    assert done.stdout.splitlines()[-1] == "Found 1 error in 1 file (checked 2 source files)", done.stdout
+    assert (done.returncode, done.stdout.startswith(f"wrong.py:{USER.count(chr(10)) + 1}: ")) == (1, True), done.stdout

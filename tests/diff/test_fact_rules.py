@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -90,7 +91,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_claimed_of_facts_holds_on_every_text(seed: int) -> None:
+def test_what_is_claimed_of_facts_holds_on_every_text(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[Classification] = []
     for _ in range(60):
@@ -100,10 +101,10 @@ def test_what_is_claimed_of_facts_holds_on_every_text(seed: int) -> None:
     assert {"fact-changed", "list-reordered"} <= {claim.rule.id for claim in claims}
 
 
-def test_a_move_that_is_none_or_one_way_is_always_told() -> None:
+def test_a_move_that_is_none_or_one_way_is_always_told(samples: Callable[[int], int]) -> None:
     """Of lists without a judge nothing is left open: one text or another shows each way that is not ruled out."""
     random = Random(1)  # noqa: S311  # chance, not secrets
-    for _ in range(300):
+    for _ in range(samples(300)):
         old = {**rubric(random), "scoring": {"combine": "min"}}
         old["checks"] = [{"id": "f", "kind": "fact_match", "facts": old["checks"][0]["facts"]}]
         new = edited(random, old)

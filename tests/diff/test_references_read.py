@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from itertools import product
 from random import Random
 from typing import Any
@@ -159,10 +160,10 @@ def moved(old: Any, new: Any) -> Direction:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int) -> None:
+def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     found = set()
-    for _ in range(100):
+    for _ in range(samples(100)):
         held, old = store(random), row(random)
         new = edited(random, old, held)
         diff = prove(old, new, held)

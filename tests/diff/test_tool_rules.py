@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -147,7 +148,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int) -> None:
+def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[Classification] = []
     for _ in range(60):

@@ -87,14 +87,16 @@ TESTS = [
 @pytest.mark.parametrize(
     ("file", "format_", "text", "size"),
     [
-        ("rows.jsonl", "legal_eval_v1", "".join(json.dumps(row) + "\n" for row in ROWS), 1_300_000),
-        ("large.eval.yaml", "agentevals", write_legacy_yaml({"name": "large", "tests": TESTS}), 750_000),
+        ("rows.jsonl", "legal_eval_v1", lambda: "".join(json.dumps(row) + "\n" for row in ROWS), 1_300_000),
+        ("large.eval.yaml", "agentevals", lambda: write_legacy_yaml({"name": "large", "tests": TESTS}), 750_000),
     ],
     ids=["lines", "yaml"],
 )
-def test_a_large_file_is_no_problem(tmp_path: Path, file: str, format_: str, text: str, size: int) -> None:
+def test_a_large_file_is_no_problem(
+    tmp_path: Path, file: str, format_: str, text: Callable[[], str], size: int
+) -> None:
     source, store = tmp_path / file, tmp_path / "store"
-    source.write_text(text, encoding="utf-8")
+    source.write_text(text(), encoding="utf-8")
     assert source.stat().st_size > size
     start = time.process_time()
     report = migrate([source], into=store)

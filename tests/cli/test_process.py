@@ -1,0 +1,61 @@
+"""Every command once in a process of its own: it answers as it does within the tests' process, where `cli` runs it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.cli.main import COMMANDS
+
+STYLE = "rubric/answer_style"
+RUNS = ("runs/model_a/web_answers-1.0.0-model_a.json", "runs/model_b/web_answers-2.0.0-model_b.json")
+
+# Over the store of the demo with one changed file; that story itself runs the commands that succeed as processes.
+CASES = [
+    (["init", "new"], 0),
+    (["demo", "."], 3),
+    (["migrate", "legacy/drupal-forms/evals.json", "--dry-run"], 0),
+    (["export", "--to", "ai_best_practices", "--out", "back"], 0),
+    (["validate", "--strict"], 0),
+    (["list"], 0),
+    (["show", f"{STYLE}@1.0"], 0),
+    (["resolve"], 2),
+    (["log", "judge/nobody"], 3),
+    (["diff", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 0),
+    (["status", "--check"], 1),
+    (["impact", "judge/accuracy"], 0),
+    (["accept", "0000000000000000", "--reason", "x"], 3),
+    (["bump"], 2),
+    (["lock", "--check"], 1),
+    (["verify"], 0),
+    (["score", "dataset/web_answers@9.9.9", "outputs/model_a.jsonl"], 3),
+    (["judge"], 2),
+    (["rules"], 0),
+    (["explain", "check-added"], 0),
+    (["audit", *RUNS], 0),
+]
+
+
+@pytest.mark.parametrize(("argv", "code"), CASES, ids=[" ".join(argv[:1]) for argv, _ in CASES])
+def test_a_process_answers_as_the_function_does(
+    argv: list[str], code: int, demo: Any, cli: Callable, cli_process: Callable, tmp_path: Path
+) -> None:
+    def answer(run: Callable) -> Any:
+        store = Path(shutil.copytree(demo.folder, tmp_path / "store", symlinks=True))
+        path = store / "rubrics/answer_style.yaml"
+        path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
+        ran = run(*argv, cwd=store)
+        shutil.rmtree(store)
+        return ran
+
+    ran = answer(cli_process)
+    assert ran.code == code, ran.err
+    assert answer(cli) == ran
+
+
+def test_no_command_is_left_out() -> None:
+    assert {argv[0] for argv, _ in CASES} == set(COMMANDS)
