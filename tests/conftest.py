@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -88,13 +89,13 @@ def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
 def git(tmp_path: Path) -> Callable[..., str]:
     """Run git in the repository `tmp_path/repo` (made on first use); every commit is a minute after the last."""
     repo = tmp_path / "repo"
-    minute = iter(range(10**6))
 
     def run(*argv: str, cwd: Path | None = None, stdin: str | None = None) -> str:
         if not repo.exists():
             repo.mkdir()
             subprocess.run(["git", "init", "-q", str(repo)], check=True)
-        stamp = f"{1_760_000_000 + 60 * next(minute)} +0000"
+        run.minute += 1  # type: ignore[attr-defined]
+        stamp = f"{1_760_000_000 + 60 * run.minute} +0000"  # type: ignore[attr-defined]
         env = {**os.environ, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
         done = subprocess.run(
             ["git", *argv], cwd=cwd or repo, env=env, input=stdin, capture_output=True, text=True, check=False
@@ -102,7 +103,30 @@ def git(tmp_path: Path) -> Callable[..., str]:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
+    run.minute = -1  # type: ignore[attr-defined]
     return run
+
+
+_TEMPLATES: dict[str, tuple[Path, int, Any]] = {}  # of this process: a repository, its clock, and what its maker said
+
+
+@pytest.fixture
+def template(git: Callable[..., str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Let a function make the repository of `git` once for all tests that name it so; the others get a copy."""
+    repo = tmp_path / "repo"
+
+    def make(name: str, build: Callable[[], Any]) -> Any:
+        if name in _TEMPLATES:
+            folder, git.minute, answer = _TEMPLATES[name]  # type: ignore[attr-defined]
+            shutil.rmtree(repo, ignore_errors=True)
+            shutil.copytree(folder, repo, symlinks=True)
+            return answer
+        answer = build()
+        folder = shutil.copytree(repo, tmp_path_factory.mktemp("template") / "repo", symlinks=True)
+        _TEMPLATES[name] = folder, git.minute, answer  # type: ignore[attr-defined]
+        return answer
+
+    return make
 
 
 @pytest.fixture

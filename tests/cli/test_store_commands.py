@@ -26,9 +26,14 @@ MESSAGE = (
 
 
 @pytest.fixture
-def repo(git: Git, tmp_path: Path) -> Path:
+def repo(git: Git, template: Callable[..., Any], tmp_path: Path) -> Path:
     """Return a repository with rubric/tone 1.0.0 (lightweight), 1.1.0 and 2.0.0, and a changed working file."""
     repo = tmp_path / "repo"
+    template("three releases by hand", lambda: release(git, repo))
+    return repo
+
+
+def release(git: Git, repo: Path) -> None:
     git("status")
     (repo / "rubrics").mkdir()
     for version, word in (("1.0.0", "please"), ("1.1.0", "thanks"), ("2.0.0", "sorry")):
@@ -41,7 +46,6 @@ def repo(git: Git, tmp_path: Path) -> Path:
             bump, before = ("major", "1.1.0") if version == "2.0.0" else ("minor", "1.0.0")
             git("tag", "-a", f"rubric/tone@{version}", "-F", "-", stdin=MESSAGE.format("f" * 64, bump, before))
     (repo / "rubrics/tone.yaml").write_text(TEXT.format(version="2.1.0", word="bye"))
-    return repo
 
 
 def valid(ran: Any, command: str) -> Any:
@@ -126,7 +130,7 @@ def test_show_escapes_what_acts_on_a_terminal_and_raw_does_not(cli: Cli, repo: P
     assert r"[p\u202elease]" in shown
     assert "# tab\there\\r\n" in shown
     raw = cli("-C", repo, "show", "rubric/tone@worktree", "--raw").out
-    assert raw == text.replace("\r\n", "\n")  # the fixture reads stdout with universal newlines
+    assert raw == text
 
 
 # resolve

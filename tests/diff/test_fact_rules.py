@@ -91,7 +91,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_claimed_of_facts_holds_on_every_text(seed: int, samples: Callable[[int], int]) -> None:
+def test_what_is_claimed_of_facts_holds_on_every_text(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[Classification] = []
     for _ in range(60):

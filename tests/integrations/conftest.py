@@ -101,8 +101,13 @@ def of_inspect() -> Iterator[None]:
 
 
 @pytest.fixture
-def repo(git: Callable[..., str], tmp_path: Path) -> Path:
+def repo(git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) -> Path:
     """A repository in which every file of the store is released."""
+    template("the store of the integrations", lambda: release(git, tmp_path))
+    return tmp_path / "repo"
+
+
+def release(git: Callable[..., str], tmp_path: Path) -> None:
     git("status")
     for name, text in FILES.items():
         (tmp_path / "repo" / name).parent.mkdir(exist_ok=True)
@@ -111,7 +116,6 @@ def repo(git: Callable[..., str], tmp_path: Path) -> Path:
     git("commit", "-qm", "Release")
     for name in FILES:
         git("tag", "-a", "-m", "Release", f"{name.split('s/')[0]}/{Path(name).stem}@1.0.0")
-    return tmp_path / "repo"
 
 
 @pytest.fixture

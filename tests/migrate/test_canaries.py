@@ -7,10 +7,11 @@ nothing.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
+from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -202,7 +203,7 @@ SMALL = [path for path in FILES if path.stat().st_size < 8_000]  # the others ar
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.relative_to(CASES).as_posix())
-def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path) -> None:
+def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path, samples: Callable[[int], int]) -> None:
     """A reader answers with cases or one sentence, whatever stands where it looked for something else."""
     value = value_of(path)
     for place in nodes(value):

@@ -89,9 +89,9 @@ def shop(git: Callable[..., str], tmp_path: Path) -> Shop:
 
 
 @pytest.fixture
-def released(shop: Shop) -> Shop:
+def released(shop: Shop, template: Callable[..., Any]) -> Shop:
     """The same with rubric/tone@1.0.0."""
-    shop.bump()
+    template("rubric/tone@1.0.0", lambda: shop.bump() and None)
     return shop
 
 

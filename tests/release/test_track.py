@@ -29,12 +29,16 @@ def tracked(shop: Shop, ref: str = "rubric/tone", **options: Any) -> ReleaseLog:
 
 
 @pytest.fixture
-def long(released: Shop) -> Shop:
+def long(released: Shop, template: Callable[..., Any]) -> Shop:
     """1.0.0, 1.0.1 (patch), 2.0.0 (major), 2.0.1 (patch) and 2.0.2, which moved nothing at all."""
-    release(released, rubric(title="Voice"))
-    release(released, rubric(ban="just", title="Voice", version="1.0.1"))
-    release(released, rubric(ban="just", version="2.0.0"))
-    release(released, "# only a comment\n" + rubric(ban="just", version="2.0.2"))
+
+    def go_on() -> None:
+        release(released, rubric(title="Voice"))
+        release(released, rubric(ban="just", title="Voice", version="1.0.1"))
+        release(released, rubric(ban="just", version="2.0.0"))
+        release(released, "# only a comment\n" + rubric(ban="just", version="2.0.2"))
+
+    template("five releases of rubric/tone", go_on)
     return released
 
 

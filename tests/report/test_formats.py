@@ -158,17 +158,20 @@ scoring: {combine: all_pass}
 
 
 @pytest.fixture
-def store(cli: Cli, git: Git, tmp_path: Path) -> Path:
+def store(cli: Cli, git: Git, template: Cli, tmp_path: Path) -> Path:
     """Return a store in a subfolder, with a release, a change without its version, and a misspelt key."""
-    repo = tmp_path / "repo"
-    git("status")
-    store = repo / "evals"
-    (store / "rubrics").mkdir(parents=True)
-    (store / "evalstore.yaml").write_text("strict: false\n")
-    (store / "rubrics/tone.yaml").write_text(RUBRIC)
-    git("add", ".")
-    git("commit", "-q", "-m", "Start")
-    assert cli("-C", store, "bump", "--all").code == 0
+    store = tmp_path / "repo" / "evals"
+
+    def release() -> None:
+        git("status")
+        (store / "rubrics").mkdir(parents=True)
+        (store / "evalstore.yaml").write_text("strict: false\n")
+        (store / "rubrics/tone.yaml").write_text(RUBRIC)
+        git("add", ".")
+        git("commit", "-q", "-m", "Start")
+        assert cli("-C", store, "bump", "--all").code == 0
+
+    template("a store in a subfolder", release)
     (store / "rubrics/tone.yaml").write_text(
         RUBRIC.replace(', "??"', "").replace("[please]}", "[please, thanks], treshold: 1}")
     )

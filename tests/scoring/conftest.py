@@ -63,11 +63,16 @@ AT = datetime(2026, 9, 14, 16, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def release(git: Callable[..., str], tmp_path: Path) -> Callable[..., Path]:
+def release(git: Callable[..., str], template: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
     """Commit files and tag every artifact among them at a version; return the repository."""
     repo = tmp_path / "repo"
 
     def run(files: Mapping[str, str], version: str = "1.0.0") -> Path:
+        if repo.exists():
+            return commit(files, version)
+        return template(json.dumps([files, version]), lambda: commit(files, version)) and repo
+
+    def commit(files: Mapping[str, str], version: str) -> Path:
         git("status")
         for name, text in files.items():
             (repo / name).parent.mkdir(exist_ok=True)

@@ -43,13 +43,17 @@ def save(git: Git, repo: Path) -> Save:
 
 
 @pytest.fixture
-def commits(save: Save) -> dict[str, str]:
+def commits(save: Save, template: Callable[..., dict[str, str]]) -> dict[str, str]:
     """Release rubric/tone as 1.0.0, 1.2.0, 2.0.0 and 2.1.0-rc.1; return the commits by version."""
     versions = ("1.0.0", "1.2.0", "2.0.0", "2.1.0-rc.1")
-    return {
-        v: save("rubrics/tone.yaml", rubric(version=v, word=f"w{i}"), f"rubric/tone@{v}")
-        for i, v in enumerate(versions)
-    }
+
+    def release() -> dict[str, str]:
+        return {
+            v: save("rubrics/tone.yaml", rubric(version=v, word=f"w{i}"), f"rubric/tone@{v}")
+            for i, v in enumerate(versions)
+        }
+
+    return dict(template("four releases of rubric/tone", release))
 
 
 @pytest.fixture
