@@ -95,7 +95,7 @@ def test_a_bug_and_an_interruption_tell_their_own_exit_code(tmp_path: Path, rais
     program = (
         "import evalstore.store\n"
         f"def opened(*_): raise {raised}\n"
-        "evalstore.store.Store.open = opened\n"
+        "evalstore.store.ArtifactStore.open = opened\n"
         "from evalstore.cli.main import main; main(['list', '--format', 'json'])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
