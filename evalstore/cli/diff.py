@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.diff_sides import (
+    DiffSide,
+    _make_loader,
+    _names_file,
+    compare_sides,
+    open_optional_store,
+    parse_file_side,
+)
 from evalstore.cli.refs import REF, read_ref
-from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
-from evalstore.model import Artifact, PinType, find_kind
-from evalstore.versions import Version, find_version
+from evalstore.errors import ExitCode, UsageError
+from evalstore.model import PinType
+from evalstore.versions import find_version
 
 if TYPE_CHECKING:
     from evalstore.audits import ChangeSide
-    from evalstore.diff import ComparisonSettings, Diff, RunMeasurement
+    from evalstore.diff import RunMeasurement
     from evalstore.store import ArtifactStore
 
-_FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class DiffSide:
-    """One side: its name, its artifact, and what it is: a release, the working tree, or neither."""
-
-    name: str
-    artifact: Artifact
-    rows: Iterable[Mapping[str, Any]] | None = None
-    release: Version | None = None
-    working: bool = False
 
 
 @click.command(
@@ -94,33 +88,6 @@ def command(  # noqa: PLR0913  # the options of the command line
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
 
-def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None) -> Diff:
-    """Compare two sides by the terms of a store, where there is one; raises `UsageError` for two kinds."""
-    from evalstore.diff import compare
-
-    old, new = sides
-    if old.artifact.kind is not new.artifact.kind:
-        raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
-    rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
-    load = _make_loader(store, working=new.working) if store else None
-    diff = compare(
-        old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile)
-    )
-    notes = _describe_moved_references(old, new, store) if store else ()
-    return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
-
-
-def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStore) -> tuple[str, ...]:
-    """Say which references, as they stood and stand, mean another version than they did at the release."""
-    from evalstore.status.acceptances import read_base_settings
-    from evalstore.status.drift import describe_moved_references
-
-    name = old.artifact.name
-    if not (old.release and new.working and new.name == f"{name}@worktree"):
-        return ()
-    return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
-
-
 def _measure_run(
     run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: ArtifactStore | None
 ) -> RunMeasurement:
@@ -140,37 +107,6 @@ def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     if _names_file(side.name):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
-
-
-def _make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
-    from evalstore.status.comparison import make_working_loader
-
-    return make_working_loader(store) if working else store.load
-
-
-def _read_comparison_settings(
-    old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None
-) -> ComparisonSettings:
-    from evalstore.diff import ComparisonSettings, Profile
-
-    requested = Profile(profile) if profile else None
-    if store is None:
-        return ComparisonSettings(requested or Profile.SCORE)
-    from evalstore.status.acceptances import read_change_policy
-
-    ruling = read_change_policy(store, datetime.now(UTC).date(), requested)
-    same = old.artifact.name == new.artifact.name
-    return ruling.restrict_to_change(old.artifact.name, old.release) if old.release and same else ruling.settings
-
-
-def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
-    """Open the store around the directory; None where there is none, and none is needed."""
-    try:
-        return stack.enter_context(settings.open_store())
-    except EvalstoreError:
-        if needed:
-            raise
-        return None  # two files are compared anywhere; their references are then not at hand
 
 
 def _default_other_side(a: str) -> str:
@@ -194,19 +130,3 @@ def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:
     from evalstore.files import read_user_file
 
     return parse_file_side(read_user_file(settings.path / word, _LIMIT), word)
-
-
-def parse_file_side(data: bytes, word: str) -> DiffSide:
-    """Read a file as one side of a comparison; raises `LoadError` for what is no artifact."""
-    from evalstore.documents import read_yaml
-
-    document = read_yaml(data, word)
-    value = document.value if isinstance(document.value, dict) else {}
-    kind = find_kind(value)
-    if kind is None:
-        raise LoadError("this is no rubric, judge or dataset", place=document.locate())
-    return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
-
-
-def _names_file(word: str) -> bool:
-    return word.endswith(_FILES)

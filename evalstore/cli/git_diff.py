@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.cli.context import CommandSettings
-from evalstore.cli.diff import compare_sides, open_optional_store, parse_file_side
+from evalstore.cli.diff_sides import compare_sides, open_optional_store, parse_file_side
 from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
