@@ -57,11 +57,11 @@ def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callab
 
 def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
-    find = _prepare_kind(check, context)
+    grade_by_kind = _prepare_kind(check, context)
 
     def grade(sample: Sample) -> CheckResult:
         try:
-            return _apply_threshold(check, find(sample), strict=context.strict)
+            return _apply_threshold(check, grade_by_kind(sample), strict=context.strict)
         except MALFORMED_ERRORS as misfit:
             raise _explain_misfit(check, misfit) from misfit
 
@@ -88,6 +88,7 @@ def _answer_always(graded: Grade) -> GradeFunction:
 
 
 def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
+    # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
         graded = grade_error(f"{graded.engine} is no exact engine", graded.engine)
     score, verdict = graded.score, Verdict.UNSCORED
@@ -111,9 +112,9 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     violation = next(compile_schema(json.loads(text)).find_violations(check.params), None)
     if violation is None:
         return misfit
-    said = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
+    message = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
     what = f"check {check.id}{format_json_pointer(violation.pointer)}"
-    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(said)}", hint="`evalstore validate` shows the place")
+    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(message)}", hint="`evalstore validate` shows the place")
 
 
 def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:

@@ -28,6 +28,7 @@ def _average_by_weight(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
 
 def _find_median(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     scores = sorted(vote.score for vote in votes)
+    # Both indices are the middle one where the number of scores is odd.
     return (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
 
 

@@ -46,15 +46,15 @@ def find_php_blocks(text: str) -> list[str]:
     The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none: drupal 1.3.
     """
     # The legacy grader's regular expression takes quadratic time on a line of many openings; this is the same, linear.
-    found: list[str] = []
+    blocks: list[str] = []
     end = 0
     while (start := text.find(_OPEN, end)) >= 0 and (line := text.find("\n", start)) >= 0:
         close = text.find(_FENCE, line + 1)
         if close < 0:
             break
-        found.append(text[line + 1 : close])
+        blocks.append(text[line + 1 : close])
         end = close + len(_FENCE)
-    return found
+    return blocks
 
 
 @lru_cache(maxsize=1)
@@ -78,10 +78,10 @@ def find_php() -> str | None:
 
 def _read_php_version(path: str) -> str | None:
     try:
-        said = _VERSION.match(_run_php(path, "-v").stdout)
+        version = _VERSION.match(_run_php(path, "-v").stdout)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return said[1].decode() if said else None
+    return version[1].decode() if version else None
 
 
 @lru_cache(maxsize=1024)
@@ -99,12 +99,13 @@ def _lint_with_php(path: str, code: bytes) -> LintResult:
         return LintResult(None, f"php did not finish within {SECONDS} s")
     except OSError as error:
         return LintResult(None, f"php could not be started: {error.strerror}")
-    said = make_excerpt(next(iter(done.stdout.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
+    # The message is the second line of what PHP writes; the first is empty.
+    message = make_excerpt(next(iter(done.stdout.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
     if done.returncode == _VALID:
         return LintResult(True)
     if done.returncode != _BROKEN or _OUT_OF_MEMORY in done.stdout:
-        return LintResult(None, f"php could not tell (exit {done.returncode}): {said}")
-    return LintResult(False, said or "invalid syntax")
+        return LintResult(None, f"php could not tell (exit {done.returncode}): {message}")
+    return LintResult(False, message or "invalid syntax")
 
 
 def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:

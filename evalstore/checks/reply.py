@@ -45,8 +45,8 @@ def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
         return ParsedReply(None, make_excerpt(problem, _SAID))
     value, broken = _parse_json(text)
     if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
-        said = value.get("rationale")
-        return _to_parsed_reply(_find_in_json(judge, value), said if isinstance(said, str) else "")
+        rationale = value.get("rationale")
+        return _to_parsed_reply(_find_in_json(judge, value), rationale if isinstance(rationale, str) else "")
     if judge.reply_pattern is not None:
         return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text))
     return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
@@ -60,8 +60,11 @@ def find_pattern_problem(pattern: str) -> str | None:
     return None if compiled.groups else "the pattern has no group, and its first group is the answer"
 
 
-def _to_parsed_reply(found: Fraction | str, said: str = "") -> ParsedReply:
-    return ParsedReply(None, found) if isinstance(found, str) else ParsedReply(found, make_excerpt(said.strip(), _SAID))
+def _to_parsed_reply(score: Fraction | str, rationale: str = "") -> ParsedReply:
+    """Return a score with the judge's words, or the problem that stands in its place."""
+    if isinstance(score, str):
+        return ParsedReply(None, score)
+    return ParsedReply(score, make_excerpt(rationale.strip(), _SAID))
 
 
 def _parse_json(text: str) -> tuple[Any, str]:
@@ -78,25 +81,28 @@ def _parse_json(text: str) -> tuple[Any, str]:
 
 
 def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
-    found = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
-    if len(set(found)) > 1:
-        return next((one for one in found if isinstance(one, str)), "its verdict and its score say different things")
-    return found[0]
+    # A reply may say both `verdict` and `score`: they have to agree, nothing is guessed.
+    scores = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
+    if len(set(scores)) > 1:
+        return next(
+            (score for score in scores if isinstance(score, str)), "its verdict and its score say different things"
+        )
+    return scores[0]
 
 
 def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
     compiled = compile_pattern(pattern, "")
     if isinstance(compiled, str) or not compiled.groups:
         return f"reply_pattern: {find_pattern_problem(pattern)}"
-    found = find_captures(compiled, text)
-    if found is None:
+    captures = find_captures(compiled, text)
+    if captures is None:
         return f"reply_pattern did not finish within {SECONDS:g} s on the reply"
-    if not found:
+    if not captures:
         return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}"
-    answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, one) for one in found))
+    answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
     if len(answers) > 1:
-        several = " and ".join(_quote_excerpt(one) for one in found[:2])
-        return f"reply_pattern finds {len(found)} different answers, such as {several}: which is the judge's?"
+        several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
+        return f"reply_pattern finds {len(captures)} different answers, such as {several}: which is the judge's?"
     return answers[0]
 
 

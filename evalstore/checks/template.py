@@ -91,7 +91,8 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
 
     A section is shown when the text of its name is not empty, an inverted one when it is.
     """
-    parts_shown: list[str] = []
+    texts: list[str] = []
+    # `hidden` counts the open sections that are not shown, so that an end within them ends the right one.
     hidden, room = 0, PROMPT_LIMIT
     for part, what in template.parts:
         if part in _SECTIONS:
@@ -99,11 +100,11 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
         elif part == "/":
             hidden -= 1 if hidden else 0
         elif not hidden:
-            parts_shown.append(values[what] if part == _VALUE else what)
-            room -= len(parts_shown[-1])
+            texts.append(values[what] if part == _VALUE else what)
+            room -= len(texts[-1])
             if room < 0:
                 raise LimitError(f"the prompt is longer than {PROMPT_LIMIT:,} characters")
-    return "".join(parts_shown)
+    return "".join(texts)
 
 
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:

@@ -59,27 +59,28 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     tools = demands.tools
     if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
         return grade_error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
-    found = [[place for place, call in enumerate(calls) if tool.is_match(call)] for tool in tools]
-    if wrong := next(_find_unwanted(demands, calls, found), None):
+    places_by_tool = [[place for place, call in enumerate(calls) if tool.is_match(call)] for tool in tools]
+    if wrong := next(_find_unwanted(demands, calls, places_by_tool), None):
         return grade_binary(False, wrong)
-    required = [(tool, places) for tool, places in zip(tools, found, strict=True) if tool.least]
+    # A required entry is a demand that can be met in part; the others are limits, which `_find_unwanted` has tested.
+    required = [(tool, places) for tool, places in zip(tools, places_by_tool, strict=True) if tool.least]
     met = [(tool, places) for tool, places in required if tool.is_allowed_count(len(places))]
-    held = len(met) if demands.mode == "any_order" else _count_in_order(met)
-    if held == len(required):
+    satisfied = len(met) if demands.mode == "any_order" else _count_in_order(met)
+    if satisfied == len(required):
         return grade_binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
     unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.is_allowed_count(len(places)))
-    told = next(unmet, "the calls are not in the order asked")
+    reason = next(unmet, "the calls are not in the order asked")
     if demands.partial:
-        return Grade(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
-    return grade_binary(False, told)
+        return Grade(Fraction(satisfied, len(required)), f"{satisfied} of {len(required)} required tools: {reason}")
+    return grade_binary(False, reason)
 
 
-def _find_unwanted(demands: ToolDemands, calls: Calls, found: Sequence[Places]) -> Iterator[str]:
+def _find_unwanted(demands: ToolDemands, calls: Calls, places_by_tool: Sequence[Places]) -> Iterator[str]:
     """Yield what stands in the calls that must not."""
     for call in calls:
         if call.name in demands.forbidden:
             yield f"{make_excerpt(call.name, _SHOWN)} is called, which is forbidden"
-    for tool, places in zip(demands.tools, found, strict=True):
+    for tool, places in zip(demands.tools, places_by_tool, strict=True):
         if not tool.least and not tool.is_allowed_count(len(places)):
             yield _word_count(tool, len(places))
     if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
@@ -94,6 +95,7 @@ def _word_count(tool: ToolEntry, number: int) -> str:
 
 def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
     """Return how many of the tools, at most, can be found one after the other."""
+    # Like the longest increasing subsequence: a shorter chain that ends earlier leaves more calls for the rest.
     ends = [0]  # ends[n]: after how many calls n tools have been found, at the earliest
     for tool, places in required:
         for number in reversed(range(len(ends))):
@@ -125,9 +127,9 @@ def _count_room(tool: ToolEntry) -> int:
     return tool.least if tool.most is None else tool.most
 
 
-def _fits_args(wanted: Any, given: Any, *, exact: bool) -> bool:
+def _fits_args(wanted: Any, args: Any, *, exact: bool) -> bool:
     if not isinstance(wanted, Mapping):
-        return write_canonical(wanted) == write_canonical(given)
-    if not isinstance(given, Mapping) or (exact and len(given) != len(wanted)):
+        return write_canonical(wanted) == write_canonical(args)
+    if not isinstance(args, Mapping) or (exact and len(args) != len(wanted)):
         return False
-    return all(key in given and _fits_args(item, given[key], exact=exact) for key, item in wanted.items())
+    return all(key in args and _fits_args(item, args[key], exact=exact) for key, item in wanted.items())

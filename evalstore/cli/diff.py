@@ -11,9 +11,9 @@ import click
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.diff_sides import (
     DiffSide,
-    _make_loader,
-    _names_file,
     compare_sides,
+    is_file_name,
+    make_loader,
     open_optional_store,
     parse_file_side,
 )
@@ -80,7 +80,7 @@ def command(  # noqa: PLR0913  # the options of the command line
         raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
     a, b = sides if sides[1:] else (sides[0], _default_other_side(sides[0]))
     with ExitStack() as stack:
-        store = open_optional_store(settings, stack, needed=not (_names_file(a) and _names_file(b)))
+        store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (_read_side(a, settings, store), _read_side(b, settings, store))
         diff = compare_sides(pair, store, profile)
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
@@ -103,20 +103,20 @@ def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     from evalstore.audits import ChangeSide
     from evalstore.model import iterate_questions
 
-    load = _make_loader(store, working=side.working)
-    if _names_file(side.name):
+    load = make_loader(store, working=side.working)
+    if is_file_name(side.name):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
 
 
 def _default_other_side(a: str) -> str:
-    if _names_file(a):
+    if is_file_name(a):
         raise UsageError(f"{a} is compared with what?", hint="name a second file, or a reference")
     return f"{read_ref(a).name}@worktree"
 
 
 def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
-    if _names_file(word) or store is None:
+    if is_file_name(word) or store is None:
         return _read_file_side(word, settings)
     ref = read_ref(word)
     resolved = (store if ref.pin else store.ignore_lock()).resolve(ref)  # no pin means the last release, held or not

@@ -1,4 +1,4 @@
-"""TODO: one sentence."""
+"""Reads and compares the two sides of a diff, for `evalstore diff` and for `git diff` alike; reads the clock."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.context import CommandSettings
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.model import Artifact, find_kind
 from evalstore.versions import Version
+
+if TYPE_CHECKING:
+    from evalstore.diff import ComparisonSettings, Diff
+    from evalstore.store import ArtifactStore
 
 _FILES = (".yaml", ".yml")
 
@@ -28,14 +32,14 @@ class DiffSide:
 
 
 def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None) -> Diff:
-    """Compare two sides by the terms of a store, where there is one; raises `UsageError` for two kinds."""
+    """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds."""
     from evalstore.diff import compare
 
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
-    load = _make_loader(store, working=new.working) if store else None
+    load = make_loader(store, working=new.working) if store else None
     diff = compare(
         old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile)
     )
@@ -54,7 +58,8 @@ def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStor
     return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
 
 
-def _make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
+def make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
+    """Return how references are loaded: as the working tree would have them, or as they are released."""
     from evalstore.status.comparison import make_working_loader
 
     return make_working_loader(store) if working else store.load
@@ -97,5 +102,6 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
     return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
 
 
-def _names_file(word: str) -> bool:
+def is_file_name(word: str) -> bool:
+    """Whether a side is given as a file, not as a reference."""
     return word.endswith(_FILES)

@@ -39,7 +39,7 @@ class _Player:
 
     price: int
     grade: Callable[[Sample], CheckResult]
-    said: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
+    results: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -91,13 +91,13 @@ class Replay:
     def _grade(self, player: _Player, output: Output) -> CheckResult:
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
         known = output.text, calls
-        if known not in player.said:
+        if known not in player.results:
             self._spend(player.price * (1 + (len(output.text) + len(calls or "")) // _TEXT))
             result = player.grade(Sample(output))
             if result.unscored is UnscoredReason.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
-            player.said[known] = result
-        return player.said[known]
+            player.results[known] = result
+        return player.results[known]
 
     def _player(self, check: CheckState) -> _Player:
         if id(check) not in self._players:
@@ -147,9 +147,9 @@ def _is_portable(check: CheckState) -> bool:
 
 def _outputs(change: Change) -> Iterator[Output]:
     """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
-    if told := build_records(change):
+    if records := build_records(change):
         few = list(islice(build_candidates(change), _BESIDE))
-        yield from (Output(text, record) for record, text in product(told, few))
+        yield from (Output(text, record) for record, text in product(records, few))
     else:
         yield from map(Output, build_candidates(change))
 

@@ -1,4 +1,4 @@
-"""Results into text: one table from a result's type and a format to the function that renders it."""
+"""Renders results: one table from a result's type and a format to the function that makes the text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any
 
 from evalstore.report.formats import FORMATS
-from evalstore.report.formats import render as formatted
+from evalstore.report.formats import render as render_report
 from evalstore.report.json_text import dump
 from evalstore.report.screen import PAPER, Screen
 
-# The result's class name -> the module of this room that renders it: `text(result)` and `document(result)` at least.
+# The result's class name -> the module here that renders it: `text(result)` and `document(result)` at least.
 RENDERERS = {
     "Agreement": "judge",
     "CreatedStore": "init",
@@ -19,7 +19,7 @@ RENDERERS = {
     "RuleCatalogue": "rules",
     "Diff": "diff",
     "Explanation": "explain",
-    "Exported": "export",
+    "ExportResult": "export",
     "Findings": "findings",
     "Impact": "impact",
     "StoreListing": "list",
@@ -36,7 +36,7 @@ RENDERERS = {
     "ReleaseLog": "log",
     "Verification": "verify",
 }
-# Whose text is fitted to a screen.
+# The modules whose `text` takes a `Screen` too.
 FITTED_TO_SCREEN = frozenset(
     {"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
 )
@@ -54,11 +54,12 @@ def render(
     `locate` gives a file its path from the root of the repository, by which CI systems know it.
     """
     name = RENDERERS[type(result).__name__]
-    room = import_module(f"evalstore.report.{name}")
-    if format in FORMATS and not hasattr(room, format):
-        reports = import_module("evalstore.report.reports")
-        return formatted(reports.problems(result, locate), format)
+    renderer_module = import_module(f"evalstore.report.{name}")
+    if format in FORMATS and not hasattr(renderer_module, format):
+        from evalstore.report.reports import report_problems
+
+        return render_report(report_problems(result, locate), format)
     if format == "json":
-        return dump(room.document(result))
-    renderer: Callable[..., str] = getattr(room, format)
+        return dump(renderer_module.document(result))
+    renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

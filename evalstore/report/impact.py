@@ -149,7 +149,12 @@ def _direct_row(impact: Impact, held: ReferencePin) -> Sequence[str]:
 
 def _far_row(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
-    return one.name, f"by {pins[0].ref}{more}", _pin_place(pins[0]), _share_of_questions(one.questions, one.total_questions)
+    return (
+        one.name,
+        f"by {pins[0].ref}{more}",
+        _pin_place(pins[0]),
+        _share_of_questions(one.questions, one.total_questions),
+    )
 
 
 def _share_of_questions(questions: int, total: int) -> str:

@@ -39,6 +39,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     if deeper is not None:
         problem = grade_error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
         return lambda _: problem
+    # Prepared here, once: references within are read before the first output.
     inner = prepare_rubric(rubric, context)
 
     def grade(sample: Sample) -> Grade:
@@ -60,8 +61,8 @@ def _load_rubric(ref: str, context: CheckContext) -> Rubric:
     try:
         return read_rubric(artifact.value)
     except MALFORMED_ERRORS as misfit:
-        said = f"{type(misfit).__name__}: {make_excerpt(str(misfit))}"
-        raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None
+        text = f"{type(misfit).__name__}: {make_excerpt(str(misfit))}"
+        raise SchemaError(f"{ref} is no rubric: {text}", hint="`evalstore validate` shows the place") from None
 
 
 def _grade_result(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
@@ -80,8 +81,8 @@ def _find_unscored_reason(rubric: Rubric, result: RubricResult) -> UnscoredReaso
     """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
     weighs = rubric.scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in rubric.scoring.weights.items() if weighs and not weight}
-    kept = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
-    return UnscoredReason.MISSING if kept == {UnscoredReason.MISSING} else UnscoredReason.ERROR
+    reasons = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
+    return UnscoredReason.MISSING if reasons == {UnscoredReason.MISSING} else UnscoredReason.ERROR
 
 
 def _describe_result(result: RubricResult) -> str:

@@ -63,9 +63,9 @@ def _search_facts(
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
         text = spell(sample.text if exact else sample.lowercase_text)
         absent = [written for written, wanted in facts if wanted not in text]
-        found = len(facts) - len(absent)
-        reason = f"{found} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
-        return Grade(Fraction(found, len(facts)), reason)
+        stated = len(facts) - len(absent)
+        reason = f"{stated} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
+        return Grade(Fraction(stated, len(facts)), reason)
 
     return grade_facts
 

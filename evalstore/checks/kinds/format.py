@@ -49,5 +49,5 @@ def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
 
 def _find_expected_format(question: Question | None) -> str | None:
     expected = question.row.get("expected") if question else None
-    asked = expected.get("format") if isinstance(expected, Mapping) else None
-    return asked if isinstance(asked, str) and asked in _FORMATS else None
+    wanted = expected.get("format") if isinstance(expected, Mapping) else None
+    return wanted if isinstance(wanted, str) and wanted in _FORMATS else None

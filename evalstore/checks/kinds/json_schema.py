@@ -80,8 +80,10 @@ def _grade_by_fields(names: list[str], extract: str) -> GradeFunction:
 
 def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade]) -> Grade:
     try:
-        found = _extract_json(text, extract)
-        return grade_binary(False, "there is no fenced block") if found is None else grade_json(found, grade_value)
+        json_text = _extract_json(text, extract)
+        if json_text is None:
+            return grade_binary(False, "there is no fenced block")
+        return grade_json(json_text, grade_value)
     except LimitError as limit:
         return grade_error(limit.message)
     except SchemaError as stopped:
@@ -103,12 +105,12 @@ def _word_violation(violation: Violation) -> str:
         return f"{where} is not allowed"
     if violation.keyword == "required":
         wanted = [name for name in wanted if name not in violation.instance]
-    told = (
+    expectation = (
         ""
         if any(isinstance(part, dict | list) for part in _list_parts(wanted))
         else make_excerpt(write_canonical(wanted), _SHOWN)
     )
-    return f"{where} does not meet {violation.keyword} {told}".rstrip()
+    return f"{where} does not meet {violation.keyword} {expectation}".rstrip()
 
 
 def _list_parts(wanted: Any) -> Iterable[Any]:
@@ -139,11 +141,11 @@ def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
         return grade_binary(False, "the JSON is no object")
     for name, allowed in wanted.items():
-        shown = make_excerpt(name, _SHOWN)
+        field = make_excerpt(name, _SHOWN)
         if name not in value:
-            return grade_binary(False, f"there is no field {shown!r}")
+            return grade_binary(False, f"there is no field {field!r}")
         if (found := write_canonical(value[name])) not in allowed:
             return grade_binary(
-                False, f"{shown} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected"
+                False, f"{field} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected"
             )
     return grade_binary(True, "every field is as expected")

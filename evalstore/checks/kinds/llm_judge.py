@@ -41,6 +41,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         return _answer_error(problem)
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
+        # The answers come judge by judge, `samples` of each.
         means = (compute_mean_score(scores[start : start + samples]) for start in range(0, len(scores), samples))
         return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], threshold)
 

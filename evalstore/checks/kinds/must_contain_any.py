@@ -18,9 +18,10 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     exact = params.get("case_sensitive", False)
     values = tuple(written if exact else (value.lower() for value in written))
 
+    # One value for each count: a dataset asks for the same few again and again.
     @cache
-    def answer(found: int) -> Grade:
-        return grade_binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+    def answer(count: int) -> Grade:
+        return grade_binary(count >= needed, f"{count} of {len(values)} values found, {needed} needed")
 
     def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowercase_text

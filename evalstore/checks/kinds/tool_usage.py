@@ -77,22 +77,22 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
     if most is not None and most < least:
         yield "max", f"min is {least} and max {most}, so nothing passes", "swap or mend them"
     if least == 0 and most is None:
-        told = "stands for no call in mode exact" if mode == "exact" else "asks for nothing"
-        yield "min", f"min 0 without a max {told}", "give a max, or remove the entry"
+        effect = "stands for no call in mode exact" if mode == "exact" else "asks for nothing"
+        yield "min", f"min 0 without a max {effect}", "give a max, or remove the entry"
     if "args_match" in entry and "args" not in entry:
         yield "args_match", "args_match without args compares nothing", "add the args, or remove it"
 
 
 def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
-    asked: dict[str, int] = {}
+    minimum_by_entry: dict[str, int] = {}
     for index, entry in enumerate(entries):
         key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
-        if key in asked and mode == "any_order":
+        if key in minimum_by_entry and mode == "any_order":
             message = f"{name} is asked for twice, and one call satisfies both entries"
             yield ("tools", index), message, "ask for several calls with min"
-        asked[key] = asked.get(key, 0) + entry.get("min", 1)
+        minimum_by_entry[key] = minimum_by_entry.get(key, 0) + entry.get("min", 1)
     for index, entry in enumerate(entries):
-        most, total = entry.get("max"), asked[write_canonical([entry["name"], entry.get("args")])]
+        most, total = entry.get("max"), minimum_by_entry[write_canonical([entry["name"], entry.get("args")])]
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
             message = (
                 f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
