@@ -240,7 +240,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def _tell(target: Path, *argv: str) -> str:
     ran = _run_here("demo", target, *argv)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, ""), ran.err
     return ran.out
 
 

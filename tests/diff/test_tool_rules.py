@@ -151,7 +151,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
 def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[Classification] = []
-    for _ in range(60):
+    for _ in range(samples(60)):
         old = rubric(random)
         claims += prove(old, edited(random, old))
     found = {(claim.rule.id, claim.directions[0]) for claim in claims}

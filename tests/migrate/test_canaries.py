@@ -205,13 +205,13 @@ SMALL = [path for path in FILES if path.stat().st_size < 8_000]  # the others ar
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.relative_to(CASES).as_posix())
 def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path, samples: Callable[[int], int]) -> None:
     """A reader answers with cases or one sentence, whatever stands where it looked for something else."""
-    value = value_of(path)
-    for place in nodes(value):
-        for odd in ([], {}, [{}], 1, None, True, "", "{{ x }}"):
-            text = render_legacy(replaced(value, place, odd), path.name)
-            with suppress(LoadError):
-                taken = taken_of(text, path)
-                assert taken is None or taken.cases or taken.notes or taken.dataset, (place, odd)
+    value, odds = value_of(path), ([], {}, [{}], 1, None, True, "", "{{ x }}")
+    stride = 1 if samples(len(odds)) == len(odds) else 7  # each place meets one value, and its neighbour the next
+    for place, odd in islice(product(nodes(value), odds), None, None, stride):
+        text = render_legacy(replaced(value, place, odd), path.name)
+        with suppress(LoadError):
+            taken = taken_of(text, path)
+            assert taken is None or taken.cases or taken.notes or taken.dataset, (place, odd)
 
 
 def taken_of(text: str, path: Path) -> Extraction | None:
