@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.prose import PROSE
+from evalstore.cli.param_types import PROSE
 
 
 def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:

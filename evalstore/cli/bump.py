@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.prose import PROSE
-from evalstore.cli.refs import REF, read_ref
+from evalstore.cli.param_types import PROSE, REF, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; what was released here stands

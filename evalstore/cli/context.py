@@ -1,10 +1,12 @@
-"""What every command shares: the directory, the format, and the one way to print a result or an error."""
+"""Shared by every command: its settings, how it prints a result or an error, the clock, and the output options."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evalstore.cli.streams import find_screen, write_safely
+from evalstore.errors import GitError
 from evalstore.report.formats import FORMATS
-from evalstore.report.formats.failure import format_annotation
-from evalstore.report.json_text import dump
 from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PLAIN_FORMATS = ("text", "json")
 PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # of a command that finds problems
+_EPOCH_DIGITS = 10  # of SOURCE_DATE_EPOCH: a moment before the year 2287
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -58,7 +60,6 @@ class CommandSettings:
 
     def print_result(self, result: Any) -> None:
         """Print a result on stdout in the format asked for."""
-        from evalstore.cli.places import make_locator
         from evalstore.report import render
 
         locate = make_locator(self.path) if self.format in FORMATS else str
@@ -69,25 +70,29 @@ class CommandSettings:
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
 
     def print_message(self, line: str) -> None:
-        """Tell the user something that is not the result, on stderr."""
+        """Print a message that is not the result, on stderr."""
         if not self.quiet:
             write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
 
     def print_warnings(self, notes: Iterable[str]) -> None:
-        """Tell the user what is odd about a result."""
+        """Print the notes of a result as warnings, on stderr."""
         for note in notes:
             self.print_message(f"warning: {note}")
 
     def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
-        """Print an error: a line and a hint on stderr, and on stdout what the format has for it; return its code.
+        """Print an error on stderr with its hint, and on stdout in the format where it has a form; return its exit code.
 
-        JSON has a document and GitHub an annotation. An empty list of problems would say that there are none, so the
-        other formats stay empty.
+        JSON has a document for an error, GitHub an annotation. The other formats print nothing: an empty list of
+        problems would say that there are none.
         """
         code = error.exit_code if code is None else code
         if self.format == "json":
-            write_safely(sys.stdout, dump(_error_document(error, code)) + "\n")
+            from evalstore.report.text_layout import dump_json
+
+            write_safely(sys.stdout, dump_json(_error_document(error, code)) + "\n")
         if self.format == "github":
+            from evalstore.report.formats.github import format_annotation
+
             write_safely(sys.stdout, format_annotation(error) + "\n")
         hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
         write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
@@ -109,7 +114,7 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
 
 
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
-    """Add --format, --quiet and --verbose to a command; they land in the `Settings` it is given."""
+    """Add --format, --quiet and --verbose to a command; click stores their values in its `CommandSettings`."""
 
     def set_(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if ctx.resilient_parsing:
@@ -154,3 +159,44 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
 def format_examples(*lines: str) -> str:
     """Return an epilog of examples that click keeps as written."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def read_clock() -> datetime:
+    """Return the time that a run or a validation is dated with: now, or SOURCE_DATE_EPOCH for a reproducible build.
+
+    Dates that expire are compared with the real clock instead.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isascii() and epoch.isdigit() and len(epoch) <= _EPOCH_DIGITS:
+        return datetime.fromtimestamp(int(epoch), UTC)
+    return datetime.now(UTC)
+
+
+def make_locator(directory: Path) -> Callable[[str], str]:
+    """Return a function from a file's name in a report to its path from the root of the repository, as CI systems want.
+
+    A name is relative to the store, or to `directory`, as on the command line. A file that does not exist belongs to
+    the store: it is deleted, or not written yet.
+    """
+    folders = _search_folders(directory)
+
+    def locate(file: str) -> str:
+        for folder in folders:
+            path = os.path.normpath(folder / file)
+            if os.path.lexists(path) and Path(path).is_relative_to(folders[-1]):
+                return Path(path).relative_to(folders[-1]).as_posix()
+        gone = Path(os.path.normpath(folders[0] / file))
+        return (gone.relative_to(folders[-1]) if gone.is_relative_to(folders[-1]) else Path(file)).as_posix()
+
+    return locate
+
+
+def _search_folders(directory: Path) -> list[Path]:
+    from evalstore.store.locate import find_root, find_top, resolve_folder
+
+    try:
+        start = resolve_folder(directory)
+        top = find_top(start) or start
+        return [find_root(start, top)[0], start, top]
+    except GitError:
+        return [directory]

@@ -17,7 +17,7 @@ from evalstore.cli.diff_sides import (
     open_optional_store,
     parse_file_side,
 )
-from evalstore.cli.refs import REF, read_ref
+from evalstore.cli.param_types import REF, read_ref
 from evalstore.errors import ExitCode, UsageError
 from evalstore.model import PinType
 from evalstore.versions import find_version

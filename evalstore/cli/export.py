@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.refs import REF
+from evalstore.cli.param_types import REF
 from evalstore.errors import UsageError
 from evalstore.migration.table import list_formats
 

@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and leave the process with the right exit code."""
     open_streams()
     if _COMPLETE in os.environ:
-        import_module("evalstore.cli.completion")
+        import_module("evalstore.cli.param_types")
     settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
     code = _run_command(argv, settings)
     if refused := close_streams():

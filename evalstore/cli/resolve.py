@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.refs import REF
+from evalstore.cli.param_types import REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.clock import read_clock
-from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.refs import REF
+from evalstore.cli.param_types import REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as render_report
-from evalstore.report.json_text import dump
 from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import dump_json
 
 # The result's class name -> the module here that renders it: `text(result)` and `document(result)` at least.
 RENDERERS = {
@@ -60,6 +60,6 @@ def render(
 
         return render_report(report_problems(result, locate), format)
     if format == "json":
-        return dump(renderer_module.document(result))
+        return dump_json(renderer_module.document(result))
     renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

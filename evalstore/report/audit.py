@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
 from evalstore.audits.wording import format_points
-from evalstore.report.text_layout import format_columns, count_noun, document_number, wrap_lines
+from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 _MOST_EDITS = 8

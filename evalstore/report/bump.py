@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

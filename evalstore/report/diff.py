@@ -13,7 +13,7 @@ from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import format_columns, count_noun, document_number, wrap_lines
+from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
 from evalstore.report.value_diff import Line, Mark, compare_values, format_one_line
 from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump

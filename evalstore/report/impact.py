@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.model import Kind
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.references import Dependent, Impact, ReferencePin

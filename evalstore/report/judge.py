@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.text_layout import format_columns, count_noun, document_number
+from evalstore.report.text_layout import count_noun, document_number, format_columns
 from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 10

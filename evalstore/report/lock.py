@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import format_columns, count_noun
+from evalstore.report.text_layout import count_noun, format_columns
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from evalstore.report.migrate_summary import (
     group_by_source,
 )
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import format_columns, count_noun, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from evalstore.report.diff import (
 from evalstore.report.problems import (
     Problem,
     ProblemReport,
-    make_fingerprint,
     locate_problems,
+    make_fingerprint,
     make_problem,
     make_report,
 )

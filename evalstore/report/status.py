@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.diff import describe_adjustments, document_acceptance
 from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import format_columns, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from textwrap import TextWrapper
@@ -61,3 +62,9 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
         return _GAP.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
 
     return "\n".join(map(line, cells))
+
+
+def dump_json(document: Any) -> str:
+    """Return the document in ASCII; `##`, with which a command within a log line begins, is written as escapes."""
+    text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+    return text.replace("##", "\\u0023\\u0023")  # only a string has one

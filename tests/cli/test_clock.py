@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evalstore.cli.clock import read_clock
+from evalstore.cli.context import read_clock
 
 
 def test_a_build_that_can_be_repeated_says_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalstore.cli.main import main
-from evalstore.cli.prose import PROSE
+from evalstore.cli.param_types import PROSE
 
 
 @pytest.mark.parametrize(

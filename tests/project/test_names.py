@@ -38,14 +38,13 @@ ALLOWED: dict[str, str] = {
     "__main__.py:run": "the entry point that pyproject.toml names",
     "cli/main.py:group": "click's root object",
     "cli/main.py:main": "what a program begins with",
-    "cli/refs.py:ReferenceType.shell_complete": "click's word",
+    "cli/param_types.py:ReferenceType.shell_complete": "click's word",
     "diff/kinds/__init__.py:at_least": "reads as the sentence it stands for: at_least('min_chars')",
     "diff/kinds/__init__.py:at_most": "reads as the sentence it stands for: at_most('max_chars')",
     "integrations/inspect/samples.py:dataset_samples": "public, in the README",
     "integrations/inspect/scorer.py:rubric_scorer": "public, in the README; Inspect registers it by name",
     "report/__init__.py:render": "the one function of the package",
     "report/formats/__init__.py:render": "the one function of the package",
-    "report/json_text.py:dump": "completed by its module: json_text.dump",
     "validation/run.py:validate": "the one function of the package",
 }
 MOST = 20

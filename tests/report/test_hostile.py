@@ -19,7 +19,7 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as formatted
-from evalstore.report.formats.failure import format_annotation
+from evalstore.report.formats.github import format_annotation
 from evalstore.report.problems import ProblemReport
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.text import escape_ci_commands

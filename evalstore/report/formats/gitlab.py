@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evalstore.model import Severity
-from evalstore.report.json_text import dump
 from evalstore.report.problems import SETTINGS, Problem, ProblemReport
+from evalstore.report.text_layout import dump_json
 from evalstore.text import make_printable
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
@@ -14,7 +14,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 def render(report: ProblemReport) -> str:
     """Return the array."""
-    return dump([_issue(problem) for problem in report.problems])
+    return dump_json([_issue(problem) for problem in report.problems])
 
 
 def _issue(problem: Problem) -> dict[str, Any]:

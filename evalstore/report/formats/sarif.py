@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from evalstore.model import Severity
 from evalstore.report.formats.markdown import escape_prose
-from evalstore.report.json_text import dump
 from evalstore.report.problems import SETTINGS, Problem, ProblemReport
+from evalstore.report.text_layout import dump_json
 from evalstore.text import make_printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -39,7 +39,7 @@ def render(report: ProblemReport) -> str:
     if any(problem.accepted for problem in report.problems):  # the format has it at all results of a run, or at none
         for result, problem in zip(run["results"], report.problems, strict=True):
             result["suppressions"] = _suppressions(problem)
-    return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    return dump_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""References on a command line: a malformed one is a wrong command line, and a shell completes what there is."""
+"""Types of click parameters: references, which a shell completes, and prose."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from evalstore.errors import EvalstoreError, RefError, UsageError
 from evalstore.files import list_below, read_below
@@ -24,7 +25,7 @@ _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
 class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """A reference in the words of the user, which `parse_ref` has read once."""
+    """A reference as the user wrote it; a malformed one is a wrong command line."""
 
     name = "ref"
 
@@ -34,7 +35,7 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the artifacts on disk, and after an @ what their ledgers list; nothing where anything is odd."""
+        """Return the artifacts on disk, and after an @ the versions in their ledgers; nothing where a read fails."""
         try:
             start = Path(ctx.find_root().params.get("directory") or ".").resolve()
             found = [one for one in _complete_refs(start, incomplete) if one.startswith(incomplete)]
@@ -44,6 +45,36 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
 
 
 REF = ReferenceType()
+
+
+class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+    """Text as it was typed, in any locale."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text; raises `UsageError` for bytes that are not UTF-8."""
+        if value.isascii():
+            return value
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # the locale knows fewer characters, or the bytes are those of another one
+            try:
+                return os.fsencode(value).decode()
+            except UnicodeError:
+                what = param.opts[-1] if param else "the text"
+                raise UsageError(f"{what} is not UTF-8", hint="write it in UTF-8") from None
+        return value
+
+
+PROSE = ProseType()
+
+
+@add_completion_class
+class BashReferenceComplete(BashComplete):
+    """Completion for bash that takes `kind/id@version` as one word; by default bash ends a word at an @."""
+
+    source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"
 
 
 def read_ref(text: str) -> Ref:
@@ -57,7 +88,7 @@ def read_ref(text: str) -> Ref:
 
 
 def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
-    # No git and no file is parsed: whoever presses Tab waits.
+    # Neither runs git nor parses YAML: whoever presses Tab waits.
     marks = ("evalstore.yaml", ".git")
     root = next((one for one in (start, *start.parents) if any((one / mark).exists() for mark in marks)), start)
     name, at, _ = incomplete.partition("@")
