@@ -1,6 +1,6 @@
 """Versioned rubrics, judges and datasets for LLM evaluation: what the command line does, from Python.
 
-`Store.open(path)` is the door; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export` are the verbs. Names
+`Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export` are functions. Names
 are imported when they are first used, so that `import evalstore` costs nothing.
 """
 

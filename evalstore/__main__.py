@@ -9,13 +9,13 @@ _INTERRUPTED = 130
 
 def run() -> None:
     """Run the command line; until that can answer an interrupt itself, the process just ends."""
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a shell's background jobs hear none
-    if heard:
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else a shell started it as a background job, which ignores SIGINT
+    if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     from evalstore.cli.main import main
 
     try:
-        if heard:
+        if is_default:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         main()
     except KeyboardInterrupt:

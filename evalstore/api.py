@@ -1,4 +1,4 @@
-"""The public API in one place: the rooms' functions as an importer wants them; nothing is decided here."""
+"""Defines the public functions and `Store` over the other packages: converts arguments, and decides nothing itself."""
 
 from __future__ import annotations
 

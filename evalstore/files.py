@@ -158,7 +158,7 @@ def _open_parent(root: Path, relative: str, *, make: bool = False) -> Iterator[t
 
 
 def _open_regular(descriptor: int, label: str) -> BinaryIO:
-    # Checked before `fdopen`, which raises an error of its own for a folder.
+    # Checked before `fdopen`, which raises another error for a folder.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise LoadError("is no regular file", place=Place(label))

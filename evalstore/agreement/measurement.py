@@ -197,7 +197,7 @@ class Measurement:
 
 @contextmanager
 def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
-    """Open a measurement: judge and dataset resolved, questions indexed, cache of replies at hand."""
+    """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
     with open_session(judges, store.git.find_common_directory) as session:
         resolver = ArtifactResolver(store, session.ask, judges.model)
         judge = _resolve_kind(resolver, request.judge, Kind.JUDGE)

@@ -252,7 +252,7 @@ def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
         return ((),) * len(values)  # its items say what changed
     if part.area not in {"weight", "required"} or None not in values:
         return tuple(values)
-    # An absent check has no weight of its own: take that of the version before, and at the start of the one after.
+    # An absent check has no weight: take that of the version before, and at the start that of the version after.
     filled = list(values)
     for index in range(1, len(filled)):
         filled[index] = filled[index - 1] if filled[index] is None else filled[index]

@@ -68,7 +68,7 @@ def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[Rubri
     known: dict[str, CheckResult] = {}
     before, after = old.questions.get(row.id), new.questions.get(row.id)
     if before is None or after is None or before.input_digest != after.input_digest:
-        # An output for another input says nothing about this question.
+        # An output for another input does not answer this question.
         return None, None
     first = old.grade_row(row, known)
     return first, new.grade_row(row, known if before.reference_digest == after.reference_digest else {})

@@ -45,5 +45,5 @@ def command(settings: CommandSettings, fingerprint: str, *, reason: str, level: 
     acceptance = AcceptOptions(reason, Bump(level) if level else None, until)
     signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     with settings.open_store() as store:
-        accepted = accept(store, fingerprint, acceptance, today=datetime.now(UTC).date(), signature=signature)
-    settings.print_result(accepted)
+        result = accept(store, fingerprint, acceptance, today=datetime.now(UTC).date(), signature=signature)
+    settings.print_result(result)

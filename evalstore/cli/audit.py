@@ -40,7 +40,7 @@ def command(settings: CommandSettings, run_a: Path, run_b: Path, *, allow_drift:
     from evalstore.audits import audit
 
     with settings.open_store() as store:
-        found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges)
+        result = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges)
     # A run goes by the name that the user gave it, whatever -C says.
-    settings.print_result(replace(found, a=replace(found.a, run=str(run_a)), b=replace(found.b, run=str(run_b))))
+    settings.print_result(replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))))
     return ExitCode.DONE

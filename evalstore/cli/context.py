@@ -116,7 +116,7 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
     """Add --format, --quiet and --verbose to a command; click stores their values in its `CommandSettings`."""
 
-    def set_(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    def store_value(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if ctx.resilient_parsing:
             return value
         setattr(ctx.find_object(CommandSettings), str(param.name), value)
@@ -129,7 +129,7 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
                 "--verbose",
                 is_flag=True,
                 expose_value=False,
-                callback=set_,
+                callback=store_value,
                 help="Leave nothing out of a long list.",
             ),
             click.option(
@@ -137,7 +137,7 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
                 "--quiet",
                 is_flag=True,
                 expose_value=False,
-                callback=set_,
+                callback=store_value,
                 help="Print no text result; the exit code answers.",
             ),
             click.option(
@@ -146,7 +146,7 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
                 default="text",
                 show_default=True,
                 expose_value=False,
-                callback=set_,
+                callback=store_value,
                 help="How to print the result.",
             ),
         ):
@@ -185,8 +185,8 @@ def make_locator(directory: Path) -> Callable[[str], str]:
             path = os.path.normpath(folder / file)
             if os.path.lexists(path) and Path(path).is_relative_to(folders[-1]):
                 return Path(path).relative_to(folders[-1]).as_posix()
-        gone = Path(os.path.normpath(folders[0] / file))
-        return (gone.relative_to(folders[-1]) if gone.is_relative_to(folders[-1]) else Path(file)).as_posix()
+        missing = Path(os.path.normpath(folders[0] / file))
+        return (missing.relative_to(folders[-1]) if missing.is_relative_to(folders[-1]) else Path(file)).as_posix()
 
     return locate
 

@@ -75,9 +75,9 @@ def _read_comparison_settings(
         return ComparisonSettings(requested or Profile.SCORE)
     from evalstore.status.acceptances import read_change_policy
 
-    ruling = read_change_policy(store, datetime.now(UTC).date(), requested)
+    policy = read_change_policy(store, datetime.now(UTC).date(), requested)
     same = old.artifact.name == new.artifact.name
-    return ruling.restrict_to_change(old.artifact.name, old.release) if old.release and same else ruling.settings
+    return policy.restrict_to_change(old.artifact.name, old.release) if old.release and same else policy.settings
 
 
 def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:

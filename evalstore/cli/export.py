@@ -32,12 +32,12 @@ def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out:
     """
     from evalstore.migration import export
 
-    done = export(refs, to=format_, store=settings.path, out=settings.path / out if out else None)
-    if out is None and len(done.files) > 1 and settings.format == "text":
+    result = export(refs, to=format_, store=settings.path, out=settings.path / out if out else None)
+    if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(
-            f"{len(done.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"
+            f"{len(result.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"
         )
-    settings.print_result(done)
-    for file in done.files if out is None else ():
+    settings.print_result(result)
+    for file in result.files if out is None else ():
         for key in file.left_out:
             settings.print_message(f"left out, {format_} has no words for it: {key}")

@@ -110,10 +110,10 @@ def validate(  # noqa: PLR0913  # one a word of the command line
         if dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
             return ExitCode.DONE
-        found = job.measure_agreement()
+        agreement = job.measure_agreement()
         if not no_write:
-            draft = draft_validation(found, job.judge.artifact, read_clock().date())
-            found = draft.agreement if dry_run else draft.write(store)
-    settings.print_warnings(found.notes)
-    settings.print_result(found)
-    return ExitCode.NO if check and not found.confusion.beats_baseline else ExitCode.DONE
+            draft = draft_validation(agreement, job.judge.artifact, read_clock().date())
+            agreement = draft.agreement if dry_run else draft.write(store)
+    settings.print_warnings(agreement.notes)
+    settings.print_result(agreement)
+    return ExitCode.NO if check and not agreement.confusion.beats_baseline else ExitCode.DONE

@@ -32,9 +32,11 @@ class JudgedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those about judges."""
-        for title, wanted in (("Options", False), ("Judges", True)):
-            shown = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-            rows = [option.get_help_record(ctx) for option in shown if isinstance(option, JudgeOption) is wanted]
+        for title, about_judges in (("Options", False), ("Judges", True)):
+            options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+            rows = [
+                option.get_help_record(ctx) for option in options if isinstance(option, JudgeOption) is about_judges
+            ]
             with formatter.section(title):
                 formatter.write_dl([row for row in rows if row])
 
@@ -101,40 +103,49 @@ _OPTIONS = (
     ),
     _option("--offline", is_flag=True, help="Ask nobody, whatever the environment says: kept replies only."),
 )
-_OWN = ("judge_url", "judge_key", "judge_model", "judge_timeout", "judge_retries", "judge_jobs", "max_calls", "cache")
+_JUDGE_PARAMETERS = (
+    "judge_url",
+    "judge_key",
+    "judge_model",
+    "judge_timeout",
+    "judge_retries",
+    "judge_jobs",
+    "max_calls",
+    "cache",
+)
 
 
 def add_judge_options(function: _F) -> _F:
     """Add the options that say who answers judges; the command gets them as one value `judges`."""
 
     @wraps(function)
-    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, **given: Any) -> Any:
-        own = {name: given.pop(name) for name in _OWN}
-        return function(settings, *args, judges=_make_judges(settings, offline=offline, **own), **given)
+    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, **options: Any) -> Any:
+        values = {name: options.pop(name) for name in _JUDGE_PARAMETERS}
+        return function(settings, *args, judges=_make_judges(settings, offline=offline, **values), **options)
 
     for option in reversed(_OPTIONS):
         run_with_judges = option(run_with_judges)
     return run_with_judges  # type: ignore[return-value]  # the wrapper takes other keywords
 
 
-def _make_judges(settings: CommandSettings, *, offline: bool, **given: Any) -> Judges:
+def _make_judges(settings: CommandSettings, *, offline: bool, **options: Any) -> Judges:
     from evalstore.judging import Endpoint, Judges
 
     endpoint = None
-    if given["judge_url"] and not offline:
+    if options["judge_url"] and not offline:
         endpoint = Endpoint(
-            url=given["judge_url"],
-            key=given["judge_key"] or "",
-            timeout=given["judge_timeout"],
-            retries=given["judge_retries"],
-            concurrency=given["judge_jobs"],
+            url=options["judge_url"],
+            key=options["judge_key"] or "",
+            timeout=options["judge_timeout"],
+            retries=options["judge_retries"],
+            concurrency=options["judge_jobs"],
         )
-    cache = given["cache"]
+    cache = options["cache"]
     return Judges(
         endpoint=endpoint,
-        model={"id": given["judge_model"]} if given["judge_model"] else {},
+        model={"id": options["judge_model"]} if options["judge_model"] else {},
         cache=settings.path / cache if cache else None,
-        max_calls=given["max_calls"],
+        max_calls=options["max_calls"],
         progress=lambda plan: _show_progress(settings, plan),
     )
 
@@ -151,14 +162,14 @@ def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callab
     def told(reply: JudgeReply) -> None:
         nonlocal done, failed
         done, failed = done + 1, failed + bool(reply.problem)
-        drawn.update(1, failed)
+        bar.update(1, failed)
 
     try:
-        with _make_bar(settings, plan.calls) as drawn:
+        with _make_bar(settings, plan.calls) as bar:
             yield told
     except KeyboardInterrupt:
-        kept = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
-        raise StoppedError("interrupted", hint=f"{kept}, and the same command asks for the rest") from None
+        message = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
+        raise StoppedError("interrupted", hint=f"{message}, and the same command asks for the rest") from None
 
 
 def _make_bar(settings: CommandSettings, calls: int) -> AbstractContextManager[Any]:

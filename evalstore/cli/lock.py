@@ -37,6 +37,6 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
     if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
     with settings.open_store() as store:
-        checked = check_lock(store) if check else None
-        settings.print_result(checked or lock(store, refs, update=update))
-    return ExitCode.NO if checked and not checked.ok else ExitCode.DONE
+        verification = check_lock(store) if check else None
+        settings.print_result(verification or lock(store, refs, update=update))
+    return ExitCode.NO if verification and not verification.ok else ExitCode.DONE

@@ -100,8 +100,8 @@ def main(argv: list[str] | None = None) -> None:
         import_module("evalstore.cli.param_types")
     settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
     code = _run_command(argv, settings)
-    if refused := close_streams():
-        code = code or _report_write_error(refused, settings)
+    if error := close_streams():
+        code = code or _report_write_error(error, settings)
     sys.exit(code)
 
 

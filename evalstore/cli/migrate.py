@@ -70,13 +70,13 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
     store = settings.path / into if into else _find_store(settings.path)
-    read: list[LegacyFile] = []
+    files: list[LegacyFile] = []
 
     def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
-        read.extend(sources)
+        files.extend(sources)
         return _watch_progress(sources, quiet=settings.quiet)
 
-    done = migrate(
+    result = migrate(
         [settings.path / path for path in paths],
         into=store,
         format=format_,
@@ -87,13 +87,13 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"
-    settings.print_result(done)
+    settings.print_result(result)
     if report:
-        _write_report(settings.path / report, done, _list_used_files(done, read, store))
-    nothing = done.count(MigrationOutcome.REFUSED) and not (
-        done.count(MigrationOutcome.MIGRATED) or done.count(MigrationOutcome.LOSSY)
+        _write_report(settings.path / report, result, _list_used_files(result, files, store))
+    none_migrated = result.count(MigrationOutcome.REFUSED) and not (
+        result.count(MigrationOutcome.MIGRATED) or result.count(MigrationOutcome.LOSSY)
     )
-    return ExitCode.NO if nothing or (strict and not done.complete) else ExitCode.DONE
+    return ExitCode.NO if none_migrated or (strict and not result.complete) else ExitCode.DONE
 
 
 def _find_store(start: Path) -> Path:
@@ -103,19 +103,19 @@ def _find_store(start: Path) -> Path:
     return find_enclosing_store(start.resolve()) or start
 
 
-def _list_used_files(done: MigrationReport, read: Iterable[LegacyFile], store: Path) -> list[Path]:
+def _list_used_files(report: MigrationReport, files: Iterable[LegacyFile], store: Path) -> list[Path]:
     """Return the files that the migration came from, and those that it makes."""
-    sources = {source.file for source in done.sources}
-    return [one.path for one in read if one.name in sources] + [store / file.path for file in done.files]
+    sources = {source.file for source in report.sources}
+    return [legacy.path for legacy in files if legacy.name in sources] + [store / file.path for file in report.files]
 
 
-def _write_report(path: Path, done: MigrationReport, used: Iterable[Path]) -> None:
+def _write_report(path: Path, report: MigrationReport, files: Iterable[Path]) -> None:
     from evalstore.report import render
 
     try:
-        if path.exists() and any(other.exists() and path.samefile(other) for other in used):
+        if path.exists() and any(other.exists() and path.samefile(other) for other in files):
             raise RefusedError(f"the report would overwrite {path}, which is no report", hint="name another file")
-        path.write_text(render(done, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
+        path.write_text(render(report, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None
 
@@ -125,7 +125,7 @@ def _watch_progress(items: Sequence[_T], *, quiet: bool) -> Iterable[_T]:
 
 
 def _with_bar(items: Sequence[_T]) -> Iterator[_T]:
-    with click.progressbar(length=len(items), label="reading", file=sys.stderr, show_pos=True) as drawn:
+    with click.progressbar(length=len(items), label="reading", file=sys.stderr, show_pos=True) as bar:
         for item in items:
             yield item
-            drawn.update(1)
+            bar.update(1)

@@ -38,10 +38,10 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
         """Return the artifacts on disk, and after an @ the versions in their ledgers; nothing where a read fails."""
         try:
             start = Path(ctx.find_root().params.get("directory") or ".").resolve()
-            found = [one for one in _complete_refs(start, incomplete) if one.startswith(incomplete)]
+            names = [name for name in _complete_refs(start, incomplete) if name.startswith(incomplete)]
         except (EvalstoreError, OSError, ValueError):
             return []
-        return [CompletionItem(one) for one in found]
+        return [CompletionItem(name) for name in names]
 
 
 REF = ReferenceType()
@@ -90,7 +90,9 @@ def read_ref(text: str) -> Ref:
 def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     # Neither runs git nor parses YAML: whoever presses Tab waits.
     marks = ("evalstore.yaml", ".git")
-    root = next((one for one in (start, *start.parents) if any((one / mark).exists() for mark in marks)), start)
+    root = next(
+        (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks)), start
+    )
     name, at, _ = incomplete.partition("@")
     if not at:
         for kind in _KINDS:

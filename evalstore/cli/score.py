@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
     """Read `model=NAME` and the like, each part once."""
     pairs = [pair.partition("=") for pair in words]
-    chosen = {part: name for part, equals, name in pairs if equals}
-    if len(chosen) < len(pairs):
+    selection = {part: name for part, equals, name in pairs if equals}
+    if len(selection) < len(pairs):
         raise click.BadParameter("give each once, as model=NAME, prompt=NAME or epoch=NUMBER")
-    return chosen
+    return selection
 
 
 @click.command(
@@ -100,6 +100,6 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             return ExitCode.DONE
         run = job.write_run(settings.path / out)
     settings.print_warnings(run.notes)
-    shown = settings.path / out != out and run.path.is_relative_to(settings.path)
-    settings.print_result(replace(run, path=run.path.relative_to(settings.path)) if shown else run)
+    is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
+    settings.print_result(replace(run, path=run.path.relative_to(settings.path)) if is_relative else run)
     return ExitCode.DONE

@@ -28,10 +28,10 @@ def command(settings: CommandSettings, ref: str, raw: bool) -> None:  # noqa: FB
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
     with settings.open_store() as store:
-        shown = read_artifact_file(store, ref)
-    if shown.resolved.floating:
-        settings.print_message(f"{shown.resolved.ref} is {shown.resolved.name}@{shown.resolved.version}")
+        file = read_artifact_file(store, ref)
+    if file.resolved.floating:
+        settings.print_message(f"{file.resolved.ref} is {file.resolved.name}@{file.resolved.version}")
     if raw:
-        sys.stdout.buffer.write(shown.data)
+        sys.stdout.buffer.write(file.data)
     else:
-        settings.print_result(shown)
+        settings.print_result(file)

@@ -61,16 +61,16 @@ def can_show_bars(*, quiet: bool) -> bool:
 
 def close_streams() -> OSError | None:
     """Flush what is left, and return why the result could not be written, if it could not."""
-    refused = _flush(sys.stdout)
+    error = _flush(sys.stdout)
     _flush(sys.stderr)
-    return refused
+    return error
 
 
 def _fill_descriptors() -> None:
     # Else the first file that the process opens would be its stdout, and a message would be written into it.
-    while (found := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
-        os.set_inheritable(found, True)
-    os.close(found)
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 def _flush(stream: TextIO) -> OSError | None:

@@ -44,10 +44,10 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
     from evalstore.validation import KnownRules, validate
 
     root = _find_root(settings.path)
-    named = dict.fromkeys(
+    sources_by_name = dict.fromkeys(
         source for path in paths for source in _find_named_sources(settings.path, path)
     )  # each file once
-    sources = list(named) if paths else _find_all_sources(settings, root)
+    sources = list(sources_by_name) if paths else _find_all_sources(settings, root)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
         findings = validate(
@@ -60,7 +60,7 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )
     settings.print_result(findings)
-    return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
+    return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in findings.findings) else ExitCode.DONE
 
 
 def _find_pending_acceptances(
@@ -136,7 +136,9 @@ def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource])
 
 
 def _is_finding(error: LoadError, root: Path, sources: list[ValidationSource]) -> bool:
-    return error.place is not None and any(one.root == root and one.path == error.place.file for one in sources)
+    return error.place is not None and any(
+        source.root == root and source.path == error.place.file for source in sources
+    )
 
 
 def _lies_within(source: ValidationSource, root: Path | None) -> bool:

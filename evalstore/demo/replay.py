@@ -1,4 +1,4 @@
-"""Reads a story and runs it in a fresh repository; each command is a process of its own, as a user would start it."""
+"""Reads a story and runs it in a fresh repository; each command runs in a separate process, as a user starts it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
 
-# The rule of what no rule knows: major.
+# The rule of changes that match no other rule: major.
 UNCLASSIFIED = "unclassified-change"
 
 

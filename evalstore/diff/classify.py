@@ -122,7 +122,7 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
     if score is NONE:
         return Fraction(0)
     imported = _get_deciding_diff(change)
-    # A bound of 1 or more says nothing, as scores are from 0 to 1: it is None.
+    # A bound of 1 or more excludes nothing, as scores are from 0 to 1: it is None.
     shift = bound_imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)

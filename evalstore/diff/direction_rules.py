@@ -10,10 +10,9 @@ from evalstore.diff.deciders.juries import (
     find_aggregate_direction,
     find_jury_weights_direction,
 )
-from evalstore.diff.deciders.letter_case import find_case_direction
-from evalstore.diff.deciders.limits import find_limit
-from evalstore.diff.deciders.phrases import find_rewording_direction
+from evalstore.diff.deciders.phrases import find_case_direction, find_rewording_direction
 from evalstore.diff.deciders.scoring import find_modes_direction
+from evalstore.diff.deciders.thresholds import find_limit
 from evalstore.diff.deciders.tool_calls import (
     find_tool_demand_direction,
     find_tool_verdict_direction,
@@ -61,7 +60,7 @@ def rank_words(*words: str) -> DirectionRule:
 
 
 def direct_json_demand(direction: Direction) -> DirectionRule:
-    """Return the direction rule of a demand on JSON; a question may say nothing of a field that is added or removed."""
+    """Return the direction rule of a demand on JSON; a question may lack the field that is added or removed."""
 
     def decide(change: Change) -> Direction:
         if change.name != "expected_fields":

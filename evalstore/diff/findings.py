@@ -77,7 +77,7 @@ class DiffFinding:
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
     and an acceptance. `max_shift` bounds how far one question's score moves where nothing erred; None when no bound
     below 1 is known. `before` and `after` are the plain values that were exchanged, None being absent: the facts that
-    the message tells of, no judgement of their own.
+    the message states.
     """
 
     rule: str

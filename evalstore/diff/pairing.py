@@ -19,7 +19,7 @@ PairingStage = Callable[[list[CheckState], list[CheckState]], CheckPairs]
 
 
 def pair_checks(old: RubricState, new: RubricState) -> RubricState:
-    """Return `new` with the tokens of `old` on the checks that pair; others get a token of their own."""
+    """Return `new` with the tokens of `old` on the checks that pair; others get a new token."""
     left, right = list(old.checks), list(new.checks)
     tokens: dict[int, str] = {}
     # What one stage paired is out of reach of the later, less certain ones.

@@ -154,7 +154,7 @@ def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight:
         has_id="id" in value,
         kind=kind,
         params=params,
-        # None for a composite: it passes by the threshold of its rubric, which is not at hand here.
+        # None for a composite: it passes by the threshold of its rubric, which is not loaded here.
         threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(kind),
         negate=read_switch(value.get("negate", False)),
         weight=weight,

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
-from evalstore.diff.candidate_records import build_records
-from evalstore.diff.candidates import build_candidates
+from evalstore.diff.candidates import build_candidates, build_records
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS
@@ -23,7 +22,7 @@ _BESIDE = 6  # texts that are tried with each record of calls
 # What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
 _COMBINED = 3
-_TEXT = 1_000  # characters that are played for one price
+_TEXT = 1_000  # characters that one unit of the budget pays for
 # Of a schema: what a character costs when it is compiled, how many cost one more when it is played.
 _COMPILING = 3
 _CHARS = 20

@@ -24,7 +24,7 @@ _MERGE_KEY: Any = object()
 
 @dataclass(slots=True)
 class _Frame:
-    """A mapping or sequence that is still open; `first` is the number of its own node."""
+    """A mapping or sequence that is still open; `first` is the number of its node."""
 
     container: dict[Any, Any] | list[Any]
     pointer: Pointer

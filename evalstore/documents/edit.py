@@ -11,9 +11,8 @@ from functools import reduce
 from typing import Any
 
 from evalstore.documents.document import Document, Pointer, format_json_pointer
-from evalstore.documents.layout import find_next_line, find_node_start, find_style
 from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
-from evalstore.documents.yaml_writer import write_yaml
+from evalstore.documents.yaml_writer import find_next_line, find_node_start, find_style, write_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
 _DASH = re.compile(r"( *)- +")
@@ -92,7 +91,7 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
 
 def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
     text, span = document.text, document.spans[key,]
-    # An empty flow list becomes a block list, so that later items can stand on lines of their own.
+    # An empty flow list becomes a block list, so that each later item can stand on a separate line.
     if not document.value[key] and find_style(document, (key,)) == "[":
         head = text[: span.start].rstrip(" ") + _detect_line_break(text)
         return f"{head}{_format_item(text, item, '  ')}{text[span.end :]}"

@@ -12,7 +12,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from evalstore.documents.document import Document, Pointer
-from evalstore.documents.layout import (
+from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
+from evalstore.documents.yaml_writer import (
     find_indent,
     find_line_start,
     find_next_line,
@@ -20,7 +21,6 @@ from evalstore.documents.layout import (
     find_node_start,
     find_style,
 )
-from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
 from evalstore.errors import LoadError, Place, RefusedError
 
 Scalar = str | int | Decimal

@@ -91,7 +91,7 @@ class JudgeClient:
             message = "judges are asked through httpx, which is not installed"
             raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
         key, connections = self.endpoint.key, self.endpoint.concurrency
-        # httpx reads the environment that all programs read: HTTP_PROXY and its kin, NO_PROXY, SSL_CERT_FILE.
+        # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY, SSL_CERT_FILE.
         try:
             return httpx.Client(
                 headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),

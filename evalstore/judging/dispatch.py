@@ -102,7 +102,7 @@ class _FailureWatch:
             or (result.effect is FailureEffect.STOP_IF_FIRST and not has_reply)
         ):
             raise self._make_error(result.problem, result.hint)
-        # Once a model has replied, a refused prompt says nothing of the next one.
+        # Once a model has replied, a refused prompt does not mean that the next one fails.
         self._failures_in_row += result.effect is FailureEffect.RETRY or not has_reply
         if self._failures_in_row >= self.client.endpoint.patience:
             raise self._make_error(

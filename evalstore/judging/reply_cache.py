@@ -32,7 +32,7 @@ class ReplyCache:
     """Replies in one SQLite file, which the first `put` creates; an existing file is checked at its first use.
 
     The file has a rollback journal, not a write-ahead log: one file can be copied, read from a read-only folder, and
-    shared over a network. The price is a few waits for the disk, which threads that `put` at once share.
+    shared over a network. The cost is a few waits for the disk, which threads that `put` at once share.
     """
 
     path: Path

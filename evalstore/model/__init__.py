@@ -1,14 +1,21 @@
 """The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
 from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
-from evalstore.model.dataset import INPUT_KEYS, Question, iterate_questions
 from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
-from evalstore.model.pins import Pin, find_check_pins, find_pins
-from evalstore.model.refs import Kind, PinType, Ref, find_kind, is_id, parse_ref
+from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
-from evalstore.model.sample import Sample, ToolCall, read_call, read_call_args, read_call_name
+from evalstore.model.sample import (
+    INPUT_KEYS,
+    Question,
+    Sample,
+    ToolCall,
+    iterate_questions,
+    read_call,
+    read_call_args,
+    read_call_name,
+)
 
 __all__ = [
     "COSMETIC_KEYS",

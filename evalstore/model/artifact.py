@@ -55,7 +55,7 @@ class Artifact(ArtifactIdentity):
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
     """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
     part = {key: item for key, item in value.items() if key not in _UNSCORED[kind] and not is_cosmetic(key)}
-    # Checks and questions may have cosmetic keys of their own.
+    # Checks and questions may have cosmetic keys, too.
     for key in ("checks", "questions"):
         if isinstance(part.get(key), list):
             part[key] = [_drop_cosmetic(item) for item in part[key]]

@@ -50,7 +50,7 @@ _CODE_LIMIT = 0x110000
 
 
 class Alphabet(NamedTuple):
-    """An example of each letter, the readable ones first; the letters of each atom, and of each kind of neighbour.
+    """An example of each letter, the readable ones first; the letters of each atom, and of each kind of adjacent character.
 
     A letter is its number; a set of letters is a mask, a bit each.
     """
@@ -93,7 +93,7 @@ def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[i
     for char in _PREFERRED_EXAMPLES:
         classes.setdefault(members[bisect_right(starts, ord(char)) - 1], char)
     lasts = [start - 1 for start in (*starts[1:], _CODE_LIMIT)]
-    # A character that no file can hold is the last to speak for its class.
+    # A surrogate, which no file can hold, is the example of a class only where it has no other character.
     for index in sorted(range(len(lasts)), key=lambda index: lasts[index] in _SURROGATES):
         classes.setdefault(members[index], chr(lasts[index]))
     return classes
@@ -146,7 +146,7 @@ def _fold_char(char: str, relatives: str) -> str:
 
 
 def _look_up_class(source: str, flag: str, budget: SharedBudget) -> CodeRanges:
-    # Paid whether it is known already or not: a step count may not depend on what a process did before.
+    # Spent also when the result is cached: a step count may not depend on what a process did before.
     budget.spend(_ALL_CHARS_STEPS + _CLASS_ITEM_STEPS * len(_CLASS_ITEM.findall(source)))
     return _scan_all_chars(source, flag)
 

@@ -128,7 +128,7 @@ class AlternatingAutomaton:
         return self._expanded[key]
 
     def _expand_node(self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]) -> Formula:
-        """Follow all ways from a node up to the next letter; a way that returns to a look-ahead says nothing new."""
+        """Follow all ways from a node up to the next letter; a way that returns to a look-ahead adds nothing."""
         waiting, seen, found = [start], {start}, []
         while waiting:
             number = waiting.pop()
@@ -136,7 +136,7 @@ class AlternatingAutomaton:
             self.graph.budget.spend()
             if kind is NodeKind.ALL:
                 return TRUE
-            # At the end of the text no letter follows, so a CHAR node says nothing there.
+            # At the end of the text no letter follows, so a CHAR node matches nothing there.
             if kind is NodeKind.CHAR and not after & NOTHING:
                 found.append(frozenset({number}))
             elif kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD} and number not in within:
@@ -200,7 +200,7 @@ class AlternatingAutomaton:
         return found if len(found) == 1 else self._keep_highest_rungs(found)
 
     def _keep_highest_rungs(self, formula: Formula) -> Formula:
-        """Leave out what a node of the same family and a higher rank matches too."""
+        """Leave out what a node of the same ladder and a higher rank matches too."""
         best: dict[int, tuple[int, int]] = {}
         for conjunction in formula:
             if len(conjunction) == 1 and (number := min(conjunction)) >= 0:

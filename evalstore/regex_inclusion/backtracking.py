@@ -96,7 +96,7 @@ class _AmbiguitySearch:
                     yield node, other, apart or node != other or ways > 1
 
     def _find_next_letters(self, start: int) -> _NextLetters:
-        # Depth first with a path of its own: a graph is deeper than Python's stack.
+        # Depth first with an explicit path instead of recursion: a graph is deeper than Python's stack.
         path, on_path = [start], set[int]()
         while path:
             node = path[-1]

@@ -22,9 +22,8 @@ from evalstore.release.publish import (
     write_release_objects,
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
-from evalstore.release.step import BumpOptions, ReleaseStep
+from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import Released
-from evalstore.release.versions import check_prerelease_label
 from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore
 from evalstore.transactions.journal import PinMove, ReleasedVersion

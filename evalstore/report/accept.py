@@ -10,34 +10,34 @@ if TYPE_CHECKING:
     from evalstore.release.accept import WrittenAcceptance
 
 
-def text(written: WrittenAcceptance) -> str:
+def text(result: WrittenAcceptance) -> str:
     """Return what was accepted, where that is written, and what its artifact needs with it."""
-    one, status = written.acceptance, written.status
-    until = f" until {one.accepted.until}" if one.accepted.until else ""
+    acceptance, status = result.acceptance, result.status
+    until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
     lines = [
-        f"accepted as {one.accepted.level} (was {one.accepted.was}){until}: {one.change}",
+        f"accepted as {acceptance.accepted.level} (was {acceptance.accepted.was}){until}: {acceptance.change}",
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
-        f"review and commit {written.file}",
+        f"review and commit {result.file}",
     ]
     return "\n".join(wrap_lines(*lines, inner="  "))
 
 
-def document(written: WrittenAcceptance) -> Any:
+def document(result: WrittenAcceptance) -> Any:
     """Return the JSON document: the entry, and where its artifact stands with it."""
-    one = written.acceptance
+    acceptance = result.acceptance
     return {
-        "file": written.file,
-        "artifact": one.artifact,
-        "since": str(one.since),
-        "fingerprint": one.fingerprint,
-        "rule": one.rule,
-        "change": one.change,
-        "was": str(one.accepted.was),
-        "level": str(one.accepted.level),
-        "reason": one.accepted.reason,
-        "until": str(one.accepted.until) if one.accepted.until else None,
-        "by": one.accepted.by,
-        "day": str(one.accepted.day),
-        "required_bump": str(written.status.required_bump),
-        "next_version": written.status.next_version,
+        "file": result.file,
+        "artifact": acceptance.artifact,
+        "since": str(acceptance.since),
+        "fingerprint": acceptance.fingerprint,
+        "rule": acceptance.rule,
+        "change": acceptance.change,
+        "was": str(acceptance.accepted.was),
+        "level": str(acceptance.accepted.level),
+        "reason": acceptance.accepted.reason,
+        "until": str(acceptance.accepted.until) if acceptance.accepted.until else None,
+        "by": acceptance.accepted.by,
+        "day": str(acceptance.accepted.day),
+        "required_bump": str(result.status.required_bump),
+        "next_version": result.status.next_version,
     }

@@ -53,7 +53,7 @@ def document(audit: Audit) -> dict[str, Any]:
             },
         },
         **document_number("not_reproduced", audit.not_reproduced),
-        "drift": [asdict(one) for one in audit.drift],
+        "drift": [asdict(drift) for drift in audit.drift],
         "flips": {
             "pass_to_fail": len(flips.pass_to_fail),
             "fail_to_pass": len(flips.fail_to_pass),
@@ -89,7 +89,7 @@ def _factor_document(factor: Factor) -> dict[str, Any]:
         "moved": factor.moved,
         "claim": factor.claim,
         "causes": [_cause_document(cause) for cause in factor.causes],
-        "worst": [{"id": one.id, **document_number("share", one.share)} for one in factor.worst],
+        "worst": [{"id": question.id, **document_number("share", question.share)} for question in factor.worst],
     }
 
 
@@ -166,25 +166,26 @@ def _format_factor(factor: Factor, audit: Audit) -> str:
 
 
 def _format_causes(factor: Factor) -> Iterator[str]:
-    telling = [cause for cause in factor.causes if cause.share or cause.moved]
-    shown = telling[:_MOST_EDITS]
-    for origin in dict.fromkeys(cause.source.origin for cause in shown):
+    effective = [cause for cause in factor.causes if cause.share or cause.moved]
+    first = effective[:_MOST_EDITS]
+    for origin in dict.fromkeys(cause.source.origin for cause in first):
         yield f"  {_format_origin(origin)}"
-        for cause in (cause for cause in shown if cause.source.origin == origin):
+        for cause in (cause for cause in first if cause.source.origin == origin):
             sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
             what = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             yield f"    {format_points(cause.share):>7}{sampled}  {rule}{what}"
-    if len(telling) > _MOST_EDITS:
-        yield f"  {count_noun(len(telling) - _MOST_EDITS, 'other edit')} moved less"
-    if silent := len(factor.causes) - len(telling):
+    if len(effective) > _MOST_EDITS:
+        yield f"  {count_noun(len(effective) - _MOST_EDITS, 'other edit')} moved less"
+    if silent := len(factor.causes) - len(effective):
         yield f"  {count_noun(silent, 'other edit')} moved nothing"
 
 
 def _format_worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
         listing = ", ".join(
-            f"{make_excerpt(one.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(one.share)}" for one in factor.worst
+            f"{make_excerpt(question.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(question.share)}"
+            for question in factor.worst
         )
         lines = wrap_lines(f"moved most: {listing}", lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
@@ -208,8 +209,8 @@ def _format_rest(audit: Audit) -> str:
         f"verdicts: {worse} from pass to fail, {better} from fail to pass (McNemar mid-p {flips.mid_p:.2f})",
         f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
         *(
-            f"  {one.run} {make_excerpt(one.id, _NAME_WIDTH)}: {make_excerpt(one.what, 60)}"
-            for one in audit.drift[:_MOST_EDITS]
+            f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"
+            for drift in audit.drift[:_MOST_EDITS]
         ),
     ]
     if mix.not_separable_ids:

@@ -18,27 +18,27 @@ _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # as much of a page as one artifact that others pin takes
 
 
-def text(released: Released, screen: Screen = PAPER) -> str:
+def text(result: Released, screen: Screen = PAPER) -> str:
     """Return what was released, in which commit, what stayed as it was, and what there is to do next."""
     blocks = []
-    if released.recovered:
-        blocks += _format_block("Finished an interrupted bump:", released.recovered, "pins", screen)
-    if released.released:
-        verb = "would pin" if released.dry_run else "now pins"
-        blocks += _format_block(_format_heading(released), released.released, verb, screen)
-    elif not released.recovered:
-        blocks.append(f"Nothing to release: {_describe_unchanged(released.unchanged)}")
-    blocks += _format_pins_left_behind(released, screen)
-    if released.unreviewed:
-        blocks.append(_describe_unreviewed(released.unreviewed))
-    if released.bypassed:
-        blocks.append(_describe_bypassed_hooks(released.bypassed))
-    if released.push:
-        blocks.append("\n".join(_format_push(released.push, would=released.dry_run)))
+    if result.recovered:
+        blocks += _format_block("Finished an interrupted bump:", result.recovered, "pins", screen)
+    if result.released:
+        verb = "would pin" if result.dry_run else "now pins"
+        blocks += _format_block(_format_heading(result), result.released, verb, screen)
+    elif not result.recovered:
+        blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
+    blocks += _format_pins_left_behind(result, screen)
+    if result.unreviewed:
+        blocks.append(_describe_unreviewed(result.unreviewed))
+    if result.bypassed:
+        blocks.append(_describe_bypassed_hooks(result.bypassed))
+    if result.push:
+        blocks.append("\n".join(_format_push(result.push, would=result.dry_run)))
     return "\n".join(blocks)
 
 
-def document(released: Released) -> Any:
+def document(result: Released) -> Any:
     """Return the JSON document; what an interrupted bump had begun counts as released."""
     return {
         "released": [
@@ -50,16 +50,16 @@ def document(released: Released) -> Any:
                 "bump": str(one.bump),
                 "moved": [{"from": move.old, "to": move.new} for move in one.moved],
             }
-            for one in released.done
+            for one in result.done
         ],
-        "unchanged": list(released.unchanged),
-        "pinned": [{"ref": one.ref, "by": list(one.by)} for one in released.pinned],
-        "dry_run": released.dry_run,
-        "branch": released.branch,
-        "signed": released.signed,
-        "unreviewed": list(released.unreviewed),
-        "bypassed": list(released.bypassed),
-        "push": _push_document(released.push) if released.push else None,
+        "unchanged": list(result.unchanged),
+        "pinned": [{"ref": one.ref, "by": list(one.by)} for one in result.pinned],
+        "dry_run": result.dry_run,
+        "branch": result.branch,
+        "signed": result.signed,
+        "unreviewed": list(result.unreviewed),
+        "bypassed": list(result.bypassed),
+        "push": _push_document(result.push) if result.push else None,
     }
 
 
@@ -75,36 +75,41 @@ def _push_document(push: Push) -> dict[str, Any]:
     }
 
 
-def _format_heading(released: Released) -> str:
-    count = count_noun(len(released.released), "artifact")
-    if released.dry_run:
+def _format_heading(result: Released) -> str:
+    count = count_noun(len(result.released), "artifact")
+    if result.dry_run:
         return f"Would release {count}, as the working files stand (nothing was written):"
-    if not released.committed:
+    if not result.committed:
         return f"Wrote the versions of {count}; nothing was committed:"
-    commit = (released.released[0].commit or "")[:_COMMIT_LENGTH]
-    what = "Released" if released.released[0].tag else "Committed, without a tag,"
-    signed = ", signed" if released.signed else ""
-    return f"{what} {count} on {make_printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
+    commit = (result.released[0].commit or "")[:_COMMIT_LENGTH]
+    what = "Released" if result.released[0].tag else "Committed, without a tag,"
+    signed = ", signed" if result.signed else ""
+    return f"{what} {count} on {make_printable(result.branch or '')} in commit {commit}{signed}, as the working files stood:"
 
 
-def _format_block(heading: str, released: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
-    lines = format_columns([_release_row(one) for one in released]).split("\n")
-    moved = ("".join(f"\n{line}" for line in _format_moved_pins(one, verb, screen)) for one in released)
+def _format_block(heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
+    lines = format_columns([_release_row(release) for release in releases]).split("\n")
+    moved = ("".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen)) for release in releases)
     return [heading, *screen.shorten_list([line + below for line, below in zip(lines, moved, strict=True)])]
 
 
-def _format_moved_pins(one: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
-    return screen.shorten_list([f"    {verb} {_describe_pin_move(*move)}" for move in one.moved])
+def _format_moved_pins(release: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
+    return screen.shorten_list([f"    {verb} {_describe_pin_move(*move)}" for move in release.moved])
 
 
 def _describe_pin_move(old: str, new: str) -> str:
     return make_printable(f"{new} instead of {old.partition('@')[2]}")
 
 
-def _release_row(one: ReleasedVersion) -> tuple[str, ...]:
-    name, _, version = one.ref.partition("@")
-    step = f"{one.previous} -> {version}" if one.previous else version
-    return (f"  {name}", step, str(one.bump) if one.previous else "first", f"tag {one.tag}" if one.tag else "")
+def _release_row(release: ReleasedVersion) -> tuple[str, ...]:
+    name, _, version = release.ref.partition("@")
+    step = f"{release.previous} -> {version}" if release.previous else version
+    return (
+        f"  {name}",
+        step,
+        str(release.bump) if release.previous else "first",
+        f"tag {release.tag}" if release.tag else "",
+    )
 
 
 def _describe_unchanged(names: Sequence[str]) -> str:
@@ -114,12 +119,14 @@ def _describe_unchanged(names: Sequence[str]) -> str:
     return f"{subject} as last released"
 
 
-def _format_pins_left_behind(released: Released, screen: Screen) -> list[str]:
-    if released.followed or screen.can_hold(len(released.pinned) * _LINES_PER_PIN):
-        return [_format_pinned_version(one, followed=released.followed) for one in released.pinned]
-    by = sorted({name for one in released.pinned for name in one.by})
-    these = f"{count_noun(len(by), 'artifact')} {'pins' if len(by) == 1 else 'pin'} {len(released.pinned):,} of these"
-    return [f"{these} at the version before: evalstore bump --all --dependents\n{_format_names(by)}"]
+def _format_pins_left_behind(result: Released, screen: Screen) -> list[str]:
+    if result.followed or screen.can_hold(len(result.pinned) * _LINES_PER_PIN):
+        return [_format_pinned_version(pin, followed=result.followed) for pin in result.pinned]
+    users = sorted({name for pin in result.pinned for name in pin.by})
+    these = (
+        f"{count_noun(len(users), 'artifact')} {'pins' if len(users) == 1 else 'pin'} {len(result.pinned):,} of these"
+    )
+    return [f"{these} at the version before: evalstore bump --all --dependents\n{_format_names(users)}"]
 
 
 def _format_pinned_version(pinned: PinnedVersion, *, followed: bool) -> str:

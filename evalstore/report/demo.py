@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 def document(story: ReplayedStory) -> Any:
     """Return the JSON document."""
-    return {"folder": str(story.folder), "steps": [_step_document(step, ran) for step, ran in story.steps]}
+    return {"folder": str(story.folder), "steps": [_step_document(step, results) for step, results in story.steps]}
 
 
 def _step_document(step: StoryStep, results: tuple[CommandResult, ...]) -> dict[str, Any]:
-    commands = [{"command": list(one.words), "exit_code": one.code, "out": one.out} for one in results]
+    commands = [{"command": list(result.words), "exit_code": result.code, "out": result.out} for result in results]
     return {"title": step.title, "author": step.author, "date": step.date, "commands": commands}

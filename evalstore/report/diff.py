@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MARGIN = " " * 7
 _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
-_QUOTED = 60
+_QUOTE_LIMIT = 60
 _CHILDREN = 8
 _MANY = 12  # findings that no screen holds
 _WORKING = "@worktree"  # what is accepted is a change of the working tree since the last release
@@ -48,11 +48,13 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, the heaviest first, and the bump that they need together; of many findings that first."""
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
     gist = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
-    here = (diff.new.ref or "").endswith(_WORKING)
-    blocks = ("\n".join(_format_finding(finding, screen, here=here)) for finding in sort_by_level(diff.findings))
-    measured = (format_measurement(one, screen.width) for one in diff.measured)
+    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    blocks = (
+        "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
+    )
+    measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_moved_references(diff))
-    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measured])
+    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measurements])
 
 
 def describe_moved_references(diff: Diff) -> Iterator[str]:
@@ -76,7 +78,7 @@ def document(diff: Diff) -> Any:
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
         "findings": [_document_finding(finding) for finding in diff.findings],
-        "measured": [document_measurement(one) for one in diff.measured],
+        "measured": [document_measurement(measurement) for measurement in diff.measured],
         "notes": list(diff.notes),
     }
 
@@ -139,12 +141,12 @@ def _witness_document(witness: Witness) -> dict[str, Any]:
     }
 
 
-def _format_finding(finding: DiffFinding, screen: Screen, *, here: bool) -> Iterator[str]:
+def _format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
     yield from _format_headline(finding, "", screen)
     about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
     yield from (screen.paint(Part.QUIET, line) for line in about)
     yield from _format_exchange_lines(finding, screen)
-    for label, sentence in describe_finding(finding, here=here):
+    for label, sentence in describe_finding(finding, can_accept=can_accept):
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     children = sort_by_level(finding.children)[: None if screen.whole else _CHILDREN]
@@ -154,7 +156,7 @@ def _format_finding(finding: DiffFinding, screen: Screen, *, here: bool) -> Iter
         yield f"{_MARGIN}  and {more:,} more"
 
 
-def describe_finding(finding: DiffFinding, *, here: bool) -> Iterator[tuple[str, str]]:
+def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tuple[str, str]]:
     """Yield what there is to say of a finding, each with its label; `here` where the new side can be accepted."""
     yield from describe_adjustments(finding)
     certainty = _CERTAINTY[finding.certainty]
@@ -164,7 +166,7 @@ def describe_finding(finding: DiffFinding, *, here: bool) -> Iterator[tuple[str,
     yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
     if finding.witness:
         yield "shown by", _describe_witness(finding.witness)
-    if here and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
+    if can_accept and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
         yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
 
 
@@ -173,8 +175,8 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
 
     Of a patch only what fits one line: nothing moves, so there is nothing to review line by line.
     """
-    known = [value for value in (finding.before, finding.after) if value is not None]
-    if all(_repeats_message(value, finding.message) for value in known):
+    values = [value for value in (finding.before, finding.after) if value is not None]
+    if all(_repeats_message(value, finding.message) for value in values):
         return ""
     if line := format_one_line(finding.before, finding.after, width):
         return line
@@ -220,9 +222,9 @@ def describe_movement(finding: DiffFinding) -> str:
 
 
 def _describe_witness(witness: Witness) -> str:
-    output = f'"{make_excerpt(witness.output, _QUOTED)}"'
+    output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
     if witness.tool_calls is not None:
-        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTED)}"
+        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
     old, new = (
         f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (
@@ -278,8 +280,8 @@ def _name_side(ref: str | None, word: str) -> str:
 
 
 def _format_exact_points(score: Fraction) -> str:
-    shown = format_decimal(score)
-    return shown if Fraction(shown) == score else str(score)
+    decimal = format_decimal(score)
+    return decimal if Fraction(decimal) == score else str(score)
 
 
 def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
@@ -294,33 +296,33 @@ _PLACES = 4  # of a score in a line of text
 _ID = 40
 
 
-def format_measurement(measured: RunMeasurement, width: int) -> str:
+def format_measurement(measurement: RunMeasurement, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
-    files = dict.fromkeys(make_printable(example.place.file) for example in measured.examples)
-    lines = wrap_lines(summarize_measurement(measured), width=width, inner="  ")
+    files = dict.fromkeys(make_printable(example.place.file) for example in measurement.examples)
+    lines = wrap_lines(summarize_measurement(measurement), width=width, inner="  ")
     lines += [f"  as in {file}:" for file in files]
-    rows = [_example_row(example) for example in measured.examples]
-    more = measured.moved - len(rows)
+    rows = [_example_row(example) for example in measurement.examples]
+    more = measurement.moved - len(rows)
     below = [f"  {line}" for line in format_columns(rows).split("\n")] if rows else []
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
 
 
-def summarize_measurement(measured: RunMeasurement) -> str:
+def summarize_measurement(measurement: RunMeasurement) -> str:
     """Return how many outputs of a run move, in a sentence."""
-    return f"{measured.run}: {_measurement_sentence(measured)}"
+    return f"{measurement.run}: {_measurement_sentence(measurement)}"
 
 
-def document_measurement(measured: RunMeasurement) -> dict[str, Any]:
+def document_measurement(measurement: RunMeasurement) -> dict[str, Any]:
     """Return the JSON of one run."""
     return {
-        "run": measured.run,
-        "outputs": measured.outputs,
-        "moved": measured.moved,
-        "verdict_moved": measured.verdict_moved,
-        "unscored": measured.unscored,
-        **document_number("mean_shift", measured.mean_shift),
-        **document_number("bound", measured.bound),
-        "examples": [_example_document(example) for example in measured.examples],
+        "run": measurement.run,
+        "outputs": measurement.outputs,
+        "moved": measurement.moved,
+        "verdict_moved": measurement.verdict_moved,
+        "unscored": measurement.unscored,
+        **document_number("mean_shift", measurement.mean_shift),
+        **document_number("bound", measurement.bound),
+        "examples": [_example_document(example) for example in measurement.examples],
     }
 
 
@@ -336,29 +338,29 @@ def _example_document(example: MovedOutput) -> dict[str, Any]:
     }
 
 
-def _measurement_sentence(measured: RunMeasurement) -> str:
-    if not measured.outputs:
+def _measurement_sentence(measurement: RunMeasurement) -> str:
+    if not measurement.outputs:
         return "none of its outputs is graded by what changed"
-    return "; ".join(_measurement_clauses(measured, measured.outputs - measured.unscored))
+    return "; ".join(_measurement_clauses(measurement, measurement.outputs - measurement.unscored))
 
 
-def _measurement_clauses(measured: RunMeasurement, graded: int) -> Iterator[str]:
-    if measured.moved:
-        verb = "moves" if measured.moved == 1 else "move"
-        yield f"{measured.moved:,} of {count_noun(graded, 'output')} {verb}, {_verdict_clause(measured)}"
-        yield _shift_clause(measured.mean_shift)
-    elif measured.bound is not None:
-        bound = f"with 95 % confidence at most {_format_rounded(measured.bound * _PERCENT, 1)} % of such outputs do"
+def _measurement_clauses(measurement: RunMeasurement, graded: int) -> Iterator[str]:
+    if measurement.moved:
+        verb = "moves" if measurement.moved == 1 else "move"
+        yield f"{measurement.moved:,} of {count_noun(graded, 'output')} {verb}, {_verdict_clause(measurement)}"
+        yield _shift_clause(measurement.mean_shift)
+    elif measurement.bound is not None:
+        bound = f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of such outputs do"
         yield f"none of {count_noun(graded, 'output')} moves; {bound}"
-    if measured.unscored:
-        yield f"{measured.unscored:,} could not be graded under both"
+    if measurement.unscored:
+        yield f"{measurement.unscored:,} could not be graded under both"
 
 
-def _verdict_clause(measured: RunMeasurement) -> str:
-    if not measured.verdict_moved:
+def _verdict_clause(measurement: RunMeasurement) -> str:
+    if not measurement.verdict_moved:
         return "no verdict does"
-    alike = measured.verdict_moved == measured.moved > 1
-    return f"{'all' if alike else f'{measured.verdict_moved:,}'} to another verdict"
+    every = measurement.verdict_moved == measurement.moved > 1
+    return f"{'all' if every else f'{measurement.verdict_moved:,}'} to another verdict"
 
 
 def _shift_clause(shift: Fraction | None) -> str:

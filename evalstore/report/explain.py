@@ -23,48 +23,48 @@ _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR
 
 def text(explanation: Explanation) -> str:
     """Return a block for each rule of the name."""
-    return "\n\n".join("\n".join(_format_rule(one)) for one in explanation.explained)
+    return "\n\n".join("\n".join(_format_rule(rule)) for rule in explanation.explained)
 
 
 def document(explanation: Explanation) -> Any:
     """Return the JSON document."""
-    return {"rule": explanation.rule, "explained": [_rule_document(one) for one in explanation.explained]}
+    return {"rule": explanation.rule, "explained": [_rule_document(rule) for rule in explanation.explained]}
 
 
-def _rule_document(one: ExplainedRule) -> dict[str, Any]:
+def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "of": str(one.subject),
-        "level": one.level,
-        "says": one.message,
-        "why": one.why,
-        "instead": one.hint or None,
-        "accept": _advise_on_acceptance(one) or None,
-        "setting": _advise_on_setting(one),
-        "row": document_rule(one.row) if one.row else None,
+        "id": rule.id,
+        "of": str(rule.subject),
+        "level": rule.level,
+        "says": rule.message,
+        "why": rule.why,
+        "instead": rule.hint or None,
+        "accept": _advise_on_acceptance(rule) or None,
+        "setting": _advise_on_setting(rule),
+        "row": document_rule(rule.row) if rule.row else None,
     }
 
 
-def _format_rule(one: ExplainedRule) -> Iterator[str]:
-    yield f"{one.id}, a rule of evalstore {_COMMANDS[one.subject]}"
-    for label, sentence in _rule_lines(one):
+def _format_rule(rule: ExplainedRule) -> Iterator[str]:
+    yield f"{rule.id}, a rule of evalstore {_COMMANDS[rule.subject]}"
+    for label, sentence in _rule_lines(rule):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
             yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead))
 
 
-def _rule_lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:
-    yield "says", one.message
-    yield "why", one.why
-    if row := one.row:
+def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:
+    yield "says", rule.message
+    yield "why", rule.why
+    if row := rule.row:
         yield from _row_lines(row)
         yield "bad", row.example
         yield "good", row.instead or ("this needs no more than a patch" if row.headline is None else "")
-        yield "accept", _advise_on_acceptance(one)
+        yield "accept", _advise_on_acceptance(rule)
     else:
-        yield "level", one.level
-        yield "do", one.hint
-    yield "setting", _advise_on_setting(one)
+        yield "level", rule.level
+        yield "do", rule.hint
+    yield "setting", _advise_on_setting(rule)
 
 
 def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
@@ -85,22 +85,22 @@ def _decider_claim(decider: Callable[..., Any]) -> str:
     return claim.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 
 
-def _advise_on_acceptance(one: ExplainedRule) -> str:
-    row = one.row
+def _advise_on_acceptance(rule: ExplainedRule) -> str:
+    row = rule.row
     if row is None or (row.level is Bump.PATCH and row.headline is None):
         return ""
     return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
 
 
-def _advise_on_setting(one: ExplainedRule) -> str:
-    if one.row:
-        other = _OTHER[one.row.level]
-        some = (
+def _advise_on_setting(rule: ExplainedRule) -> str:
+    if rule.row:
+        other = _OTHER[rule.row.level]
+        directions = (
             ""
-            if one.row.direction.words == "none"
-            else f"; with :stricter, :looser or :either behind {one.id} for some"
+            if rule.row.direction.words == "none"
+            else f"; with :stricter, :looser or :either behind {rule.id} for some"
         )
-        return f"rules: {{{one.id}: {other}}} in evalstore.yaml overrides the level{some}; every report shows it"
-    if one.is_fixed:
+        return f"rules: {{{rule.id}: {other}}} in evalstore.yaml overrides the level{directions}; every report shows it"
+    if rule.is_fixed:
         return "no setting changes it"
-    return f'rules: {{{one.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'
+    return f'rules: {{{rule.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'

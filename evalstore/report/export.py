@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from evalstore.migration import ExportedFile, ExportResult
 
 
-def text(exported: ExportResult, screen: Screen = PAPER) -> str:
+def text(result: ExportResult, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
-    if exported.out is None:
-        return "".join(file.text for file in exported.files)
-    lines = [make_printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
+    if result.out is None:
+        return "".join(file.text for file in result.files)
+    lines = [make_printable(f"wrote {result.out}/{file.file} from {file.ref}") for file in result.files]
     return "\n".join(
         [
             *screen.shorten_list(lines),
-            *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out),
+            *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
         ]
     )
 
 
-def document(exported: ExportResult) -> Any:
+def document(result: ExportResult) -> Any:
     """Return the JSON document; the texts are in it when they were not written."""
     return {
-        "format": exported.format,
-        "out": exported.out,
-        "files": [_file_document(file, with_text=exported.out is None) for file in exported.files],
+        "format": result.format,
+        "out": result.out,
+        "files": [_file_document(file, with_text=result.out is None) for file in result.files],
     }
 
 

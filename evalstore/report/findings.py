@@ -72,13 +72,16 @@ def document_finding(finding: Finding) -> dict[str, Any]:
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> str:
-    places = [make_printable(str(Place(one.file, one.line, one.column))) for one in findings]
+    places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in findings]
     width = max(map(len, places))
     return "\n".join(
         "\n".join(
-            [f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_lines_of_finding(one, screen.width)]
+            [
+                f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}",
+                *_lines_of_finding(finding, screen.width),
+            ]
         )
-        for place, one in zip(places, findings, strict=True)
+        for place, finding in zip(places, findings, strict=True)
     )
 
 

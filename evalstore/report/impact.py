@@ -13,10 +13,10 @@ from evalstore.report.text_layout import count_noun, format_columns, join_names,
 if TYPE_CHECKING:
     from evalstore.references import Dependent, Impact, ReferencePin
 
-_RELEASES = 6
-_PLACE = 2  # from the right: the column that a narrow screen does without
-_ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
-_EVERY = 3  # patch, minor and major
+_RELEASES_LIMIT = 6
+_PLACE_COLUMN = 2  # from the right: the column that a narrow screen does without
+_ARROWS_LIMIT = 200  # of one Mermaid graph; GitHub draws none with more than 500
+_BUMP_LEVELS = 3  # patch, minor and major
 
 
 class _GraphArrow(NamedTuple):
@@ -36,11 +36,15 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
     blocks = [
         f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}",
         *_format_table(
-            "referred to by", [_direct_row(impact, held) for held in _pins_of_working_files(impact, near=True)], screen
+            "referred to by", [_direct_row(impact, pin) for pin in _pins_of_working_files(impact, near=True)], screen
         ),
-        *_format_table("through them", [_far_row(one, held) for one, held in _farther_dependents(impact)], screen),
         *_format_table(
-            "releases that hold it", [_releases_row(one) for one in impact.dependents if one.releases], screen
+            "through them", [_far_row(dependent, pin) for dependent, pin in _farther_dependents(impact)], screen
+        ),
+        *_format_table(
+            "releases that hold it",
+            [_releases_row(dependent) for dependent in impact.dependents if dependent.releases],
+            screen,
         ),
         *_format_notes(impact, screen),
         *("\n".join(wrap_lines(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
@@ -62,33 +66,33 @@ def document(impact: Impact) -> Any:
         },
         "dependents": [
             {
-                "ref": one.name,
-                "distance": one.distance,
-                "working": one.working,
-                "releases": list(one.releases),
-                "through": list(one.through),
-                "questions": one.questions if one.kind is Kind.DATASET else None,
-                "asked": one.total_questions if one.kind is Kind.DATASET else None,
+                "ref": dependent.name,
+                "distance": dependent.distance,
+                "working": dependent.working,
+                "releases": list(dependent.releases),
+                "through": list(dependent.through),
+                "questions": dependent.questions if dependent.kind is Kind.DATASET else None,
+                "asked": dependent.total_questions if dependent.kind is Kind.DATASET else None,
             }
-            for one in impact.dependents
+            for dependent in impact.dependents
         ],
         "pins": [
             {
-                "from": held.user,
-                "release": held.release,
-                "to": held.target,
-                "ref": str(held.ref),
-                "type": str(held.ref.type),
-                "means": held.means,
-                "follows": [str(bump) for bump in held.follows],
-                "locked": held.locked,
-                "scores": held.scores,
-                "file": held.place.file,
-                "line": held.place.line,
-                "places": held.places,
-                "questions": held.questions,
+                "from": pin.user,
+                "release": pin.release,
+                "to": pin.target,
+                "ref": str(pin.ref),
+                "type": str(pin.ref.type),
+                "means": pin.means,
+                "follows": [str(bump) for bump in pin.follows],
+                "locked": pin.locked,
+                "scores": pin.scores,
+                "file": pin.place.file,
+                "line": pin.place.line,
+                "places": pin.places,
+                "questions": pin.questions,
             }
-            for held in impact.pins
+            for pin in impact.pins
         ],
         "notes": list(impact.notes),
     }
@@ -106,16 +110,16 @@ def dot(impact: Impact) -> str:
 def mermaid(impact: Impact) -> str:
     """Return the nearest references in a Mermaid block, as a pull request shows it; dotted where they float."""
     arrows = list(_graph_arrows(impact))
-    shown = arrows[:_ARROWS]
-    drawn = {impact.name, *(arrow.user for arrow in shown), *(arrow.target for arrow in shown)}
+    nearest = arrows[:_ARROWS_LIMIT]
+    nodes = {impact.name, *(arrow.user for arrow in nearest), *(arrow.target for arrow in nearest)}
     lines = [
-        f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in drawn
+        f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in nodes
     ]
-    for arrow in shown:
+    for arrow in nearest:
         line = "-.->" if arrow.floats else "-->"
         lines.append(f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}')
-    if left := len(arrows) - len(shown):
-        lines.append(f'  more["{count_noun(left, "more reference")}"]')
+    if rest := len(arrows) - len(nearest):
+        lines.append(f'  more["{count_noun(rest, "more reference")}"]')
     return "\n".join(["```mermaid", "graph LR", *lines, "```"])
 
 
@@ -130,30 +134,34 @@ def _count_reached(impact: Impact) -> str:
 
 
 def _pins_of_working_files(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
-    return (held for held in impact.pins if held.release is None and (held.target == impact.name) is near)
+    return (pin for pin in impact.pins if pin.release is None and (pin.target == impact.name) is near)
 
 
 def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
-    near = {held.user for held in _pins_of_working_files(impact, near=True)}
+    near = {pin.user for pin in _pins_of_working_files(impact, near=True)}
     far: defaultdict[str, list[ReferencePin]] = defaultdict(list)
-    for held in _pins_of_working_files(impact, near=False):
-        far[held.user].append(held)
-    return ((one, far[one.name]) for one in impact.dependents if one.name in far and one.name not in near)
+    for pin in _pins_of_working_files(impact, near=False):
+        far[pin.user].append(pin)
+    return (
+        (dependent, far[dependent.name])
+        for dependent in impact.dependents
+        if dependent.name in far and dependent.name not in near
+    )
 
 
-def _direct_row(impact: Impact, held: ReferencePin) -> Sequence[str]:
-    total = next(one.total_questions for one in impact.dependents if one.name == held.user)
-    pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
-    return held.user, pin, _pin_fate(held), _pin_place(held), _share_of_questions(held.questions, total)
+def _direct_row(impact: Impact, pin: ReferencePin) -> Sequence[str]:
+    total = next(dependent.total_questions for dependent in impact.dependents if dependent.name == pin.user)
+    version = f"@{pin.ref.pin}" if pin.ref.pin else "no pin"
+    return pin.user, version, _describe_next_release(pin), _pin_place(pin), _share_of_questions(pin.questions, total)
 
 
-def _far_row(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
+def _far_row(dependent: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
     return (
-        one.name,
+        dependent.name,
         f"by {pins[0].ref}{more}",
         _pin_place(pins[0]),
-        _share_of_questions(one.questions, one.total_questions),
+        _share_of_questions(dependent.questions, dependent.total_questions),
     )
 
 
@@ -161,43 +169,43 @@ def _share_of_questions(questions: int, total: int) -> str:
     return f"{questions:,} of {count_noun(total, 'question')}" if total else ""
 
 
-def _releases_row(one: Dependent) -> Sequence[str]:
-    newest = list(reversed(one.releases))
-    return one.name, join_names(newest, _RELEASES)
+def _releases_row(dependent: Dependent) -> Sequence[str]:
+    newest = list(reversed(dependent.releases))
+    return dependent.name, join_names(newest, _RELEASES_LIMIT)
 
 
-def _pin_place(held: ReferencePin) -> str:
-    more = f" (+{held.places - 1:,})" if held.places > 1 else ""
-    return f"{held.place.file}:{held.place.line}{more}"
+def _pin_place(pin: ReferencePin) -> str:
+    more = f" (+{pin.places - 1:,})" if pin.places > 1 else ""
+    return f"{pin.place.file}:{pin.place.line}{more}"
 
 
-def _pin_fate(held: ReferencePin) -> str:
+def _describe_next_release(pin: ReferencePin) -> str:
     """Say what becomes of a reference when its target is released again."""
-    if not held.scores:
+    if not pin.scores:
         return "measured on it"
-    if held.locked:
+    if pin.locked:
         return "stays: locked"
-    if held.means is None and held.ref.names_release:
+    if pin.means is None and pin.ref.names_release:
         return "not released"
-    if not held.follows:
+    if not pin.follows:
         return "stays"
-    return "follows" if len(held.follows) == _EVERY else f"follows {join_names(held.follows)}"
+    return "follows" if len(pin.follows) == _BUMP_LEVELS else f"follows {join_names(pin.follows)}"
 
 
 def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
     if rows:
         lines = format_columns(rows).split("\n")
-        if len(rows[0]) > _PLACE and max(map(len, lines)) > screen.width - len("  "):
-            lines = format_columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
+        if len(rows[0]) > _PLACE_COLUMN and max(map(len, lines)) > screen.width - len("  "):
+            lines = format_columns([(*row[:-_PLACE_COLUMN], *row[1 - _PLACE_COLUMN :]) for row in rows]).split("\n")
         yield "\n".join([title, *screen.shorten_list([f"  {line}" for line in lines])])
 
 
 def _next_steps(impact: Impact) -> Iterator[str]:
-    pins = [held for held in _pins_of_working_files(impact, near=True) if held.scores]
-    stay = sum(not held.follows for held in pins)
+    pins = [pin for pin in _pins_of_working_files(impact, near=True) if pin.scores]
+    stay = sum(not pin.follows for pin in pins)
     if stay and not impact.version:
-        left = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"
-        yield f"{left}: evalstore bump {impact.name} --dependents"
+        sentence = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"
+        yield f"{sentence}: evalstore bump {impact.name} --dependents"
 
 
 def _format_notes(impact: Impact, screen: Screen) -> Iterator[str]:
@@ -209,10 +217,14 @@ def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
     """Return the label of every artifact by its name."""
     head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
     labels = {
-        one.name: one.name
-        + (f" {one.working or one.releases[-1]}" if one.working or one.releases else "")
-        + (f"{break_}{one.questions} of {count_noun(one.total_questions, 'question')}" if one.total_questions else "")
-        for one in impact.dependents
+        dependent.name: dependent.name
+        + (f" {dependent.working or dependent.releases[-1]}" if dependent.working or dependent.releases else "")
+        + (
+            f"{break_}{dependent.questions} of {count_noun(dependent.total_questions, 'question')}"
+            if dependent.total_questions
+            else ""
+        )
+        for dependent in impact.dependents
     }
     return {impact.name: head, **labels}
 
@@ -220,8 +232,8 @@ def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
 def _graph_arrows(impact: Impact) -> Iterator[_GraphArrow]:
     """Yield each pair of artifacts once, the nearest first."""
     pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
-    for held in impact.pins:
-        pairs[held.target, held.user][held.ref.pin or "no pin"] = held.ref.is_floating and not held.locked
+    for pin in impact.pins:
+        pairs[pin.target, pin.user][pin.ref.pin or "no pin"] = pin.ref.is_floating and not pin.locked
     for (target, user), pins in pairs.items():
         yield _GraphArrow(target, user, ", ".join(pins), any(pins.values()))
 

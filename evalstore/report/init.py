@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from evalstore.store.init import CreatedStore
 
 
-def text(created: CreatedStore) -> str:
+def text(result: CreatedStore) -> str:
     """Say what was made, and what to do next."""
-    if not (created.repository or created.written):
-        return f"{make_printable(str(created.root))} is a store already; nothing changed"
-    made = "made a git repository and a store" if created.repository else "made a store"
-    lines = [f"{made} in {make_printable(str(created.root))}", *(f"  wrote {name}" for name in created.written)]
+    if not (result.repository or result.written):
+        return f"{make_printable(str(result.root))} is a store already; nothing changed"
+    made = "made a git repository and a store" if result.repository else "made a store"
+    lines = [f"{made} in {make_printable(str(result.root))}", *(f"  wrote {name}" for name in result.written)]
     return "\n".join([*lines, "next: write rubrics/<id>.yaml or migrate legacy files, then evalstore bump --all"])
 
 
-def document(created: CreatedStore) -> Any:
+def document(result: CreatedStore) -> Any:
     """Return the JSON document."""
     return {
-        "root": str(created.root),
-        "repository_made": created.repository,
-        "written": list(created.written),
-        "kept": list(created.kept),
+        "root": str(result.root),
+        "repository_made": result.repository,
+        "written": list(result.written),
+        "kept": list(result.kept),
     }

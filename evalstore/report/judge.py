@@ -12,7 +12,7 @@ from evalstore.model import format_decimal
 from evalstore.report.text_layout import count_noun, document_number, format_columns
 from evalstore.text import make_excerpt, make_printable
 
-_SHOWN = 10
+_LIST_LIMIT = 10
 # Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
 _KAPPA_WORDS = (
     (Fraction(0), "no"),
@@ -24,25 +24,25 @@ _KAPPA_WORDS = (
 )
 
 
-def text(found: Agreement) -> str:
+def text(agreement: Agreement) -> str:
     """Return the table of labels against verdicts, what it comes to, and what became of the judge's file."""
-    return "\n".join(_report_lines(found))
+    return "\n".join(_report_lines(agreement))
 
 
-def document(found: Agreement) -> dict[str, Any]:
+def document(agreement: Agreement) -> dict[str, Any]:
     """Return the document that schema/output/judge_validate.schema.json describes."""
-    counts = found.confusion
+    counts = agreement.confusion
     return {
-        "judge": asdict(found.judge),
-        "labels": found.labels,
-        "labels_sha256": found.labels_sha256,
-        "against": asdict(found.against) if found.against else None,
-        **document_number("threshold", found.threshold),
-        "rows": counts.rows + found.unjudged,
+        "judge": asdict(agreement.judge),
+        "labels": agreement.labels,
+        "labels_sha256": agreement.labels_sha256,
+        "against": asdict(agreement.against) if agreement.against else None,
+        **document_number("threshold", agreement.threshold),
+        "rows": counts.rows + agreement.unjudged,
         "judged": counts.rows,
-        "read": found.read,
-        "unjudged": found.unjudged,
-        "engines": list(found.engines),
+        "read": agreement.read,
+        "unjudged": agreement.unjudged,
+        "engines": list(agreement.engines),
         "counts": asdict(counts),
         **_rate_document("tpr", counts.tpr),
         **_rate_document("tnr", counts.tnr),
@@ -50,12 +50,12 @@ def document(found: Agreement) -> dict[str, Any]:
         **document_number("kappa", counts.kappa),
         "baseline": {"answer": str(counts.constant), **document_number("accuracy", counts.baseline.value)},
         "beats_baseline": counts.beats_baseline,
-        "disagreements": [_case_document(case) for case in found.apart],
-        "left_out": [_case_document(case) for case in found.left_out],
-        "validation": {name: _plain_entry(entry) for name, entry in found.entries.items() if entry is not None},
-        "diff": found.diff,
-        "written": found.written,
-        "notes": list(found.notes),
+        "disagreements": [_case_document(case) for case in agreement.apart],
+        "left_out": [_case_document(case) for case in agreement.left_out],
+        "validation": {name: _plain_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
+        "diff": agreement.diff,
+        "written": agreement.written,
+        "notes": list(agreement.notes),
     }
 
 
@@ -78,41 +78,45 @@ def _plain_entry(entry: Any) -> Any:
     return entry if isinstance(entry, str | int) else float(entry)
 
 
-def _report_lines(found: Agreement) -> Iterator[str]:
-    yield from _head_lines(found)
+def _report_lines(agreement: Agreement) -> Iterator[str]:
+    yield from _head_lines(agreement)
     yield ""
-    yield from _confusion_table(found)
+    yield from _confusion_table(agreement)
     yield ""
-    yield from _summary_lines(found)
-    if found.apart:
+    yield from _summary_lines(agreement)
+    if agreement.apart:
         yield ""
         yield from _list_cases(
-            "judge and label differ on", found.confusion.apart, [_disagreement_row(found, case) for case in found.apart]
+            "judge and label differ on",
+            agreement.confusion.apart,
+            [_disagreement_row(agreement, case) for case in agreement.apart],
         )
-    if found.left_out:
+    if agreement.left_out:
         yield ""
         yield from _list_cases(
-            "not judged, and counted nowhere else:", found.unjudged, [_row_of_unjudged(case) for case in found.left_out]
+            "not judged, and counted nowhere else:",
+            agreement.unjudged,
+            [_row_of_unjudged(case) for case in agreement.left_out],
         )
-    if found.diff or found.written:
+    if agreement.diff or agreement.written:
         yield ""
-        yield from _validation_lines(found)
+        yield from _validation_lines(agreement)
 
 
-def _head_lines(found: Agreement) -> Iterator[str]:
-    against = f", of {make_printable(found.against.ref)}" if found.against else ""
-    yield f"{make_printable(found.judge.ref)}   {count_noun(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
-    read, judged = found.read, found.confusion.rows - found.read
+def _head_lines(agreement: Agreement) -> Iterator[str]:
+    against = f", of {make_printable(agreement.against.ref)}" if agreement.against else ""
+    yield f"{make_printable(agreement.judge.ref)}   {count_noun(agreement.confusion.rows, 'row')} of {make_printable(agreement.labels)}{against}"
+    read, judged = agreement.read, agreement.confusion.rows - agreement.read
     by = (
-        f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on"
+        f" by {make_excerpt(', '.join(agreement.engines), 60)}, a pass from {format_decimal(agreement.threshold)} on"
         if judged
         else ""
     )
     yield f"verdicts: {read:,} read from the labels, {judged:,} given{by}"
 
 
-def _confusion_table(found: Agreement) -> Iterator[str]:
-    counts = found.confusion
+def _confusion_table(agreement: Agreement) -> Iterator[str]:
+    counts = agreement.confusion
     yield f"{'':12}{'judge: pass':>13}{'judge: fail':>13}{'':14}{'95 % interval':>20}"
     yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {_format_rate('TPR', counts.tpr)}"
     yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {_format_rate('TNR', counts.tnr)}"
@@ -124,10 +128,10 @@ def _format_rate(name: str, rate: Rate) -> str:
     return f"{name}  {_format_percent(rate.value)}   {_format_interval(rate)}"
 
 
-def _summary_lines(found: Agreement) -> Iterator[str]:
-    counts = found.confusion
-    agreed = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
-    yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {agreed}"
+def _summary_lines(agreement: Agreement) -> Iterator[str]:
+    counts = agreement.confusion
+    hits = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
+    yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {hits}"
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
     yield f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
@@ -142,12 +146,12 @@ def _kappa_word(kappa: Fraction) -> str:
 
 
 def _list_cases(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"{what} {count_noun(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
-    yield format_columns(rows[:_SHOWN])
+    yield f"{what} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
+    yield format_columns(rows[:_LIST_LIMIT])
 
 
-def _disagreement_row(found: Agreement, case: LabelledCase) -> Sequence[str]:
-    name = f"{found.judge.ref.partition('@')[0]}@{found.judge.version}"  # which the reason says first
+def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
+    name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # which the reason says first
     reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
     return (
         f"  line {case.line}",
@@ -166,15 +170,15 @@ def _format_verdict(case: LabelledCase) -> str:
     return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 
-def _validation_lines(found: Agreement) -> Iterator[str]:
-    if not found.diff:
-        yield f"{found.written} says so already"
+def _validation_lines(agreement: Agreement) -> Iterator[str]:
+    if not agreement.diff:
+        yield f"{agreement.written} says so already"
         return
-    yield f"written into {found.written}:" if found.written else "would be written:"
-    yield from (make_printable(line) for line in found.diff.splitlines())
-    if found.written:
+    yield f"written into {agreement.written}:" if agreement.written else "would be written:"
+    yield from (make_printable(line) for line in agreement.diff.splitlines())
+    if agreement.written:
         yield ""
-        yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it"
+        yield f"evalstore bump {agreement.judge.ref.partition('@')[0]} releases it"
 
 
 def _format_percent(share: Fraction | None) -> str:

@@ -24,28 +24,34 @@ def document(listing: StoreListing) -> Any:
     return {
         "artifacts": [
             {
-                "ref": one.name,
-                "kind": str(one.kind),
-                "id": one.id,
-                "latest": one.latest,
-                "releases": one.releases,
-                "working": one.working or None,
-                "changed": one.changed,
-                "problem": one.problem,
+                "ref": artifact.name,
+                "kind": str(artifact.kind),
+                "id": artifact.id,
+                "latest": artifact.latest,
+                "releases": artifact.releases,
+                "working": artifact.working or None,
+                "changed": artifact.changed,
+                "problem": artifact.problem,
             }
-            for one in listing.artifacts
+            for artifact in listing.artifacts
         ],
         "ignored": [{"tag": name, "reason": reason} for name, reason in listing.ignored],
     }
 
 
-def _artifact_row(one: ArtifactSummary) -> tuple[str, ...]:
-    return (one.name, one.latest or "-", str(one.releases), one.working or "-", _artifact_state(one))
+def _artifact_row(artifact: ArtifactSummary) -> tuple[str, ...]:
+    return (
+        artifact.name,
+        artifact.latest or "-",
+        str(artifact.releases),
+        artifact.working or "-",
+        _artifact_state(artifact),
+    )
 
 
-def _artifact_state(one: ArtifactSummary) -> str:
-    if one.problem:
-        return one.problem
-    if one.changed is None:
-        return "" if one.releases else "not released"
-    return "changed" if one.changed else ""
+def _artifact_state(artifact: ArtifactSummary) -> str:
+    if artifact.problem:
+        return artifact.problem
+    if artifact.changed is None:
+        return "" if artifact.releases else "not released"
+    return "changed" if artifact.changed else ""

@@ -12,31 +12,45 @@ if TYPE_CHECKING:
     from evalstore.integrity import LockedRef, LockResult
 
 
-def text(locked: LockResult, screen: Screen = PAPER) -> str:
+def text(result: LockResult, screen: Screen = PAPER) -> str:
     """Return what is new in the lock, a line a reference, and how much it holds."""
-    rows = [*(_reference_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
+    rows = [
+        *(_reference_row(reference) for reference in result.refs if reference.changed),
+        *(("-", ref, "") for ref in result.removed),
+    ]
     holds = (
-        f"{locked.path} holds {count_noun(len(locked.refs), 'reference')} and {count_noun(locked.ledgers, 'ledger')}"
+        f"{result.path} holds {count_noun(len(result.refs), 'reference')} and {count_noun(result.ledgers, 'ledger')}"
     )
-    summary_line = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
+    summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was so already'}")
     return "\n".join([*screen.shorten_list(format_columns(rows).splitlines()), summary_line]) if rows else summary_line
 
 
-def document(locked: LockResult) -> Any:
+def document(result: LockResult) -> Any:
     """Return the JSON document."""
     return {
-        "path": locked.path,
-        "written": locked.written,
+        "path": result.path,
+        "written": result.written,
         "refs": [
-            {"ref": one.ref, "version": one.version or None, "previous": one.previous, "changed": one.changed}
-            for one in locked.refs
+            {
+                "ref": reference.ref,
+                "version": reference.version or None,
+                "previous": reference.previous,
+                "changed": reference.changed,
+            }
+            for reference in result.refs
         ],
-        "removed": list(locked.removed),
-        "ledgers": locked.ledgers,
+        "removed": list(result.removed),
+        "ledgers": result.ledgers,
     }
 
 
-def _reference_row(one: LockedRef) -> tuple[str, str, str]:
-    if one.previous is None:
-        return "+", one.ref, one.version
-    return "~", one.ref, one.version if one.previous == one.version else f"{one.previous} -> {one.version}"
+def _reference_row(reference: LockedRef) -> tuple[str, str, str]:
+    if reference.previous is None:
+        return "+", reference.ref, reference.version
+    return (
+        "~",
+        reference.ref,
+        reference.version
+        if reference.previous == reference.version
+        else f"{reference.previous} -> {reference.version}",
+    )

@@ -19,31 +19,31 @@ _SUMMARY = 60
 _MARGIN = " " * 4
 
 
-def text(track: ReleaseLog, screen: Screen = PAPER) -> str:
+def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
-    lines = format_columns([_release_row(track, one.logged) for one in track.releases]).split("\n")
+    lines = format_columns([_release_row(log, entry.logged) for entry in log.releases]).split("\n")
     blocks = (
-        "\n".join([line, *wrap_lines(*_change_lines(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
-        for line, one in zip(lines, track.releases, strict=True)
+        "\n".join([line, *wrap_lines(*_change_lines(entry), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
+        for line, entry in zip(lines, log.releases, strict=True)
     )
-    return "\n".join([track.name, *blocks, *_comparable_lines(track)])
+    return "\n".join([log.name, *blocks, *_comparable_lines(log)])
 
 
-def document(track: ReleaseLog) -> Any:
+def document(log: ReleaseLog) -> Any:
     """Return the JSON document."""
-    newest = track.releases[0]
+    newest = log.releases[0]
     return {
-        "ref": track.name,
+        "ref": log.name,
         "comparable_since": str(newest.since) if newest.since else None,
         "comparable_open": newest.open,
-        "floating": list(track.floating),
-        "skipped": track.skipped,
-        "releases": [_release_document(one) for one in track.releases],
+        "floating": list(log.floating),
+        "skipped": log.skipped,
+        "releases": [_release_document(entry) for entry in log.releases],
     }
 
 
-def _release_document(one: ReleaseLogEntry) -> dict[str, Any]:
-    logged = one.logged
+def _release_document(entry: ReleaseLogEntry) -> dict[str, Any]:
+    logged = entry.logged
     return {
         "version": str(logged.version),
         "tag": logged.tag,
@@ -54,35 +54,35 @@ def _release_document(one: ReleaseLogEntry) -> dict[str, Any]:
         "digest": logged.digest,
         "previous": logged.previous,
         "summary": logged.summary,
-        "compared_with": str(one.before) if one.before else None,
-        "required_bump": None if one.required is None else str(one.required),
-        "findings": [{"rule": rule, "level": str(level), "count": count} for rule, level, count in one.rules],
-        "comparable_since": str(one.since) if one.since else None,
-        "problem": one.problem,
+        "compared_with": str(entry.before) if entry.before else None,
+        "required_bump": None if entry.required is None else str(entry.required),
+        "findings": [{"rule": rule, "level": str(level), "count": count} for rule, level, count in entry.rules],
+        "comparable_since": str(entry.since) if entry.since else None,
+        "problem": entry.problem,
     }
 
 
-def _release_row(track: ReleaseLog, one: ReleaseSummary) -> tuple[str, ...]:
+def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
-    own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
+    is_default = release.summary.startswith((f"{log.name} ", f"{log.name}@"))
     return (
-        f"  {one.version}",
-        one.date[:_DAY],
-        _release_step(one),
-        one.author,
-        "" if own else make_excerpt(one.summary, _SUMMARY),
+        f"  {release.version}",
+        release.date[:_DAY],
+        _release_step(release),
+        release.author,
+        "" if is_default else make_excerpt(release.summary, _SUMMARY),
     )
 
 
-def _release_step(one: ReleaseSummary) -> str:
+def _release_step(release: ReleaseSummary) -> str:
     # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
-    return (one.bump if one.previous else "first") if one.bump else "-"
+    return (release.bump if release.previous else "first") if release.bump else "-"
 
 
-def _change_lines(one: ReleaseLogEntry) -> Iterator[str]:
-    if one.problem:
-        yield f"not compared: {one.problem}"
-    levels = groupby(one.rules, key=lambda rule: rule[1])
+def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
+    if entry.problem:
+        yield f"not compared: {entry.problem}"
+    levels = groupby(entry.rules, key=lambda rule: rule[1])
     levels_and_rules = [
         f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
     ]
@@ -93,16 +93,16 @@ def _rule_count(rule: str, count: int) -> str:
     return rule if count == 1 else f"{rule} ({count})"
 
 
-def _comparable_lines(track: ReleaseLog) -> Iterator[str]:
-    newest = next((one for one in track.releases if one.since), None)
+def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
+    newest = next((entry for entry in log.releases if entry.since), None)
     if newest is None:
         return
     yield ""
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
-    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_condition_of_floating(track)}"
-    if track.skipped:
-        yield f"{count_noun(track.skipped, 'older release')} not compared: --all compares every one"
+    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_condition_of_floating(log)}"
+    if log.skipped:
+        yield f"{count_noun(log.skipped, 'older release')} not compared: --all compares every one"
 
 
-def _condition_of_floating(track: ReleaseLog) -> str:
-    return f", as far as {join_names(map(make_printable, track.floating))} did not move" if track.floating else ""
+def _condition_of_floating(log: ReleaseLog) -> str:
+    return f", as far as {join_names(map(make_printable, log.floating))} did not move" if log.floating else ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from evalstore.report.formats.markdown import escape_prose, format_code
 from evalstore.report.migrate_summary import (
     HEAD,
-    LOUD,
-    SUMS,
+    SOURCES_LIMIT,
+    REASON_HEAD,
     SourceGroup,
     collect_remarks,
     count_by_format,
@@ -30,58 +30,61 @@ _PLAN = 100
 
 def markdown(report: MigrationReport) -> str:
     """Return the report; what would make it too long to read is counted."""
-    parts = group_by_source(report)
-    loud = [part for part in parts if not part.quiet]
+    groups = group_by_source(report)
+    noted_groups = [group for group in groups if not group.is_clean]
     lines = [
         "### evalstore migrate",
         "",
         f"**{summarize(report)}**",
         "",
-        *_markdown_table(HEAD, count_by_format(parts) if parts else []),
+        *_markdown_table(HEAD, count_by_format(groups) if groups else []),
     ]
-    lines += _sum_table(parts) if len(loud) > LOUD else []
+    lines += _sum_table(groups) if len(noted_groups) > SOURCES_LIMIT else []
     size = 0
-    for number, part in enumerate(loud):
-        told = list(_source_section(part))
-        size += sum(map(len, told))
+    for number, group in enumerate(noted_groups):
+        section = list(_source_section(group))
+        size += sum(map(len, section))
         if size > _LIMIT:
-            lines += ["", f"\u2026 and {len(loud) - number:,} more sources with something to say of."]
+            lines += ["", f"\u2026 and {len(noted_groups) - number:,} more sources with something to say of."]
             break
-        lines += told
-    if quiet := len(parts) - len(loud):
-        lines += ["", f"{quiet:,} {'source' if quiet == 1 else 'sources'} with nothing to say of."]
+        lines += section
+    if clean_count := len(groups) - len(noted_groups):
+        lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} with nothing to say of."]
     lines += [*_plan_section(report), ""]
     lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
     return "\n".join(lines)
 
 
-def _source_section(part: SourceGroup) -> Iterator[str]:
-    arrow = f" \u2192 {format_code(part.source.target)}" if part.source.target else ""
-    yield from ("", f"#### {format_code(part.source.file)}{arrow}", "")
-    yield from (f"- {escape_prose(line)}" for line in describe_detection(part.source))
-    noted = collect_remarks(part.entries)
-    rows = [(remark.outcome, remark.describe_lines(part.source.file), remark.reason) for remark in noted[:_REMARKS]]
+def _source_section(group: SourceGroup) -> Iterator[str]:
+    arrow = f" \u2192 {format_code(group.source.target)}" if group.source.target else ""
+    yield from ("", f"#### {format_code(group.source.file)}{arrow}", "")
+    yield from (f"- {escape_prose(line)}" for line in describe_detection(group.source))
+    remarks = collect_remarks(group.entries)
+    rows = [(remark.outcome, remark.describe_lines(group.source.file), remark.reason) for remark in remarks[:_REMARKS]]
     if rows:
         yield ""
         yield from _markdown_table(("outcome", "where", "why"), rows)
-    if len(noted) > _REMARKS:
-        yield from ("", f"\u2026 and {len(noted) - _REMARKS:,} more remarks.")
+    if len(remarks) > _REMARKS:
+        yield from ("", f"\u2026 and {len(remarks) - _REMARKS:,} more remarks.")
 
 
-def _sum_table(parts: Sequence[SourceGroup]) -> Iterator[str]:
+def _sum_table(groups: Sequence[SourceGroup]) -> Iterator[str]:
     yield ""
-    rows = ((one.outcome, f"{one.entries:,}", f"{one.files:,}", one.reason, one.first) for one in count_reasons(parts))
-    yield from _markdown_table((*SUMS, "where first"), rows)
+    rows = (
+        (total.outcome, f"{total.entries:,}", f"{total.files:,}", total.reason, total.first)
+        for total in count_reasons(groups)
+    )
+    yield from _markdown_table((*REASON_HEAD, "where first"), rows)
 
 
 def _plan_section(report: MigrationReport) -> Iterator[str]:
-    planned = [file for file in report.files if file.diff]
-    if not planned:
+    plan = [file for file in report.files if file.diff]
+    if not plan:
         return
     yield ""
-    yield from (f"- {file.state} {format_code(file.path)}" for file in planned[:_PLAN])
-    if len(planned) > _PLAN:
-        yield f"- \u2026 and {len(planned) - _PLAN:,} more files"
+    yield from (f"- {file.state} {format_code(file.path)}" for file in plan[:_PLAN])
+    if len(plan) > _PLAN:
+        yield f"- \u2026 and {len(plan) - _PLAN:,} more files"
 
 
 def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

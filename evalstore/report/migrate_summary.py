@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 HEAD = ("format", "files", "entries", *OUTCOMES)
-SUMS = ("outcome", "entries", "files", "why")
-LOUD = 20  # sources with something to say: of more, what is said is told over all of them
+REASON_HEAD = ("outcome", "entries", "files", "why")
+SOURCES_LIMIT = 20  # sources with something to say: of more, what is said is told over all of them
 _LINES = 3
 _SENTENCES = 6  # over all sources, of an outcome
-_ALONE = (2, 0)  # what is said of one file, and that all is well there, stands with that file
+_SINGLE = (2, 0)  # what is said of one file, and that all is well there, stands with that file
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class SourceGroup(NamedTuple):
     entries: tuple[MigrationEntry, ...]
 
     @property
-    def quiet(self) -> bool:
+    def is_clean(self) -> bool:
         """Whether there is nothing to say of it."""
         return not self.source.also and not any(entry.reasons for entry in self.entries)
 
@@ -62,8 +62,8 @@ class ReasonTotal(NamedTuple):
 
 def group_by_source(report: MigrationReport) -> list[SourceGroup]:
     """Return the sources in their order, each with its entries."""
-    left = iter(report.entries)
-    return [SourceGroup(source, tuple(islice(left, source.entries))) for source in report.sources]
+    entries = iter(report.entries)
+    return [SourceGroup(source, tuple(islice(entries, source.entries))) for source in report.sources]
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
@@ -72,29 +72,34 @@ def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
             by_reason.setdefault((str(entry.outcome), reason), []).append(entry)
-    return [MigrationRemark(outcome, reason, tuple(found)) for (outcome, reason), found in by_reason.items()]
+    return [MigrationRemark(outcome, reason, tuple(matches)) for (outcome, reason), matches in by_reason.items()]
 
 
-def count_reasons(parts: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
+def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     """Yield what is said over all sources: the worst outcome first, of each the sentences about the most files."""
-    remarks = collect_remarks(entry for part in parts for entry in part.entries)
+    remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in reversed(OUTCOMES):
-        own = sorted((one for one in remarks if one.outcome == outcome), key=_count_files_and_entries, reverse=True)
-        shown = [one for one in own if outcome != "migrated" or _count_files_and_entries(one) > _ALONE][:_SENTENCES]
-        yield from (
-            ReasonTotal(outcome, *_count_entries_and_files([one]), one.reason, _first_place(one)) for one in shown
+        ranking = sorted(
+            (remark for remark in remarks if remark.outcome == outcome), key=_count_files_and_entries, reverse=True
         )
-        if more := own[len(shown) :]:
+        top = [remark for remark in ranking if outcome != "migrated" or _count_files_and_entries(remark) > _SINGLE][
+            :_SENTENCES
+        ]
+        yield from (
+            ReasonTotal(outcome, *_count_entries_and_files([remark]), remark.reason, _first_place(remark))
+            for remark in top
+        )
+        if more := ranking[len(top) :]:
             yield ReasonTotal(outcome, *_count_entries_and_files(more), f"{count_noun(len(more), 'more sentence')}")
 
 
-def count_by_format(parts: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
+def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
     """Return a row for each format, as `HEAD` names its cells; a last row for all where there are several."""
     by_format: dict[str, list[SourceGroup]] = {}
-    for part in parts:
-        by_format.setdefault(part.source.format or "no format", []).append(part)
-    rows = [_format_row(name, found) for name, found in sorted(by_format.items())]
-    return rows if len(rows) == 1 else [*rows, _format_row("all", parts)]
+    for group in groups:
+        by_format.setdefault(group.source.format or "no format", []).append(group)
+    rows = [_format_row(name, members) for name, members in sorted(by_format.items())]
+    return rows if len(rows) == 1 else [*rows, _format_row("all", groups)]
 
 
 def summarize(report: MigrationReport) -> str:
@@ -141,21 +146,21 @@ def count_changed_lines(file: PlannedFile) -> tuple[int, int]:
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
-def _count_entries_and_files(said: Sequence[MigrationRemark]) -> tuple[int, int]:
-    entries = {entry for one in said for entry in one.entries}
+def _count_entries_and_files(remarks: Sequence[MigrationRemark]) -> tuple[int, int]:
+    entries = {entry for remark in remarks for entry in remark.entries}
     return len(entries), len({entry.file for entry in entries})
 
 
-def _count_files_and_entries(said: MigrationRemark) -> tuple[int, int]:
-    return _count_entries_and_files([said])[::-1]
+def _count_files_and_entries(remark: MigrationRemark) -> tuple[int, int]:
+    return _count_entries_and_files([remark])[::-1]
 
 
-def _first_place(said: MigrationRemark) -> str:
-    entry = said.entries[0]
+def _first_place(remark: MigrationRemark) -> str:
+    entry = remark.entries[0]
     return f"{entry.file}:{entry.line}" if entry.line else entry.file
 
 
-def _format_row(name: str, parts: Sequence[SourceGroup]) -> tuple[str, ...]:
-    counts: Mapping[str, int] = Counter(str(entry.outcome) for part in parts for entry in part.entries)
-    numbers = [len(parts), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
+def _format_row(name: str, groups: Sequence[SourceGroup]) -> tuple[str, ...]:
+    counts: Mapping[str, int] = Counter(str(entry.outcome) for group in groups for entry in group.entries)
+    numbers = [len(groups), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
     return name, *(f"{number:,}" for number in numbers)

@@ -17,13 +17,13 @@ def text(plan: CallPlan) -> str:
 
 def document(plan: CallPlan) -> dict[str, Any]:
     """Return the document that schema/output/plan.schema.json describes."""
-    return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(one) for one in plan.groups]}
+    return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(group) for group in plan.groups]}
 
 
 def _plan_lines(plan: CallPlan) -> Iterator[str]:
     reused = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
     yield f"judge calls to make: {plan.calls:,}{reused}"
     if plan.groups:
-        rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.groups]
+        rows = [(group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}") for group in plan.groups]
         table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
         yield from (f"  {line}" for line in table.splitlines())

@@ -59,23 +59,25 @@ class ProblemReport:
 
 def make_report(command: str, summary: str, problems: Iterable[Problem]) -> ProblemReport:
     """Return a report whose fingerprints are distinct: a CI system shows one problem of each."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     distinct = []
     for problem in problems:
-        before = seen[problem.fingerprint]
-        seen[problem.fingerprint] += 1
-        print_ = make_fingerprint(problem.fingerprint, str(before)) if before else problem.fingerprint
-        distinct.append(replace(problem, fingerprint=print_))
+        repeats = counts[problem.fingerprint]
+        counts[problem.fingerprint] += 1
+        fingerprint = make_fingerprint(problem.fingerprint, str(repeats)) if repeats else problem.fingerprint
+        distinct.append(replace(problem, fingerprint=fingerprint))
     return ProblemReport(command, summary, tuple(distinct))
 
 
-def locate_problems(found: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
+def locate_problems(report: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
     """Return a report whose files are named as `locate` names them.
 
     What was read from git names the file on disk, and no line of it: there it may say something else.
     """
-    problems = (replace(one, place=one.place and _locate_place(one.place, locate)) for one in found.problems)
-    return replace(found, problems=tuple(problems))
+    problems = (
+        replace(problem, place=problem.place and _locate_place(problem.place, locate)) for problem in report.problems
+    )
+    return replace(report, problems=tuple(problems))
 
 
 def _locate_place(place: Place, locate: Callable[[str], str]) -> Place:
@@ -108,4 +110,4 @@ def make_problem(finding: Finding) -> Problem:
 
 def sort_by_severity(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems from errors to notes, each in its order."""
-    return sorted(problems, key=lambda one: _SEVERITY_ORDER[one.severity])
+    return sorted(problems, key=lambda problem: _SEVERITY_ORDER[problem.severity])

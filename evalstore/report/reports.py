@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WORKING = "@worktree"
 _WIDTH = 90
-_SHOWN = 8
+_LIST_LIMIT = 8
 _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 
 
@@ -50,16 +50,16 @@ def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
 
 
 def _report_diff(diff: Diff) -> ProblemReport:
-    here = (diff.new.ref or "").endswith(_WORKING)
-    found = (_change_problem(finding, here=here) for finding in sort_by_level(diff.findings))
+    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    problems = (_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings))
     about = (diff.old.ref or "old", diff.new.ref or "new")
     remarks = (*describe_moved_references(diff), *map(summarize_measurement, diff.measured))
-    return replace(make_report("diff", summary(diff), found), about=about, remarks=remarks)
+    return replace(make_report("diff", summary(diff), problems), about=about, remarks=remarks)
 
 
-def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
+def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
     changed = format_exchange(finding, _WIDTH)
-    brought = ((str(child.level), child.message) for child in sort_by_level(finding.children)[:_SHOWN])
+    children = ((str(child.level), child.message) for child in sort_by_level(finding.children)[:_LIST_LIMIT])
     return Problem(
         finding.rule,
         _SEVERITIES.get(finding.level, Severity.INFO),
@@ -69,8 +69,8 @@ def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
         finding.fingerprint,
         (
             *_note_removed_line(finding),
-            *describe_finding(finding, here=here),
-            *brought,
+            *describe_finding(finding, can_accept=can_accept),
+            *children,
             ("fingerprint", finding.fingerprint),
         ),
         changed if isinstance(changed, str) else tuple(changed),
@@ -85,43 +85,45 @@ def _note_removed_line(finding: DiffFinding) -> Iterator[tuple[str, str]]:
 
 
 def _report_status(status: Status) -> ProblemReport:
-    found = [*_status_problems(status), *map(make_problem, status.findings)]
-    return make_report("status", standings.summary(status), found)
+    problems = [*_status_problems(status), *map(make_problem, status.findings)]
+    return make_report("status", standings.summary(status), problems)
 
 
 def _status_problems(status: Status) -> Iterator[Problem]:
-    for standing in status.artifacts:
-        yield _artifact_problem(standing)
-        yield from (_change_problem(finding, here=True) for finding in standing.findings if _is_shown(finding))
-        yield from (_problem_of_moved_reference(standing, moved) for moved in standing.moved)
+    for artifact in status.artifacts:
+        yield _artifact_problem(artifact)
+        yield from (
+            _change_problem(finding, can_accept=True) for finding in artifact.findings if _needs_problem(finding)
+        )
+        yield from (_problem_of_moved_reference(artifact, moved) for moved in artifact.moved)
 
 
-def _is_shown(finding: DiffFinding) -> bool:
+def _needs_problem(finding: DiffFinding) -> bool:
     return finding.level is Bump.MAJOR or finding.accepted is not None
 
 
-def _artifact_problem(standing: ArtifactStatus) -> Problem:
-    users = join_names(standing.dependents, _SHOWN)
-    wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
+def _artifact_problem(artifact: ArtifactStatus) -> Problem:
+    users = join_names(artifact.dependents, _LIST_LIMIT)
+    hints = (("hint", f"evalstore bump {artifact.ref}"),) if artifact.working and not artifact.ok else ()
     return Problem(
-        str(standing.rule or f"artifact-{standing.state}"),
-        Severity.INFO if standing.ok else Severity.ERROR,
-        "ok" if standing.ok else "error",
-        standing.place or Place(parse_ref(standing.ref).path),
-        f"{standing.ref}: {standing.message}",
-        make_fingerprint("status", standing.ref),
-        (*wanted, *([("referred to by", users)] if users else [])),
+        str(artifact.rule or f"artifact-{artifact.state}"),
+        Severity.INFO if artifact.ok else Severity.ERROR,
+        "ok" if artifact.ok else "error",
+        artifact.place or Place(parse_ref(artifact.ref).path),
+        f"{artifact.ref}: {artifact.message}",
+        make_fingerprint("status", artifact.ref),
+        (*hints, *([("referred to by", users)] if users else [])),
     )
 
 
-def _problem_of_moved_reference(standing: ArtifactStatus, moved: MovedReference) -> Problem:
+def _problem_of_moved_reference(artifact: ArtifactStatus, moved: MovedReference) -> Problem:
     return Problem(
         "reference-floating",
         _SEVERITIES.get(moved.level, Severity.INFO),
         str(moved.level),
         moved.place,
-        f"{standing.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
-        make_fingerprint("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
+        f"{artifact.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
+        make_fingerprint("moved", artifact.ref, moved.ref, str(moved.was), str(moved.now)),
         (("hint", "pin it, or hold it with evalstore lock"),),
     )
 
@@ -136,12 +138,12 @@ def _report_verification(result: Verification) -> ProblemReport:
     )
 
 
-def _place_on_disk(found: Problem) -> Problem:
+def _place_on_disk(problem: Problem) -> Problem:
     """Name the artifact's file where a problem stands in a tag, which no working tree has."""
-    if not found.place or not found.place.file.startswith("refs/tags/"):
-        return found
-    tag = _TAG.match(found.place.file)
-    return replace(found, place=Place(parse_ref(tag[1]).path) if tag else None)
+    if not problem.place or not problem.place.file.startswith("refs/tags/"):
+        return problem
+    tag = _TAG.match(problem.place.file)
+    return replace(problem, place=Place(parse_ref(tag[1]).path) if tag else None)
 
 
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {

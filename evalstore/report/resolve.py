@@ -15,37 +15,37 @@ _WORDS = {True: "yes", False: "no", None: "-"}
 def text(resolution: Resolution) -> str:
     """Return one block of names and values a reference."""
     return "\n\n".join(
-        format_columns([_format_value(key, value) for key, value in _document_resolved(one).items()])
-        for one in resolution.resolved
+        format_columns([_format_value(key, value) for key, value in _document_resolved(resolved).items()])
+        for resolved in resolution.resolved
     )
 
 
 def document(resolution: Resolution) -> Any:
     """Return one JSON document: an object for one reference, a list for several."""
-    documents = [_document_resolved(one) for one in resolution.resolved]
+    documents = [_document_resolved(resolved) for resolved in resolution.resolved]
     return documents[0] if len(documents) == 1 else documents
 
 
-def document_source(one: Resolved) -> dict[str, Any]:
+def document_source(resolved: Resolved) -> dict[str, Any]:
     """Return the JSON of what a reference means and where it was read from."""
     return {
-        "ref": one.ref,
-        "kind": str(one.kind),
-        "id": one.id,
-        "version": one.version or None,
-        "tag": one.tag,
-        "commit": one.commit,
-        "blob": one.blob,
+        "ref": resolved.ref,
+        "kind": str(resolved.kind),
+        "id": resolved.id,
+        "version": resolved.version or None,
+        "tag": resolved.tag,
+        "commit": resolved.commit,
+        "blob": resolved.blob,
     }
 
 
-def _document_resolved(one: Resolved) -> dict[str, Any]:
+def _document_resolved(resolved: Resolved) -> dict[str, Any]:
     return {
-        **document_source(one),
-        "digest": one.digest,
-        "scoring_digest": one.scoring_digest,
-        "floating": one.floating,
-        "locked": one.locked,
+        **document_source(resolved),
+        "digest": resolved.digest,
+        "scoring_digest": resolved.scoring_digest,
+        "floating": resolved.floating,
+        "locked": resolved.locked,
     }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
     from evalstore.status import ArtifactStatus, Status
 
-_NAMED = 3
+_NAMES_LIMIT = 3
 _MARGIN = " " * 4
 _MOVED = "moved"
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
@@ -25,21 +25,23 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line an artifact, what is not ok first, with what refers to it below, and a summary with what next."""
     if not status.artifacts:
-        return "\n".join([*_sentences(status), *_findings(status, screen)])
-    ordered = sorted(status.artifacts, key=lambda one: one.ok)
-    head, *lines = format_columns([_HEAD, *map(_row, ordered)]).split("\n")
-    below = _below if screen.can_hold(len(lines)) else _essence
+        return "\n".join([*_summary_sentences(status), *_finding_lines(status, screen)])
+    ordered = sorted(status.artifacts, key=lambda artifact: artifact.ok)
+    head, *lines = format_columns([_HEAD, *map(_status_row, ordered)]).split("\n")
+    below = _detail_lines if screen.can_hold(len(lines)) else _key_lines
     rows = [
         "\n".join(
             [
-                screen.paint(None if one.ok else Part.MAJOR, line),
-                *wrap_lines(*below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
+                screen.paint(None if artifact.ok else Part.MAJOR, line),
+                *wrap_lines(*below(artifact), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
             ]
         )
-        for line, one in zip(lines, ordered, strict=True)
+        for line, artifact in zip(lines, ordered, strict=True)
     ]
-    end = wrap_lines(*_sentences(status), width=screen.width, inner="  ")
-    return "\n".join([screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_findings(status, screen), "", *end])
+    end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
+    return "\n".join(
+        [screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_finding_lines(status, screen), "", *end]
+    )
 
 
 def document(status: Status) -> Any:
@@ -51,24 +53,24 @@ def document(status: Status) -> Any:
         "interrupted": status.interrupted,
         "artifacts": [
             {
-                "ref": standing.ref,
-                "state": str(standing.state),
-                "released": standing.released,
-                "working": standing.working,
-                "required_bump": str(standing.required_bump),
-                "next_version": standing.next_version,
-                "ok": standing.ok,
-                "rule": str(standing.rule) if standing.rule else None,
-                "message": standing.message,
-                "dependents": list(standing.dependents),
+                "ref": artifact.ref,
+                "state": str(artifact.state),
+                "released": artifact.released,
+                "working": artifact.working,
+                "required_bump": str(artifact.required_bump),
+                "next_version": artifact.next_version,
+                "ok": artifact.ok,
+                "rule": str(artifact.rule) if artifact.rule else None,
+                "message": artifact.message,
+                "dependents": list(artifact.dependents),
                 "reaches": {
-                    "rubrics": standing.reached.rubrics,
-                    "datasets": standing.reached.datasets,
-                    "questions": standing.reached.questions,
+                    "rubrics": artifact.reached.rubrics,
+                    "datasets": artifact.reached.datasets,
+                    "questions": artifact.reached.questions,
                 },
                 "pins": [
                     {"from": pin.user, "ref": pin.ref, "file": pin.place.file, "line": pin.place.line}
-                    for pin in standing.pins
+                    for pin in artifact.pins
                 ],
                 "moved": [
                     {
@@ -79,28 +81,28 @@ def document(status: Status) -> Any:
                         "file": moved.place.file,
                         "line": moved.place.line,
                     }
-                    for moved in standing.moved
+                    for moved in artifact.moved
                 ],
-                "adjusted": [_describe_sentences(finding) for finding in standing.adjusted],
+                "adjusted": [_adjustment_document(finding) for finding in artifact.adjusted],
             }
-            for standing in status.artifacts
+            for artifact in status.artifacts
         ],
         "findings": [document_finding(finding) for finding in status.findings],
     }
 
 
-def _row(standing: ArtifactStatus) -> tuple[str, ...]:
+def _status_row(artifact: ArtifactStatus) -> tuple[str, ...]:
     return (
-        "ok" if standing.ok else "NO",
-        standing.ref,
-        standing.released or "-",
-        standing.working or "-",
-        str(standing.required_bump) if standing.required_bump else "-",
-        "unchanged" if standing.state == _MOVED else standing.message,
+        "ok" if artifact.ok else "NO",
+        artifact.ref,
+        artifact.released or "-",
+        artifact.working or "-",
+        str(artifact.required_bump) if artifact.required_bump else "-",
+        "unchanged" if artifact.state == _MOVED else artifact.message,
     )
 
 
-def _describe_sentences(finding: DiffFinding) -> dict[str, Any]:
+def _adjustment_document(finding: DiffFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "fingerprint": finding.fingerprint,
@@ -112,58 +114,58 @@ def _describe_sentences(finding: DiffFinding) -> dict[str, Any]:
     }
 
 
-def _below(standing: ArtifactStatus) -> Iterator[str]:
-    yield from _essence(standing)
-    if standing.dependents:
-        yield f"referred to by {join_names(standing.dependents, _NAMED)}"
-    reached = standing.reached
+def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:
+    yield from _key_lines(artifact)
+    if artifact.dependents:
+        yield f"referred to by {join_names(artifact.dependents, _NAMES_LIMIT)}"
+    reached = artifact.reached
     counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
-    if told := join_names(count_noun(number, word) for number, word in counts if number):
-        stay = f"; {count_noun(len(standing.pins), 'reference')} will stay behind" if standing.pins else ""
-        yield f"reaches {told}{stay}"
+    if reach := join_names(count_noun(number, word) for number, word in counts if number):
+        stay = f"; {count_noun(len(artifact.pins), 'reference')} will stay behind" if artifact.pins else ""
+        yield f"reaches {reach}{stay}"
 
 
-def _essence(standing: ArtifactStatus) -> Iterator[str]:
+def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
     """Yield what nobody could know from the line of an artifact."""
-    if standing.state == _MOVED:
-        yield from (moved.sentence for moved in standing.moved[:_NAMED]) if standing.moved else [standing.message]
-        if more := standing.moved[_NAMED:]:
+    if artifact.state == _MOVED:
+        yield from (moved.sentence for moved in artifact.moved[:_NAMES_LIMIT]) if artifact.moved else [artifact.message]
+        if more := artifact.moved[_NAMES_LIMIT:]:
             yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
-    for finding in standing.adjusted:
+    for finding in artifact.adjusted:
         for label, sentence in describe_adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"
 
 
-def _findings(status: Status, screen: Screen) -> list[str]:
+def _finding_lines(status: Status, screen: Screen) -> list[str]:
     return ["", format_groups(status.findings, screen)] if status.findings else []
 
 
 def summary(status: Status) -> str:
     """Return how many differ and lack their version, and the next command, on one line."""
-    return ". ".join(_sentences(status))
+    return ". ".join(_summary_sentences(status))
 
 
-def _sentences(status: Status) -> Iterator[str]:
+def _summary_sentences(status: Status) -> Iterator[str]:
     if status.interrupted:
         yield make_printable(status.interrupted)
-    moved = sum(standing.state == _MOVED for standing in status.artifacts)
+    moved = sum(artifact.state == _MOVED for artifact in status.artifacts)
     changed = len(status.artifacts) - moved
-    yield _describe_change(status, changed) if changed else f"{_count(status.total)}, all as released"
+    yield _describe_change(status, changed) if changed else f"{_count_artifacts(status.total)}, all as released"
     if moved:
         verb = "has" if moved == 1 else "have"
         yield f"{moved:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
 
 
 def _describe_change(status: Status, changed: int) -> str:
-    wrong = Counter(standing.required_bump for standing in status.artifacts if not standing.ok)
+    wrong = Counter(artifact.required_bump for artifact in status.artifacts if not artifact.ok)
     levels = ", ".join(f"{wrong[level]:,} {level}" for level in sorted(wrong, reverse=True))
     needs = "it needs" if wrong.total() == 1 else f"they need ({levels})"
     fault = f", {wrong.total():,} without the version {needs}" if wrong else ""
     # A file that is gone, or that did not change, cannot be bumped.
-    bumps = any(standing.working and standing.state != _MOVED for standing in status.artifacts)
+    bumps = any(artifact.working and artifact.state != _MOVED for artifact in status.artifacts)
     command = ": evalstore bump --all" if bumps else ""
-    return f"{changed:,} of {_count(status.total)} differ from the last release{fault}{command}"
+    return f"{changed:,} of {_count_artifacts(status.total)} differ from the last release{fault}{command}"
 
 
-def _count(number: int) -> str:
+def _count_artifacts(number: int) -> str:
     return count_noun(number, "artifact")

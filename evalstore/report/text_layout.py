@@ -20,10 +20,10 @@ def count_noun(number: int, word: str) -> str:
 
 def join_names(words: Iterable[str], limit: int | None = None) -> str:
     """Return `a, b and c`; of more than `limit` the first ones, and how many more there are."""
-    shown = list(words)
-    if limit is not None and len(shown) > limit:
-        shown = [*shown[:limit], f"{len(shown) - limit:,} more"]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    names = list(words)
+    if limit is not None and len(names) > limit:
+        names = [*names[:limit], f"{len(names) - limit:,} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner: str = "") -> list[str]:
@@ -42,8 +42,8 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`, without the second where the first is exact."""
     if value is None:
         return {name: None}
-    shown = format_decimal(value)
-    return {name: float(shown), **({} if Fraction(shown) == value else {f"{name}_exact": str(value)})}
+    decimal = format_decimal(value)
+    return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 
 
 _GAP = "  "

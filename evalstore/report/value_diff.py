@@ -13,10 +13,10 @@ from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
 
 _LINES = 12
-_AROUND = 1  # lines of context
-_BEFORE = 16  # characters of context
-_READ = 400  # lines of each side that are compared; comparing takes their product
-_SHORT = 40  # a mapping or list that is no longer stands on one line
+_CONTEXT = 1  # lines of context
+_CONTEXT_CHARACTERS = 16  # characters of context
+_READ_LIMIT = 400  # lines of each side that are compared; comparing takes their product
+_FLOW_WIDTH = 40  # a mapping or list that is no longer stands on one line
 
 
 class Mark(StrEnum):
@@ -40,10 +40,10 @@ def compare_values(old: Any, new: Any, width: int) -> list[Line]:
     before, after = _value_lines(old), _value_lines(new)
     if before == after:
         return []
-    compared = _pair_lines(list(_compare_lines(*_strip_common_ends(before, after))), width)
-    more = len(compared) - _LINES
-    shown = compared if more <= 1 else [*compared[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
-    return [Line(mark, _cut_line(make_printable(text), width)) for mark, text in shown]
+    lines = _pair_lines(list(_compare_lines(*_strip_common_ends(before, after))), width)
+    more = len(lines) - _LINES
+    excerpt = lines if more <= 1 else [*lines[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
+    return [Line(mark, _cut_line(make_printable(text), width)) for mark, text in excerpt]
 
 
 def format_one_line(old: Any, new: Any, width: int) -> str | None:
@@ -51,8 +51,8 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
     before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
-    told = " → ".join(make_printable(_quote_value(value, line)) for value, line in ((old, before[0]), (new, after[0])))
-    return told if len(told) <= width else None
+    text = " → ".join(make_printable(_quote_value(value, line)) for value, line in ((old, before[0]), (new, after[0])))
+    return text if len(text) <= width else None
 
 
 def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
@@ -65,14 +65,14 @@ def _value_lines(value: Any) -> list[str]:
         return []
     if isinstance(value, str):
         return value.removesuffix("\n").split("\n")
-    return list(format_value_outline(value, _SHORT))
+    return list(format_value_outline(value, _FLOW_WIDTH))
 
 
 def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut what two long lines begin with alike."""
     if len(old) <= width and len(new) <= width:
         return old, new
-    cut = max(0, count_common_prefix(old, new) - _BEFORE)
+    cut = max(0, count_common_prefix(old, new) - _CONTEXT_CHARACTERS)
     return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
 
 
@@ -89,13 +89,13 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
 
 def _strip_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """Cut the many lines that two texts begin with alike, but for the last of them."""
-    cut = max(0, count_common_prefix(old, new) - _AROUND)
-    return old[cut : cut + _READ], new[cut : cut + _READ]
+    cut = max(0, count_common_prefix(old, new) - _CONTEXT)
+    return old[cut : cut + _READ_LIMIT], new[cut : cut + _READ_LIMIT]
 
 
 def _compare_lines(old: list[str], new: list[str]) -> Iterator[Line]:
     hunks = 0
-    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_AROUND)):
+    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_CONTEXT)):
         if number < len(("---", "+++")):
             continue
         if line.startswith("@@"):
@@ -114,7 +114,7 @@ def _quote_value(value: Any, line: str) -> str:
     return f'"{line}"' if isinstance(value, str) else line
 
 
-_COMPARED_LINES = 2000  # lines that are compared; more are told as gone and come
+_COMPARED_LIMIT = 2000  # lines that are compared; more are told as gone and come
 _CONTEXT_LINES = 3
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
@@ -142,11 +142,11 @@ def _safe_lines(data: bytes) -> list[str]:
 def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
     start = max(0, count_common_prefix(old, new) - _CONTEXT_LINES)
     old, new = old[start:], new[start:]
-    if max(len(old), len(new)) > _COMPARED_LINES:
+    if max(len(old), len(new)) > _COMPARED_LIMIT:
         yield f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@"
         yield from (f"-{line}" for line in old)
         yield from (f"+{line}" for line in new)
         return
     for number, line in enumerate(unified_diff(old, new, lineterm="", n=_CONTEXT_LINES)):
         if number >= len(("---", "+++")):
-            yield _HUNK.sub(lambda found: found[1] + str(int(found[2]) + start), line) if line[0] == "@" else line
+            yield _HUNK.sub(lambda match: match[1] + str(int(match[2]) + start), line) if line[0] == "@" else line

@@ -23,10 +23,8 @@ def text(result: Verification, screen: Screen = PAPER) -> str:
 def summary(result: Verification) -> str:
     """Return what was looked at, and how many findings there are."""
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
-    looked = join_names(count_noun(number, word) for number, word in counts)
-    return (
-        f"{looked}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
-    )
+    scope = join_names(count_noun(number, word) for number, word in counts)
+    return f"{scope}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
 
 
 def document(result: Verification) -> Any:

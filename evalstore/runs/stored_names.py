@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 RUNS_FOLDER = "runs"
 # The paths below the store that such a file may have.
 STORED_PATH = re.compile(rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII)
-# Names that Windows keeps for itself, whatever their ending.
+# Names that Windows reserves, whatever their extension.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
 _ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.ASCII)
 

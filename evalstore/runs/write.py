@@ -1,4 +1,4 @@
-"""Writes a run: rows as they come, the aggregate last, under names of their own; nothing is ever overwritten."""
+"""Writes a run: rows as they come, the aggregate last, under new names; nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _disk_error(folder: Path, error: OSError) -> RefusedError:
 
 # Rows are some kilobytes: the usual buffer would go to the system for every few of them.
 _BUFFER = 1 << 18
-# A suffix of our own, because a free lock says nothing about the temporary files of other programs.
+# A suffix that only evalstore uses, because other programs do not lock their temporary files.
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

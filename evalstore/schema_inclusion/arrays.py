@@ -42,7 +42,7 @@ def _compute_lengths(prover: ProofContext, value_set: ValueSet) -> tuple[float, 
 
 
 def _count_written_items(value_set: ValueSet) -> int:
-    """Return how many items have a schema of their own; -1 where no keyword is about items."""
+    """Return how many items have a schema by index; -1 where no keyword is about items."""
     return max((len(first) for first, _ in value_set.get_all("list")), default=-1)
 
 
@@ -68,7 +68,7 @@ def _entails_min_contains(prover: ProofContext, value_set: ValueSet, schema: Nor
     enough = [narrow for narrow, count, _ in value_set.get_all("contains") if count >= least]
     if least == 0 or any(prover.entails_schema(intersect_schemas([narrow]), schema) for narrow in enough):
         return True
-    # Without a `contains` of its own a set has enough such items where its first ones all are such.
+    # Without a `contains` a set has enough such items where its first ones all are such.
     first = int(min(least, max(_count_written_items(value_set), 0) + 1))
     return find_lengths(prover, value_set)[0] >= least and all(
         prover.entails_schema(project_index(value_set, index), schema) for index in range(first)

@@ -50,7 +50,7 @@ def is_dialect_supported(name: str) -> bool:
 def convert_old_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return one schema, without those within it, in the words of the latest dialect; `name` is its own.
 
-    What its own dialect does not know yet goes by a name that nobody knows.
+    A keyword that is newer than the schema's dialect gets a name that no dialect has.
     """
     if name in _BEFORE_2019 and "$ref" in schema:
         return {"$ref": schema["$ref"]}  # nothing beside it is read
@@ -101,7 +101,7 @@ _VALUES = frozenset(
     | {"minProperties", "maxProperties"}
 )
 
-# Values as written, and schemas with listed values in a normal form: an honest schema has some hundreds.
+# Values as written, and schemas with listed values in a normal form: real schemas have some hundreds.
 _WRITTEN_LIMIT, _NORMAL_LIMIT = 1_500, 3_000
 # Items of all patterns, with counted repeats written out.
 _PATTERN_ITEM_LIMIT = 5_000

@@ -22,7 +22,7 @@ class Bound(NamedTuple):
 
 
 def narrow_types(_: Any, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
-    """Return the types without those of numbers that the bounds and units leave no room for."""
+    """Return the types without those of numbers that the bounds and units exclude."""
     if not value_set.has_any(_KEYWORDS):
         return types
     return types - {type_ for type_ in types & NUMBERS if _is_empty(value_set, type_)}

@@ -52,7 +52,7 @@ def prove_pattern_inclusion(narrow: str, wide: str) -> PatternInclusion:
 
 
 def find_matching_texts(pattern: str) -> tuple[str, ...]:
-    """Return a shortest text in which a pattern is found, if one can be told."""
+    """Return a shortest text in which a pattern is found, if one can be found."""
     text = prove_pattern_inclusion(pattern, _NO_PATTERN).counterexample
     return () if text is None else (text,)
 

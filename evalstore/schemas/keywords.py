@@ -17,13 +17,13 @@ from evalstore.schemas.subschemas import REFERENCES
 Errors = Iterator[Any]
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
-# An error travels up through every keyword around it, and one that is kept takes a kilobyte or two.
+# Every enclosing keyword passes an error on to the next, and a collected error takes a kilobyte or two.
 _ERROR_STEPS = 5
 
 
 @cache
 def make_validator_class(dialect: Any, *, literal: bool) -> Any:
-    """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
+    """Return the library's validator of a dialect with our keywords in place of the library's; `literal` as in `Guard`."""
     table = {
         name: _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
         for name, keyword in dialect.VALIDATORS.items()
@@ -35,7 +35,7 @@ def make_validator_class(dialect: Any, *, literal: bool) -> Any:
     types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
     extend: Any = validators.extend  # has no types
     validator_class = extend(dialect, table, type_checker=types)
-    # The library's own `evolve` goes by a part's `$schema` to a class of its own, and so to its own keywords.
+    # The library's `evolve` chooses another class by a part's `$schema`, and so the library's keywords instead of ours.
     validator_class.evolve = evolve
     return validator_class
 

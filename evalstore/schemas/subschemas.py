@@ -37,7 +37,7 @@ _IN_PLACE_KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Subschema:
-    """One subschema that is a mapping; `document` is the nearest around it that has a name (`$id`) of its own."""
+    """One subschema that is a mapping; `document` is the nearest around it that has a name (`$id`)."""
 
     pointer: Pointer
     schema: dict[str, Any]
@@ -113,7 +113,7 @@ def _iterate_reachable(
             for steps, schema in iterate_subschemas(subschema.schema)
             if isinstance(schema, dict)
         ]
-        # In the order in which they are written, as flaws are told.
+        # In the order in which they are written, which is the order in which flaws are reported.
         waiting.extend(reversed(inner))
 
 

@@ -169,7 +169,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
 ) -> Iterator[ScoringJob]:
-    """Open a scoring job: dataset resolved, questions indexed, cache of replies at hand."""
+    """Open a scoring job: dataset resolved, questions indexed, cache of replies opened."""
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         resolver = ArtifactResolver(store, session.ask, session.judges.model)
         resolved = resolver.resolve(dataset)

@@ -1,6 +1,6 @@
 """The two environments that git is started in: sealed, so that nothing of a repository runs, or as its user has it.
 
-The second is only for scratch repositories, which have no config of their own: there the user's global config chooses
+The second is only for scratch repositories, which have no repository config: there the user's global config chooses
 programs and keys.
 """
 

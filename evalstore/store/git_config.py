@@ -11,7 +11,7 @@ _TRUE = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrl
 
 
 class ConfigSetting(NamedTuple):
-    """One setting of git's config; its key is a section, perhaps a name (with dots of its own), and a variable."""
+    """One setting of git's config; its key is a section, perhaps a name (which may contain dots), and a variable."""
 
     key: str
     value: str

@@ -32,7 +32,7 @@ _LOG_FIELDS = (
     "contents:subject",
     "contents:body",
 )
-# Each field ends with a NUL, because a message has line feeds of its own.
+# Each field ends with a NUL, because a message may contain line feeds.
 _FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_LOG_FIELDS))
 _TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
 

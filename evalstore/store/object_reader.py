@@ -81,7 +81,7 @@ class ObjectReader:
 
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces; `GitError` after the last one when the hash differs."""
-        # A process of its own: the caller may read other objects between two pieces.
+        # A separate process: the caller may read other objects between two pieces.
         reader = ObjectReader(self.git)
         try:
             type_, left = reader._request(oid, sys.maxsize)

@@ -9,8 +9,7 @@ from typing import Any
 
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Kind, Severity, find_pins, parse_ref
-from evalstore.validation.bundles import Bundles
-from evalstore.validation.lookup import ArtifactFiles, ReferenceLookup
+from evalstore.validation.lookup import ArtifactFiles, Bundles, ReferenceLookup
 from evalstore.validation.notes import get_mapping
 from evalstore.validation.rules import VALIDATION_RULES
 
@@ -90,7 +89,7 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
     while pending:
         try:
             ref = parse_ref(pending.pop())
-        except (RefError, AttributeError):  # a finding of its own
+        except (RefError, AttributeError):  # another rule reports it
             continue
         for artifact in files.list_named(ref.kind, ref.id):
             if (artifact.kind, artifact.id) not in reached:

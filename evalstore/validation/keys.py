@@ -75,7 +75,7 @@ def _strip_separators(word: str) -> str:
 
 def _count_slips(one: str, other: str) -> int:
     """Return the Damerau-Levenshtein distance (optimal string alignment) of two words; above the limit just a bound."""
-    # A slip changes the length by at most one and the set of letters by at most two: a cheap lower bound.
+    # A slip changes the length by at most one and the set of letters by at most two: a fast lower bound.
     if abs(len(one) - len(other)) > _SLIPS or len(set(one) ^ set(other)) > 2 * _SLIPS:
         return _SLIPS + 1
     before: list[int] = []

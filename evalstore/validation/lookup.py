@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from evalstore.errors import EvalstoreError, RefError
+from evalstore.checks.untrusted_schemas import compile_untrusted
+from evalstore.documents import read_json
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError
+from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
+from evalstore.schemas import Schema
+from evalstore.validation.notes import Note, get_mapping, make_note
 from evalstore.versions import find_version
 
 Load = Callable[[Ref], Artifact]
@@ -79,3 +87,71 @@ def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
     if ref.type is PinType.RANGE:
         return ref.range is not None and version in ref.range
     return ref.type is not PinType.REVISION
+
+
+BUNDLE_FOLDER = "bundles"
+BUNDLE_SUFFIX = ".schema.json"
+_LIMIT = 1 << 20
+
+
+class Bundle(NamedTuple):
+    """A bundle's schema with the fields it names, or the note that says why it has none."""
+
+    schema: Schema | None = None
+    fields: frozenset[str] = frozenset()
+    broken: Note | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """The bundles of the stores of one run, read when first asked for."""
+
+    settings: Any
+    _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
+    _names: dict[Path, list[str]] = field(default_factory=dict)
+
+    def find_bundle(self, root: Path, name: str) -> Bundle | None:
+        """Return the bundle `name` of the store at `root`, or None when it has no schema."""
+        if (root, name) not in self._read:
+            self._read[root, name] = self._read_bundle(root, name)
+        return self._read[root, name]
+
+    def _read_bundle(self, root: Path, name: str) -> Bundle | None:
+        declared = get_mapping(self.settings, BUNDLE_FOLDER).get(name)
+        path = declared if isinstance(declared, str) else f"{BUNDLE_FOLDER}/{name}{BUNDLE_SUFFIX}"
+        if not declared and not os.path.lexists(root / path):
+            return None
+        return read_bundle(root, path, name)
+
+    def list_names(self, root: Path) -> list[str]:
+        """Return the bundles that the store at `root` has schemas of."""
+        if root not in self._names:
+            files = (root / BUNDLE_FOLDER).glob(f"*{BUNDLE_SUFFIX}")
+            names = {
+                *get_mapping(self.settings, BUNDLE_FOLDER),
+                *(path.name.removesuffix(BUNDLE_SUFFIX) for path in files),
+            }
+            self._names[root] = sorted(names)
+        return self._names[root]
+
+
+def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
+    """Read and compile one schema; `shown` is the name of its file in findings."""
+    file = shown or path
+    try:
+        data = read_below(root, path, _LIMIT)
+        value = read_json(data, file).value
+        if not isinstance(value, dict):
+            raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
+        fields = get_mapping(value, "properties")
+        return Bundle(compile_untrusted(value), frozenset(fields))
+    except EvalstoreError as error:
+        place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
+        return Bundle(broken=note_broken_bundle(name, error, place))
+
+
+def note_broken_bundle(name: str, error: EvalstoreError, place: Place | None) -> Note:
+    """Return the note of a schema that cannot be read or applied."""
+    return make_note(
+        "bundle-broken", ("bundle",), place=place, found=name, message=error.message, hint=error.hint or ""
+    )

@@ -11,9 +11,9 @@ from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.files import open_below
 from evalstore.model import Artifact
-from evalstore.validation.bundles import note_broken_bundle
 from evalstore.validation.context import ValidationContext
 from evalstore.validation.keys import lint_keys
+from evalstore.validation.lookup import note_broken_bundle
 from evalstore.validation.notes import (
     Note,
     describe_value,

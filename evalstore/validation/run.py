@@ -10,7 +10,6 @@ from typing import Any
 from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Finding, Findings, Kind
-from evalstore.validation.bundles import BUNDLE_SUFFIX, Bundles, read_bundle
 from evalstore.validation.context import (
     KnownRules,
     SeverityPolicy,
@@ -21,7 +20,7 @@ from evalstore.validation.context import (
 from evalstore.validation.identity import lint_identity
 from evalstore.validation.judges import lint_judge
 from evalstore.validation.keys import lint_artifact_keys, lint_keys
-from evalstore.validation.lookup import ArtifactFiles, Load, ReferenceLookup
+from evalstore.validation.lookup import BUNDLE_SUFFIX, ArtifactFiles, Bundles, Load, ReferenceLookup, read_bundle
 from evalstore.validation.notes import Note, get_mapping, make_note
 from evalstore.validation.questions import lint_questions, lint_rows
 from evalstore.validation.references import lint_references, lint_targets
@@ -135,7 +134,7 @@ def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContex
 
 
 def _find_rows_path(item: ReadFile) -> str | None:
-    """Return the path, below the root, of the rows beside a dataset; None when it names no neighbour."""
+    """Return the path, below the root, of the rows beside a dataset; None when it names no file beside it."""
     if item.artifact is None or item.artifact.kind is not Kind.DATASET or item.source.root is None:
         return None
     value = item.artifact.document.value

@@ -19,7 +19,7 @@ SETTINGS = "evalstore"
 ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
 
-# Parts of a schema that stand for themselves: the schema that holds them.
+# Parts that are checked without the document around them, by name: the schema that defines each.
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")

@@ -16,7 +16,7 @@ from evalstore.files import read_below
 from evalstore.model import Artifact, Kind
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
-from evalstore.validation.bundles import BUNDLE_FOLDER, BUNDLE_SUFFIX
+from evalstore.validation.lookup import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.validation.notes import Note, make_note, note_error
 
 SETTINGS = "evalstore.yaml"

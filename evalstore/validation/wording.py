@@ -21,7 +21,7 @@ _TYPES = {
     "null": "empty",
 }
 _EMPTY = "is empty"
-_HINT_WORDS = 4  # a shorter description says nothing that the key does not say
+_HINT_WORDS = 4  # a shorter description only repeats the key
 _LITERAL = re.compile(r"true|false|[-+]?[0-9]+(\.[0-9]+)?")
 
 # Keys that a schema forbids (`not: {}`) because another one stands beside them.

@@ -4,7 +4,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.release.commit_files import extend_ledger
-from evalstore.release.versions import choose_version
+from evalstore.release.step import choose_version
 from evalstore.status.validity import check_ledger_complete, list_ledger_versions
 from evalstore.status.version_rules import VersionRule, judge_version
 from evalstore.versions import Bump, parse_version

@@ -7,8 +7,8 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.dataset import find_question_changes, read_question_set
+from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.diff.changes.judge import find_judge_changes
-from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.kinds import KINDS

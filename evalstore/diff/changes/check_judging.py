@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.edit_script import EditScript, Paths, set_param
-from evalstore.diff.changes.keys import find_key_changes
+from evalstore.diff.changes.edit_script import EditScript, Paths, find_key_changes, set_param
 from evalstore.diff.deciders.judges import find_template_names, is_variable_unread
 from evalstore.diff.deciders.juries import SINGLE_JUDGE_AGGREGATE, find_aggregation_key, read_jury
 from evalstore.diff.pairing import pair_items

@@ -51,7 +51,7 @@ def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:
 def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     param = KINDS[goal.kind].params[name]
-    # A parameter has edits of its own, is a list whose items change one by one, or changes as a whole.
+    # A parameter has a function that lists its edits, is a list whose items change one by one, or changes as a whole.
     if param.edits:
         yield from param.edits(script, token)
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.documents import Pointer, write_canonical
 
 Row = Mapping[str, Any]

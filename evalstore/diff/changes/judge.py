@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.check_judging import list_model_edits
-from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.findings import Direction
 from evalstore.diff.plain_data import describe_value, is_same
@@ -88,7 +88,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
         )
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
-    # Rates that were measured before an edit which may move scores say nothing of the judge as it is now.
+    # Rates that were measured before an edit which may move scores do not hold for the judge as it is now.
     moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}

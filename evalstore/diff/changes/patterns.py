@@ -37,7 +37,7 @@ def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
-    # All three parameters are one edit: apart, the rubric in between would be compared, which nobody wrote.
+    # All three parameters are one edit: three edits would compare intermediate rubrics that are in neither document.
     if changed:
         edited = replace(check, params=goal.params)
         comparison = compare_checks(check, edited, script.pattern_budget)

@@ -24,10 +24,9 @@ from typing import Any
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.checks import find_check_changes
 from evalstore.diff.changes.composites import inline_composites, reverse_edits
-from evalstore.diff.changes.edit_script import EditScript, point_into_check
-from evalstore.diff.changes.keys import find_key_changes
+from evalstore.diff.changes.edit_script import EditScript, find_key_changes, point_into_check
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.pairing import make_canonical_demand, list_demand, pair_checks
+from evalstore.diff.pairing import list_demand, make_canonical_demand, pair_checks
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState

@@ -7,8 +7,10 @@ from fractions import Fraction
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
+from evalstore.text import make_excerpt
 
 # Checks, and pairs (sum of weighted scores, sum of weights); more are not enumerated.
 _CHECKS, _SUMS = 16, 1 << 14
@@ -69,3 +71,49 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
             return None
     # A closed gate and the policies for errors give 0.
     return frozenset({Fraction(0)} | {got / total for got, total in sums if total})
+
+
+_MARKDOWN = "markdown_structure"
+
+
+@name_decider("not_binding")
+def prove_not_binding(change: Change) -> Proof | None:
+    """Prove that the old and the new bound let the same outputs through."""
+    limit = find_limit(change)
+    if limit is None:
+        return None
+    before, after = change.checks
+    if limit.of(before.params) != limit.of(after.params) or before.may_miss is not after.may_miss:
+        return None
+    return Proof("the bound does not bind: what it asks for holds anyway, before and after")
+
+
+def find_limit(change: Change) -> Limit | None:
+    """Return the limit that the changed parameter of a check is; None for any other parameter."""
+    return KINDS[change.checks[1].kind].params[change.name].limit
+
+
+@name_decider("demand_implied")
+def prove_demand_implied(change: Change) -> Proof | None:
+    """Prove that an added or removed demand of `markdown_structure` follows from the others."""
+    if change.checks[1].kind != _MARKDOWN:
+        return None  # what implies what is known of its lists only
+    shorter, longer = sorted(change.checks, key=lambda check: _count_demands(check, change.name))
+    if change.name == "no_h1":
+        idle = shorter.params["max_heading_level"] < 1
+        return Proof("no heading is allowed at all") if idle else None
+    item = change.item
+    others = list(longer.params[change.name])
+    others.remove(item)
+    part = next((other for other in others if _implies_demand(change.name, other, item)), None)
+    return None if part is None else Proof(f"{make_excerpt(part, 60)!r}, also listed, implies it")
+
+
+def _count_demands(check: CheckState, name: str) -> int:
+    value = check.params[name]
+    return int(value) if isinstance(value, bool) else len(value)
+
+
+def _implies_demand(name: str, other: str, item: str) -> bool:
+    # A heading that holds the longer text holds the shorter one; a text without the shorter lacks the longer.
+    return item.lower() in other.lower() if name == "required_sections" else other in item

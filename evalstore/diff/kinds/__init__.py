@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalstore.checks.kinds import KindTable
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer
 
-if TYPE_CHECKING:
-    from evalstore.diff.change import Change
-    from evalstore.diff.changes.edit_script import EditScript
-
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]
+# (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what kinds say here.
+EditFinder = Callable[[Any, str], Iterator[Any]]
 
 # Characters of a text that is tried as a witness; longer ones nobody would read.
 LONGEST_TEXT = 2000
@@ -44,7 +42,7 @@ class Param:
     """One parameter: what its absence means, how its value is brought to one spelling, and how its edits are judged.
 
     `rule` is that of an edit of the whole value, `items` those of an item of a list that is added and removed,
-    `rewording` that of one item exchanged for another; `edits` reads the edits itself. Without any of them an edit is
+    `rewording` that of one item exchanged for another; `edits` finds the changes itself. Without any of them an edit is
     unclassified, and major. `comes_first(old, new)` says that the parameter is edited before the others, and else
     after them: under which values of the others an edit is compared decides how much can be proved. `is_set`: neither
     order nor repetition counts.
@@ -55,7 +53,7 @@ class Param:
     rule: str | None = None
     items: tuple[str, str] | None = None
     rewording: str | None = None
-    edits: Callable[[EditScript, str], Iterator[Change]] | None = None
+    edits: EditFinder | None = None
     comes_first: Callable[[Any, Any], bool] | None = None
     limit: Limit | None = None
     is_set: bool = False

@@ -150,7 +150,7 @@ _JUDGE_ROWS = (
         example="temperature: 0 → temperature: 1",
         instead="model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)",
         deciders=(_show_seed_only, _show_advisory),
-        # The law of the scores stays, but the draw that a headline rests on does not.
+        # The distribution of the scores stays, but the sample that a headline was computed from does not.
         headline=HeadlineLevel(Bump.MAJOR, only=_SEED),
     ),
     ChangeRule(

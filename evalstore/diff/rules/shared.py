@@ -1,4 +1,4 @@
-"""Rules for every kind of artifact: notes, extensions, order, and what no other rule knows."""
+"""Rules for every kind of artifact: notes, extensions, order, and changes that match no other rule."""
 
 from __future__ import annotations
 

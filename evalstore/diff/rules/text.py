@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.letter_case import prove_caseless, prove_judge_reads
 from evalstore.diff.deciders.phrases import (
+    prove_caseless,
+    prove_judge_reads,
     prove_no_minimum,
     prove_out_of_reach,
     prove_redundant,

@@ -1,4 +1,4 @@
-"""Loads a store's rubrics once each, ready to grade samples with the judges' replies at hand."""
+"""Loads a store's rubrics once each, ready to grade samples with judges' replies from memory."""
 
 from __future__ import annotations
 

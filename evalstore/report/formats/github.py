@@ -38,8 +38,8 @@ def _annotation_properties(problem: Problem) -> Iterator[tuple[str, str]]:
     yield "title", f"{problem.level}: {problem.rule}"
 
 
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+_MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
 
 
 def format_annotation(error: EvalstoreError) -> str:
@@ -50,9 +50,11 @@ def format_annotation(error: EvalstoreError) -> str:
 
 def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
     """Return a workflow command; nothing in its texts ends it, or adds a property to it."""
-    options = ",".join(f"{key}={_escape(make_printable(value), _PROPERTY)}" for key, value in properties.items())
+    options = ",".join(
+        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}" for key, value in properties.items()
+    )
     message = "\n".join(map(make_printable, lines))
-    return f"::{name} {options}::{_escape(message, _DATA)}"
+    return f"::{name} {options}::{_escape(message, _MESSAGE_ESCAPES)}"
 
 
 def _escape(text: str, table: Mapping[str, str]) -> str:

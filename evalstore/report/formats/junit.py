@@ -37,12 +37,12 @@ def _format_failed_case(problem: Problem) -> str:
     name = (
         f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
     )
-    said = "\n".join([f"{file}:{line}", *problem.note_lines])
+    body = "\n".join([f"{file}:{line}", *problem.note_lines])
     kind = f" type={_xml_attribute(problem.level)}" if tag == "failure" else ""
     return (
         f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(name)}"
         f' file={_xml_attribute(file)} line="{line}">'
-        f"<{tag}{kind} message={_xml_attribute(problem.message)}>{_xml_text(said)}</{tag}></testcase>"
+        f"<{tag}{kind} message={_xml_attribute(problem.message)}>{_xml_text(body)}</{tag}></testcase>"
     )
 
 

@@ -42,7 +42,7 @@ def render(report: ProblemReport) -> str:
 
 def escape_prose(text: str) -> str:
     """Return text from outside as words of a paragraph: no markup, no HTML, no link, no mention, no emoji."""
-    broken = _REFERENCES.sub(lambda found: found[1] + _BREAK, make_printable(text))
+    broken = _REFERENCES.sub(lambda match: match[1] + _BREAK, make_printable(text))
     return _MARKUP.sub(r"\\\1", broken)
 
 

@@ -15,7 +15,7 @@ from evalstore.text import make_printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_ABOUT = {"diff": "change", "status": "version", "validate": "file", "verify": "release", "lock": "release"}
+_SUBJECTS = {"diff": "change", "status": "version", "validate": "file", "verify": "release", "lock": "release"}
 _LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
 
 
@@ -43,15 +43,15 @@ def render(report: ProblemReport) -> str:
 
 
 def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, Any]:
-    says, why, todo = _explain_rule(rule, command)
-    more = f"evalstore explain {rule}" if says or why else f"evalstore {command} --help"
+    message, why, hint = _explain_rule(rule, command)
+    more = f"evalstore explain {rule}" if message or why else f"evalstore {command} --help"
     return {
         "id": rule,
-        "shortDescription": {"text": says or rule},
-        "fullDescription": {"text": why or says or rule},
+        "shortDescription": {"text": message or rule},
+        "fullDescription": {"text": why or message or rule},
         "help": {
-            "text": f"{todo or why}\n\n{more}".strip(),
-            "markdown": f"{escape_prose(todo or why)}\n\n`{more}`".strip(),
+            "text": f"{hint or why}\n\n{more}".strip(),
+            "markdown": f"{escape_prose(hint or why)}\n\n`{more}`".strip(),
         },
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {"tags": ["evalstore", command]},
@@ -63,11 +63,13 @@ def _explain_rule(rule: str, command: str) -> tuple[str, str, str]:
     from evalstore.errors import RefError
 
     try:
-        found = explain_rule(rule).explained
+        explanations = explain_rule(rule).explained
     except RefError:
         return "", "", ""
-    one = next((one for one in found if one.subject == _ABOUT[command]), found[0])
-    return one.message, one.why, one.hint
+    explanation = next(
+        (explanation for explanation in explanations if explanation.subject == _SUBJECTS[command]), explanations[0]
+    )
+    return explanation.message, explanation.why, explanation.hint
 
 
 def _sarif_result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
