@@ -1,4 +1,4 @@
-"""The process, calm from its first moment: Ctrl-C ends it with 130 and no trace, while imports are under way, too."""
+"""Starts the process: Ctrl-C ends it with exit code 130 and no traceback, even while modules are imported."""
 
 import os
 import signal
@@ -8,8 +8,10 @@ _INTERRUPTED = 130
 
 
 def run() -> None:
-    """Run the command line; until that can answer an interrupt itself, the process just ends."""
-    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else a shell started it as a background job, which ignores SIGINT
+    """Run the command line; until its modules are imported, an interrupt just ends the process."""
+    is_default = (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )  # else a shell started it as a background job, which ignores SIGINT
     if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     from evalstore.cli.main import main

@@ -15,8 +15,8 @@ from evalstore.audits.stored_run import (
     QuestionHistory,
     ReferenceHistory,
     StoredRun,
-    find_repin,
     add_to_mix,
+    find_repin,
     trace_references,
 )
 from evalstore.audits.values import EditSource, Origin

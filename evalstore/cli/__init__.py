@@ -1,1 +1,1 @@
-"""The command line: one file a command; click lives here and nowhere else."""
+"""The command line, a module for each command; the only package that imports click."""

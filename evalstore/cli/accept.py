@@ -1,4 +1,4 @@
-"""`evalstore accept`: one change at a lower level, in a reviewed file; it reads the clock, and who accepts from git."""
+"""`evalstore accept`: accepts one change at a lower level; reads the clock, and git's variables for the author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evalstore audit`: explain why the scores of two runs differ."""
+"""`evalstore audit`: explains why the scores of two runs differ."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def command(settings: CommandSettings, run_a: Path, run_b: Path, *, allow_drift:
 
     with settings.open_store() as store:
         result = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges)
-    # A run goes by the name that the user gave it, whatever -C says.
+    # The report names each run as the user did, not by its path below -C.
     settings.print_result(replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))))
     return ExitCode.DONE

@@ -1,4 +1,4 @@
-"""`evalstore bump`: releases artifacts; it reads git's variables for who signs, and the clock for the day."""
+"""`evalstore bump`: releases artifacts; reads git's variables for the author, and the clock for the day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.param_types import PROSE, REF, read_ref
 from evalstore.errors import ExitCode, UsageError
 
-_CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; what was released here stands
+_CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
 _KINDS = ("rubric/", "judge/", "dataset/")
 
 
@@ -71,7 +71,8 @@ def command(  # noqa: PLR0913  # one a word of the command line
 
     if message is not None and not message.strip():
         raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
-    if push and push.startswith(_KINDS):  # the word after --push is its own, though it was meant as the first REF
+    if push and push.startswith(_KINDS):
+        # click takes the word after --push as its value, although the user meant the first REF.
         refs, push = (str(read_ref(push)), *refs), ""
     with settings.open_store() as store:
         result = bump(

@@ -1,4 +1,4 @@
-"""`evalstore demo`: tells the sample story on the terminal while it happens."""
+"""`evalstore demo`: replays the sample story, and prints each step as it runs."""
 
 from __future__ import annotations
 

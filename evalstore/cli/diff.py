@@ -1,4 +1,4 @@
-"""`evalstore diff`: which changes can move a score, and which bump they need; it reads the clock for the day."""
+"""`evalstore diff`: shows which changes can move a score, and which bump they need."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None
     if is_file_name(word) or store is None:
         return _read_file_side(word, settings)
     ref = read_ref(word)
-    resolved = (store if ref.pin else store.ignore_lock()).resolve(ref)  # no pin means the last release, held or not
+    # Without a pin it is the last release, even where a lock holds an older one.
+    resolved = (store if ref.pin else store.ignore_lock()).resolve(ref)
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE

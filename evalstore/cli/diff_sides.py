@@ -1,4 +1,4 @@
-"""Reads and compares the two sides of a diff, for `evalstore diff` and for `git diff` alike; reads the clock."""
+"""Reads and compares the two sides of `evalstore diff` and of `git diff`; reads the clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """One side: its name, its artifact, and what it is: a release, the working tree, or neither."""
+    """One side of a comparison: its name, its artifact, and whether it is a release or the working tree."""
 
     name: str
     artifact: Artifact
@@ -48,7 +48,7 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
 
 
 def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStore) -> tuple[str, ...]:
-    """Say which references, as they stood and stand, mean another version than they did at the release."""
+    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
     from evalstore.status.acceptances import read_base_settings
     from evalstore.status.drift import describe_moved_references
 
@@ -59,7 +59,7 @@ def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStor
 
 
 def make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
-    """Return how references are loaded: as the working tree would have them, or as they are released."""
+    """Return a function that loads references: from working files, or from releases."""
     from evalstore.status.comparison import make_working_loader
 
     return make_working_loader(store) if working else store.load
@@ -87,11 +87,11 @@ def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: 
     except EvalstoreError:
         if needed:
             raise
-        return None  # two files are compared anywhere; their references are then not at hand
+        return None  # two files are compared without a store; their references are then not loaded
 
 
 def parse_file_side(data: bytes, word: str) -> DiffSide:
-    """Read a file as one side of a comparison; raises `LoadError` for what is no artifact."""
+    """Read a file as one side of a comparison; raises `LoadError` for anything but an artifact."""
     from evalstore.documents import read_yaml
 
     document = read_yaml(data, word)
@@ -103,5 +103,5 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
 
 
 def is_file_name(word: str) -> bool:
-    """Whether a side is given as a file, not as a reference."""
+    """Whether a side is named as a file, not as a reference."""
     return word.endswith(_FILES)

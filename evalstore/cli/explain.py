@@ -1,4 +1,4 @@
-"""`evalstore explain`: what one rule means, and what to do."""
+"""`evalstore explain`: explains one rule, and what to do about its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evalstore export`: migrated artifacts back into the format they came from."""
+"""`evalstore export`: writes migrated artifacts in the format they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`git diff` with evalstore inside: a text conversion, and an external diff; whatever comes, git gets an answer."""
+"""`evalstore diff` as a text conversion and an external diff of git; answers for every file, as git needs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from evalstore.report.value_diff import format_plain_diff, make_readable
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import escape_ci_commands, make_printable
 
-_LINK, _MODULE, _ABSENT = "120000", "160000", "."  # modes
-_UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # how many words git gives
+_LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them
+_UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # numbers of words that git passes to an external diff
 
 
 @dataclass(frozen=True, slots=True)
 class _FilePair:
-    """The two files of one change as git hands them over: their bytes, None for one that is not there."""
+    """The two files of one change as git passes them: their bytes, None for one that is absent."""
 
     path: str
     old: bytes | None
@@ -36,7 +36,7 @@ class _FilePair:
 
 
 def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Print one file in its one spelling; as it is, where it is no artifact."""
+    """Print one artifact in its normal form, any other file as it is."""
     if len(words) != 1:
         raise UsageError("--textconv takes one file", hint="git gives it; see README, In git")
     data = _read_bytes(settings.path / words[0])
@@ -51,7 +51,7 @@ def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode
 
 
 def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Print what changed between two files; line by line, where they are no two artifacts."""
+    """Print what changed between two artifacts, or line by line between two other files."""
     if len(words) == _UNMERGED:
         sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
@@ -87,7 +87,7 @@ def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
     if before != after and _ABSENT not in pair.modes:
         head.append(make_printable(f"mode {before} \u2192 {after}"))
     head += [make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
-    return "\n".join([*head, *_change_lines(settings, pair), ""])  # git puts nothing between two files
+    return "\n".join([*head, *_change_lines(settings, pair), ""])  # an empty line: git separates files by nothing
 
 
 def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
@@ -114,7 +114,7 @@ def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str)
 
 
 def _read_bytes(path: Path) -> bytes | None:
-    """Return what git wrote down, or the file of the working tree; None for one that is not there."""
+    """Return the bytes of a temporary file of git, or of a working file; None for an absent one."""
     if os.fspath(path) == os.devnull:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`evalstore impact`: what depends on an artifact."""
+"""`evalstore impact`: shows what depends on an artifact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evalstore init`: make a store."""
+"""`evalstore init`: makes a store."""
 
 from __future__ import annotations
 

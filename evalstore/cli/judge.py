@@ -1,4 +1,4 @@
-"""`evalstore judge`: what is done with judges; `validate` measures how well one agrees with people."""
+"""`evalstore judge`: a group whose `validate` measures how well a judge agrees with people."""
 
 from __future__ import annotations
 

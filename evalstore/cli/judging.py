@@ -1,4 +1,4 @@
-"""How a command is told who answers its judges: the options, the environment, the plan, and the progress bar."""
+"""Options of commands that call judges: the endpoint, the cache and limits; with the plan and the progress bar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class JudgeOption(click.Option):
-    """An option that says who answers judges."""
+    """An option about the endpoint or the cache of judges, which --help lists apart."""
 
 
 class JudgedCommand(click.Command):
@@ -42,7 +42,7 @@ class JudgedCommand(click.Command):
 
 
 class StoppedError(EvalstoreError):
-    """The user has stopped the asking."""
+    """The user interrupted the judge calls."""
 
     exit_code = ExitCode.INTERRUPTED
 
@@ -116,7 +116,7 @@ _JUDGE_PARAMETERS = (
 
 
 def add_judge_options(function: _F) -> _F:
-    """Add the options that say who answers judges; the command gets them as one value `judges`."""
+    """Add the options about judges to a command, which gets them as one value `judges`."""
 
     @wraps(function)
     def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, **options: Any) -> Any:
@@ -152,21 +152,21 @@ def _make_judges(settings: CommandSettings, *, offline: bool, **options: Any) ->
 
 @contextmanager
 def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
-    """Say the plan, then draw a bar where there is a terminal to draw on; Ctrl-C says how far it came."""
+    """Print the plan of calls, then draw a progress bar on a terminal; Ctrl-C raises `StoppedError` with the count."""
     from evalstore.report.plan import text
 
     for line in text(plan).splitlines():
         settings.print_message(line)
     done = failed = 0
 
-    def told(reply: JudgeReply) -> None:
+    def count_reply(reply: JudgeReply) -> None:
         nonlocal done, failed
         done, failed = done + 1, failed + bool(reply.problem)
         bar.update(1, failed)
 
     try:
         with _make_bar(settings, plan.calls) as bar:
-            yield told
+            yield count_reply
     except KeyboardInterrupt:
         message = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
         raise StoppedError("interrupted", hint=f"{message}, and the same command asks for the rest") from None

@@ -1,4 +1,4 @@
-"""`evalstore list`: what the store holds."""
+"""`evalstore list`: lists the artifacts of the store."""
 
 from __future__ import annotations
 

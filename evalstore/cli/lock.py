@@ -1,4 +1,4 @@
-"""`evalstore lock`: what every reference means, written down."""
+"""`evalstore lock`: writes down what every reference means, or checks it."""
 
 from __future__ import annotations
 

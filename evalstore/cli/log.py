@@ -1,4 +1,4 @@
-"""`evalstore log`: the releases of an artifact, and what each changed."""
+"""`evalstore log`: lists the releases of an artifact, and what each changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: finds the command, and turns exceptions into exit codes, once and here only."""
+"""The root of the command line: finds the command; the only module that turns exceptions into exit codes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
 from evalstore.text import find_nearest
 
-_READER_LEFT = 141  # as a shell says of a process that SIGPIPE ended: the reader (head, less) has seen enough
-_COMPLETE = "_EVALSTORE_COMPLETE"  # so a shell asks, by click's rule
+_READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
+_COMPLETE = "_EVALSTORE_COMPLETE"  # the variable by which a shell asks click for completions
 
-# name -> what it does, in the order in which a newcomer meets them; each is the module of the same name.
+# Name -> help, in the order in which a newcomer meets them; each is the module `evalstore.cli.<name>`.
 COMMANDS = {
     "init": "Make a store, or add evalstore to a repository.",
     "demo": "Replay the sample store and its history into a folder to play in.",
@@ -54,7 +54,7 @@ class LazyCommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line; a misspelt one is told its nearest name."""
+        """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
         if args and args[0] not in COMMANDS and (near := find_nearest(args[0], COMMANDS)):
             raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {near}?")
         return super().resolve_command(ctx, args)
@@ -67,7 +67,7 @@ class LazyCommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table without importing what it names."""
+        """Write the table of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -89,7 +89,7 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     ctx.obj = CommandSettings(directory)
     if ctx.invoked_subcommand:
         return None
-    write_safely(sys.stderr, ctx.get_help() + "\n")  # click's own answer differs from version to version
+    write_safely(sys.stderr, ctx.get_help() + "\n")  # click's own output differs between its versions
     return ExitCode.USAGE
 
 
@@ -136,13 +136,13 @@ def _run_command(argv: list[str] | None, settings: CommandSettings) -> int:
     except click.UsageError as error:
         return settings.print_error(_make_usage_error(error))
     except SystemExit as error:
-        # So click ends when shell completion has answered; and when the reader has left, whose stdout it replaces.
+        # click exits so after a completion, and when the reader has closed stdout, which click then replaces.
         return int(error.code or 0) if sys.stdout is stdout else _READER_LEFT
     except (KeyboardInterrupt, click.Abort):
         return settings.print_error(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
     except OSError as error:
         return _report_write_error(error, settings)
-    except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
+    except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
         if settings.verbose:
             write_safely(sys.stderr, traceback.format_exc())
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"

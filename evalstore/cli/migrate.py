@@ -1,4 +1,4 @@
-"""`evalstore migrate`: legacy grader files into the store."""
+"""`evalstore migrate`: migrates legacy grader files into the store."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _find_store(start: Path) -> Path:
 
 
 def _list_used_files(report: MigrationReport, files: Iterable[LegacyFile], store: Path) -> list[Path]:
-    """Return the files that the migration came from, and those that it makes."""
+    """Return the files that the migration read, and those that it writes: a report must overwrite none of them."""
     sources = {source.file for source in report.sources}
     return [legacy.path for legacy in files if legacy.name in sources] + [store / file.path for file in report.files]
 

@@ -1,4 +1,4 @@
-"""`evalstore resolve`: exactly what references point at."""
+"""`evalstore resolve`: shows exactly what references point at."""
 
 from __future__ import annotations
 

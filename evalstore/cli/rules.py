@@ -1,4 +1,4 @@
-"""`evalstore rules`: every rule by which changes are judged."""
+"""`evalstore rules`: lists every rule by which changes are judged."""
 
 from __future__ import annotations
 

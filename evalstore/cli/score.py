@@ -1,4 +1,4 @@
-"""`evalstore score`: grade stored outputs under the rubrics of a dataset."""
+"""`evalstore score`: grades stored outputs under the rubrics of a dataset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
-    """Read `model=NAME` and the like, each part once."""
+    """Read `model=NAME`, `prompt=NAME` or `epoch=NUMBER`, each part once."""
     pairs = [pair.partition("=") for pair in words]
     selection = {part: name for part, equals, name in pairs if equals}
     if len(selection) < len(pairs):
@@ -58,7 +58,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
 @click.option("--rubric", metavar="REF", type=REF, help="Grade every question with this rubric instead of its own.")
 @click.option(
     "--eee-version",
-    type=click.Choice(["0.3.0", "0.2.2"]),  # `EEE_VERSIONS`, which --help does not import
+    type=click.Choice(["0.3.0", "0.2.2"]),  # kept equal to `EEE_VERSIONS`, which --help does not import
     default="0.3.0",
     show_default=True,
     help="Version of Every Eval Ever to write the run in.",

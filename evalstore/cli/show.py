@@ -1,4 +1,4 @@
-"""`evalstore show`: an artifact's file as it was at a version."""
+"""`evalstore show`: prints an artifact's file as it was at a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evalstore status`: what changed since the last releases, and the gate for CI; it reads the clock for the day."""
+"""`evalstore status`: shows what changed since the last releases, and is the gate for CI; reads the clock for the day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three standard streams of a process, also when they are closed, full, or left by their reader; only here."""
+"""The three standard streams, also when they are closed, full, or left by their reader; the only module for them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def open_streams() -> None:
 
 
 def write_safely(stream: TextIO, text: str) -> None:
-    """Write what is not the result; where it cannot be told, there is nobody to tell that either."""
+    """Write anything but the result; a failure to write is ignored, since there is no stream left to report it on."""
     with suppress(OSError):
         stream.write(text)
         stream.flush()
 
 
 def find_screen(stream: TextIO) -> Screen:
-    """Return what a stream shows: paper, but on a terminal its own width and, unless NO_COLOR is set, colours."""
+    """Return the screen of a stream: `PAPER`, or a terminal with its width and, unless NO_COLOR is set, colours."""
     from evalstore.report.screen import PAPER
 
     return _make_terminal() if stream.isatty() else PAPER
 
 
 def find_git_screen() -> Screen:
-    """Return what git shows of our stdout, which is a pipe to its pager; git says that it has one."""
+    """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says that there is one."""
     from evalstore.report.screen import PAPER
 
     return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
@@ -55,19 +55,19 @@ def _make_terminal() -> Screen:
 
 
 def can_show_bars(*, quiet: bool) -> bool:
-    """Whether progress may be drawn on stderr: on a terminal that can take a line back, unless we shall be quiet."""
+    """Whether progress may be drawn on stderr: on a terminal that can redraw a line, unless --quiet is set."""
     return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
 
 
 def close_streams() -> OSError | None:
-    """Flush what is left, and return why the result could not be written, if it could not."""
+    """Flush both output streams, and return the error with which stdout failed, if it did."""
     error = _flush(sys.stdout)
     _flush(sys.stderr)
     return error
 
 
 def _fill_descriptors() -> None:
-    # Else the first file that the process opens would be its stdout, and a message would be written into it.
+    # With stdout closed, the first file that the process opens would become it, and messages would go into that file.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -77,7 +77,7 @@ def _flush(stream: TextIO) -> OSError | None:
     try:
         stream.flush()
     except OSError as error:
-        # What is left in the buffer would be written again, and fail again, when Python ends.
+        # Python would write the rest of the buffer again when it ends, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None

@@ -1,4 +1,4 @@
-"""`evalstore verify`: whether releases are what was released."""
+"""`evalstore verify`: checks that releases are still what was released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds texts that may move a rubric, from what its checks look for, ban and demand; plays none of them."""
+"""Builds texts and records of tool calls that may move a rubric, from what its checks look for; plays none of them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from evalstore.diff.document import read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings, apply_level_settings, apply_declarations
+from evalstore.diff.settings import ComparisonSettings, apply_declarations, apply_level_settings
 from evalstore.diff.witness import Replay
 from evalstore.model import Artifact
 from evalstore.versions import Bump, bump_version, find_version

@@ -12,8 +12,8 @@ from evalstore.documents.json_writer import (
     write_json,
     write_row,
 )
+from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
-from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 
 __all__ = [
     "LINE_LIMIT",

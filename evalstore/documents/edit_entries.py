@@ -12,8 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from evalstore.documents.document import Document, Pointer
-from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
-from evalstore.documents.yaml_writer import (
+from evalstore.documents.yaml_layout import (
     find_indent,
     find_line_start,
     find_next_line,
@@ -21,6 +20,7 @@ from evalstore.documents.yaml_writer import (
     find_node_start,
     find_style,
 )
+from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
 from evalstore.errors import LoadError, Place, RefusedError
 
 Scalar = str | int | Decimal

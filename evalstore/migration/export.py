@@ -14,7 +14,7 @@ from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
-from evalstore.migration.readers import has_run_files, has_remainder, restore_companions, restore_source, run_reader
+from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref

@@ -101,7 +101,9 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
     """Return an entry about a place of a document that became no artifact."""
-    return MigrationEntry(document.file, format_json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons)
+    return MigrationEntry(
+        document.file, format_json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons
+    )
 
 
 def _list_set_aside(

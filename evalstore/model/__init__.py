@@ -4,9 +4,7 @@ from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, 
 from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
-from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
-from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
-from evalstore.model.sample import (
+from evalstore.model.question import (
     INPUT_KEYS,
     Question,
     Sample,
@@ -16,6 +14,8 @@ from evalstore.model.sample import (
     read_call_args,
     read_call_name,
 )
+from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
+from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
 
 __all__ = [
     "COSMETIC_KEYS",

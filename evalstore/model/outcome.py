@@ -47,8 +47,8 @@ class Output:
 class Grade(NamedTuple):
     """The score of one check before `negate` and `threshold`: in [0, 1], or None and why there is none.
 
-    `replies` is the SHA-256 over the judges' replies. The threshold is for a check that writes none and has no default
-    : a composite takes it from the rubric that it refers to.
+    `replies` is the SHA-256 over the judges' replies. The threshold is for a check that writes none and whose kind
+    has no default: a composite takes it from the rubric that it refers to.
     """
 
     score: Fraction | None

@@ -1,4 +1,4 @@
-"""References `<kind>/<id>@<pin>` and the six types of pins, parsed."""
+"""References `<kind>/<id>@<pin>`, the six types of pins, and where artifacts hold references to others."""
 
 from __future__ import annotations
 

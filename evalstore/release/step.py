@@ -1,4 +1,4 @@
-"""Plans one artifact of a bump: at which version it is released, with which pins moved; reads only."""
+"""Plans one artifact of a bump: its next version, and the pins that move with it; reads only."""
 
 from __future__ import annotations
 

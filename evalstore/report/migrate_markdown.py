@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from evalstore.report.formats.markdown import escape_prose, format_code
 from evalstore.report.migrate_summary import (
     HEAD,
-    SOURCES_LIMIT,
     REASON_HEAD,
+    SOURCES_LIMIT,
     SourceGroup,
     collect_remarks,
     count_by_format,

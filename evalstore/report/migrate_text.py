@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from evalstore.report.migrate_summary import (
     HEAD,
-    SOURCES_LIMIT,
     REASON_HEAD,
+    SOURCES_LIMIT,
     ReasonTotal,
     SourceGroup,
     collect_remarks,

@@ -25,7 +25,7 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line an artifact, what is not ok first, with what refers to it below, and a summary with what next."""
     if not status.artifacts:
-        return "\n".join([*_summary_sentences(status), *_finding_lines(status, screen)])
+        return "\n".join([*_summary_sentences(status), *_lines_of_finding(status, screen)])
     ordered = sorted(status.artifacts, key=lambda artifact: artifact.ok)
     head, *lines = format_columns([_HEAD, *map(_status_row, ordered)]).split("\n")
     below = _detail_lines if screen.can_hold(len(lines)) else _key_lines
@@ -40,7 +40,7 @@ def text(status: Status, screen: Screen = PAPER) -> str:
     ]
     end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
     return "\n".join(
-        [screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_finding_lines(status, screen), "", *end]
+        [screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_lines_of_finding(status, screen), "", *end]
     )
 
 
@@ -136,7 +136,7 @@ def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
             yield f"{finding.message}: {label} {sentence}"
 
 
-def _finding_lines(status: Status, screen: Screen) -> list[str]:
+def _lines_of_finding(status: Status, screen: Screen) -> list[str]:
     return ["", format_groups(status.findings, screen)] if status.findings else []
 
 

@@ -21,11 +21,11 @@ from evalstore.runs import (
     Run,
     SeriesFilter,
     StoredOutput,
+    compute_file_sha256,
     find_label_doubts,
     find_samples,
     make_run_name,
     read_outputs,
-    compute_file_sha256,
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved

@@ -1,4 +1,4 @@
-"""Looks up what a reference names, once a run: a release, or what the working files would release."""
+"""Looks up, once a run, what linters ask for: artifacts by reference, and bundles (JSON Schemas for extra row fields)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from evalstore.validation.notes import (
     suggest_name,
 )
 from evalstore.validation.references import find_referenced
-from evalstore.validation.shape import list_check_kinds, is_valid_by_schema
+from evalstore.validation.shape import is_valid_by_schema, list_check_kinds
 
 
 def lint_rubric(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:

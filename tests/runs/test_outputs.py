@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output
-from evalstore.runs import Run, StoredOutput, find_samples, read_outputs, compute_file_sha256
+from evalstore.runs import Run, StoredOutput, compute_file_sha256, find_samples, read_outputs
 
 Lines = Callable[..., Path]
 

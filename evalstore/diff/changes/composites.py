@@ -1,4 +1,4 @@
-"""Finds composites that were inlined: the checks of their rubric stand in their place, and score the same."""
+"""Finds composites that were inlined (their rubric's checks stand in their place), and proves that they score alike."""
 
 from __future__ import annotations
 

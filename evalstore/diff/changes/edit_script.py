@@ -1,4 +1,4 @@
-"""An edit script leads from one rubric to another: every edit starts at the result of the last, and is judged alone."""
+"""An edit script leads from one rubric to another, each edit judged alone; with the edits of keys that any part has."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.thresholds import is_full_share_threshold
+from evalstore.diff.deciders.bounds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.thresholds import is_full_share_threshold
+from evalstore.diff.deciders.bounds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools

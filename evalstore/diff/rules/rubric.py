@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
+from evalstore.diff.deciders.bounds import prove_binary_threshold, prove_unattainable
 from evalstore.diff.deciders.enumeration import prove_by_enumeration
 from evalstore.diff.deciders.scoring import (
     prove_gate_idle,
@@ -16,7 +17,6 @@ from evalstore.diff.deciders.scoring import (
     prove_weights_unread,
 )
 from evalstore.diff.deciders.texts import prove_same_text
-from evalstore.diff.deciders.thresholds import prove_binary_threshold, prove_unattainable
 from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (

@@ -19,7 +19,7 @@ _log = getLogger(__name__)
 
 
 @dataclass(slots=True)
-class ReplyDesk:
+class ReplyLookup:
     """Answers the checks of one rubric from known replies, and notes the calls whose replies are missing."""
 
     replies: Mapping[str, JudgeReply] = field(default_factory=dict)
@@ -40,15 +40,15 @@ class LoadedRubric:
 
     rubric: PreparedRubric
     judges: tuple[UsedArtifact, ...]
-    desk: ReplyDesk
+    lookup: ReplyLookup
 
     def grade(self, sample: Sample, replies: Mapping[str, JudgeReply]) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
         """Grade one sample with `replies` (by call key); returns the result and the calls whose replies are missing.
 
         Not thread-safe.
         """
-        self.desk.replies, self.desk.missing = replies, {}
-        return self.rubric.grade(sample), self.desk.missing
+        self.lookup.replies, self.lookup.missing = replies, {}
+        return self.rubric.grade(sample), self.lookup.missing
 
 
 @dataclass(slots=True)
@@ -66,10 +66,10 @@ class RubricCache:
 
 
 @contextmanager
-def open_store(place: Path | str, desk: ReplyDesk | None = None) -> Iterator[ArtifactResolver]:
+def open_store(place: Path | str, lookup: ReplyLookup | None = None) -> Iterator[ArtifactResolver]:
     """Open a store while something is read from it; its notes are logged as warnings at the end."""
     with _add_hints_as_notes(), ArtifactStore.open(place) as store:
-        used = ArtifactResolver(store, (desk or ReplyDesk()).find_reply, {"id": GRADER_ROLE})
+        used = ArtifactResolver(store, (lookup or ReplyLookup()).find_reply, {"id": GRADER_ROLE})
         yield used
     for note in used.notes:
         _log.warning(note)
@@ -83,7 +83,7 @@ def locate_store(store: ArtifactStore | Path | str) -> str:
 
 
 def _load_rubric(place: Path, ref: str) -> LoadedRubric:
-    desk = ReplyDesk()
+    desk = ReplyLookup()
     with open_store(place, desk) as used:
         return LoadedRubric(used.prepare_rubric(ref), used.list_pins(Kind.JUDGE), desk)
 

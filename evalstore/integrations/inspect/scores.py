@@ -32,7 +32,9 @@ def make_score(
     }
     explanation = "\n".join(_explain_result(result))
     if result.score is None:
-        return make_unscored(_name_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details)
+        return make_unscored(
+            _name_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details
+        )
     return Score(value=float(result.score), answer=output.text, explanation=explanation, metadata=details)
 
 

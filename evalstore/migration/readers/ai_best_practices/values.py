@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome, classify_losses
+from evalstore.migration.outcome import MigrationOutcome, classify_losses, find_worst_outcome
 from evalstore.migration.table import CheckRow
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.text import make_excerpt

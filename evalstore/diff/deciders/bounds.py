@@ -1,4 +1,4 @@
-"""Thresholds: which edits of one no score can notice, and which scores a threshold tells apart."""
+"""Thresholds and limits: which edits of one no score can notice, and which scores a threshold tells apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample, one output with its question, and tool calls in the shapes that chat APIs and transcripts record."""
+"""A question of a dataset, a sample (one output with its question), and tool calls as chat APIs record them."""
 
 from __future__ import annotations
 
