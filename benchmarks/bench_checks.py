@@ -1,4 +1,4 @@
-"""What the check kinds cost beside the least that the same answer can cost; ratios travel, times do not."""
+"""What the check kinds cost beside the least that the same answer can cost, in ratios, which hold on other machines.
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 
 from evalstore.checks import evaluate, prepare_rubric
-from evalstore.checks.markdown import commonmark, lines
+from evalstore.checks.markdown import count_by_commonmark, count_by_lines
 from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_value
 from evalstore.model import Output, Sample, read_rubric
@@ -93,9 +93,9 @@ def main() -> None:
     print(f"20 phrases, 2 KB: bare `in` {floor:.1f} us, evaluate {ours:.1f} us ({ours / floor:.2f} x)")
     print(f"  from a mapping, read each time: {mapping:.1f} us ({mapping / floor:.2f} x)")
     blocks, whole, rows = (
-        microseconds(lambda: commonmark(_MARKDOWN), 20),
+        microseconds(lambda: count_by_commonmark(_MARKDOWN), 20),
         microseconds(cmark_like, 20),
-        microseconds(lambda: lines(_MARKDOWN), 20),
+        microseconds(lambda: count_by_lines(_MARKDOWN), 20),
     )
     print(f"Markdown, {len(_MARKDOWN) / 1000:.1f} KB: commonmark {blocks / 1000:.2f} ms, lines {rows / 1000:.2f} ms")
     print(f"  the parser with inline markup: {whole / 1000:.2f} ms ({whole / blocks:.1f} x)")

@@ -1,6 +1,6 @@
 """Times status, impact and log over 1,000 rubrics, 10 judges and 200 datasets of 50 questions, against raw git.
 
-Ratios travel, absolute times do not: `python benchmarks/bench_impact.py [rubrics] [datasets]`.
+Ratios hold on other machines, absolute times do not: `python benchmarks/bench_impact.py [rubrics] [datasets]`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_judging.py [CALLS]
 
-The endpoint is the tests' own, in a process of its own, and answers at once; a model takes a thousand times as long.
+The endpoint is that of the tests, in a separate process, and answers at once; a model takes a thousand times as long.
 Asking is measured with its cache in memory, because a busy disk makes every other number small; `put` is the disk's.
 """
 

@@ -2,7 +2,7 @@
 
 `python benchmarks/bench_migrate.py [files]`: 13 cases in two files, nearly every case with checks of its own, which is
 the most that there can be to write. The peer is ruamel.yaml alone: to dump the same artifacts as it dumps by itself.
-Memory is measured of processes of their own, real and dry, for the whole tree and for a quarter of it: the report has a
+Memory is measured of separate processes, real and dry, for the whole tree and for a quarter of it: the report has a
 line for each case and each file, and is all that may grow.
 """
 
@@ -54,7 +54,7 @@ def suite(number: int, dice: random.Random) -> dict[str, object]:
 
 
 def measured(what: str, files: int, start: float, note: str) -> float:
-    """Print how long a run kept the processor, and return it: a busy machine tells the same."""
+    """Print and return the processor time of a run, which a busy machine hardly changes."""
     seconds = time.process_time() - start
     print(f"{what:22} {seconds:6.1f} s  {files / seconds:5.0f} suites/s  {note}")
     return seconds
@@ -70,7 +70,7 @@ def by_ruamel(store: Path) -> float:
 
 
 def peak(run: str, legacy: Path, into: Path) -> float:
-    """Return the MB that a process of its own takes at most for a migration, real or dry."""
+    """Return the peak memory in MB of a separate process for a migration, real or dry."""
     command = [sys.executable, "-c", ALONE, run, str(legacy), str(into)]
     return int(subprocess.run(command, capture_output=True, check=True).stdout) / 1024
 

@@ -1,4 +1,4 @@
-"""What comparing two patterns costs beside compiling both, and the most that any two can cost; ratios travel."""
+"""What comparing two patterns costs beside compiling both, and the most that any two can cost; in ratios."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 Writes a store with ROWS questions (default 100,000) in a file of rows and as many outputs of about 1 KB, and
 scores them with one must_contain_any check, and with five text checks. Then the rows of that run are read in three
 ways: their outputs, as scoring them again does; whole, as an audit does; and written once more. Seconds are those of
-the processor, so that a busy machine changes little; memory is the peak of a process of its own, for a tenth of the
+the processor, so that a busy machine changes little; memory is the peak of a separate process, for a tenth of the
 rows too.
 """
 

@@ -1,6 +1,6 @@
 """Times listing, resolving and verifying a store of 1,000 rubrics with 10 versions each, against raw git in one run.
 
-Ratios travel, absolute times do not: `python benchmarks/bench_store.py [rubrics] [versions]`.
+Ratios hold on other machines, absolute times do not: `python benchmarks/bench_store.py [rubrics] [versions]`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@ _INTERRUPTED = 130
 
 def run() -> None:
     """Run the command line; until its modules are imported, an interrupt just ends the process."""
-    is_default = (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )  # else a shell started it as a background job, which ignores SIGINT
+    # A shell lets its background jobs ignore SIGINT; such a process keeps doing so.
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     from evalstore.cli.main import main

@@ -1,4 +1,4 @@
-"""Real git in a sealed room: no user settings, a home of its own, and a clock that ticks by hand."""
+"""Runs real git sealed from the user's settings, with a temporary home and a clock that the fixtures advance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalstore.__main__ import run as run_evalstore
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
-# A test that samples draws the same every time; `make fuzz` looks where nobody has looked yet.
+# A test that samples draws the same every time; `make fuzz` draws with new seeds.
 settings.register_profile("again", derandomize=True, database=None, deadline=None)
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
@@ -141,13 +141,13 @@ def _few(count: int) -> int:
 
 @pytest.fixture
 def cli() -> Callable[..., Ran]:
-    """Run the real command within this process, with arguments, a folder, an environment and streams of its own."""
+    """Run the real command within this process, with separate arguments, folder, environment and streams."""
     return _run_here
 
 
 @pytest.fixture
 def cli_process() -> Callable[..., Ran]:
-    """Run the real command in a process of its own, for what `cli` cannot show; such tests are marked `process`."""
+    """Run the real command in a separate process, for what `cli` cannot show; such tests are marked `process`."""
 
     def run(*argv: str | Path, cwd: Path | None = None, stdin: str | None = None, **env: str) -> Ran:
         done = subprocess.run(
@@ -181,7 +181,7 @@ def _run_here(
 
 @contextmanager
 def _streams(patch: pytest.MonkeyPatch, stdin: bytes, terminal: int | None) -> Iterator[dict[str, str]]:
-    """Replace the standard streams, down to the descriptors that children inherit; a terminal keeps what it is told."""
+    """Replace the standard streams, down to the descriptors that children inherit; a terminal keeps what is written to it."""
     written: dict[str, str] = {}
     with ExitStack() as undo:
         for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -209,7 +209,7 @@ def _keep(written: dict[str, str], name: str, file: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class Demo:
-    """The sample story, told: its folder (copy it before you change it), what was printed, and the same as a document."""
+    """The sample story, replayed: its folder (copy it before you change it), what was printed, and the same as a document."""
 
     folder: Path
     text: str
@@ -254,7 +254,7 @@ def shared() -> Path:
 
 @pytest.fixture
 def judge_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A real endpoint on this machine that answers judges, or misbehaves as told: see tests/judging/server.py."""
+    """A real endpoint on this machine that answers judges, or misbehaves on request: see tests/judging/server.py."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with _module("judging/server.py").serving() as server:
         yield server

@@ -1,4 +1,4 @@
-"""Measures how well a judge agrees with people: labelled rows judged, counted exactly, written into the judge's file."""
+"""Measures how well a judge agrees with people: rows judged, counted exactly, written into the judge's file."""
 
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
 from evalstore.agreement.measurement import Measurement, MeasurementRequest, open_measurement

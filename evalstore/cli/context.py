@@ -80,10 +80,9 @@ class CommandSettings:
             self.print_message(f"warning: {note}")
 
     def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
-        """Print an error on stderr with its hint, and on stdout in the format where it has a form; return its exit code.
+        """Print an error and its hint on stderr, and on stdout as JSON or an annotation; return its exit code.
 
-        JSON has a document for an error, GitHub an annotation. The other formats print nothing: an empty list of
-        problems would say that there are none.
+        The other formats print nothing on stdout: an empty list of problems would say that there are none.
         """
         code = error.exit_code if code is None else code
         if self.format == "json":
@@ -97,20 +96,6 @@ class CommandSettings:
         hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
         write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
         return code
-
-
-def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
-    place = error.place
-    return {
-        "error": {
-            "message": error.message,
-            "file": place.file if place else None,
-            "line": place.line if place else None,
-            "column": place.column if place else None,
-            "hint": error.hint,
-            "exit_code": int(code),
-        }
-    }
 
 
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
@@ -189,6 +174,20 @@ def make_locator(directory: Path) -> Callable[[str], str]:
         return (missing.relative_to(folders[-1]) if missing.is_relative_to(folders[-1]) else Path(file)).as_posix()
 
     return locate
+
+
+def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
+    place = error.place
+    return {
+        "error": {
+            "message": error.message,
+            "file": place.file if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "hint": error.hint,
+            "exit_code": int(code),
+        }
+    }
 
 
 def _search_folders(directory: Path) -> list[Path]:

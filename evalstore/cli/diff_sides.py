@@ -47,37 +47,11 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
 
 
-def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStore) -> tuple[str, ...]:
-    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
-    from evalstore.status.acceptances import read_base_settings
-    from evalstore.status.drift import describe_moved_references
-
-    name = old.artifact.name
-    if not (old.release and new.working and new.name == f"{name}@worktree"):
-        return ()
-    return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
-
-
 def make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
     """Return a function that loads references: from working files, or from releases."""
     from evalstore.status.comparison import make_working_loader
 
     return make_working_loader(store) if working else store.load
-
-
-def _read_comparison_settings(
-    old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None
-) -> ComparisonSettings:
-    from evalstore.diff import ComparisonSettings, Profile
-
-    requested = Profile(profile) if profile else None
-    if store is None:
-        return ComparisonSettings(requested or Profile.SCORE)
-    from evalstore.status.acceptances import read_change_policy
-
-    policy = read_change_policy(store, datetime.now(UTC).date(), requested)
-    same = old.artifact.name == new.artifact.name
-    return policy.restrict_to_change(old.artifact.name, old.release) if old.release and same else policy.settings
 
 
 def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
@@ -105,3 +79,29 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
 def is_file_name(word: str) -> bool:
     """Whether a side is named as a file, not as a reference."""
     return word.endswith(_FILES)
+
+
+def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStore) -> tuple[str, ...]:
+    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
+    from evalstore.status.acceptances import read_base_settings
+    from evalstore.status.drift import describe_moved_references
+
+    name = old.artifact.name
+    if not (old.release and new.working and new.name == f"{name}@worktree"):
+        return ()
+    return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
+
+
+def _read_comparison_settings(
+    old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None
+) -> ComparisonSettings:
+    from evalstore.diff import ComparisonSettings, Profile
+
+    requested = Profile(profile) if profile else None
+    if store is None:
+        return ComparisonSettings(requested or Profile.SCORE)
+    from evalstore.status.acceptances import read_change_policy
+
+    policy = read_change_policy(store, datetime.now(UTC).date(), requested)
+    same = old.artifact.name == new.artifact.name
+    return policy.restrict_to_change(old.artifact.name, old.release) if old.release and same else policy.settings

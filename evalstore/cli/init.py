@@ -18,9 +18,9 @@ def command(settings: CommandSettings, directory: str) -> None:
     """
     from evalstore.store.init import create_store
 
-    created = create_store(settings.path / directory)
-    for name in created.kept:
+    result = create_store(settings.path / directory)
+    for name in result.kept:
         settings.print_message(
             f"kept {name}: it differs from what init writes; delete it and run init again to get the new one"
         )
-    settings.print_result(created)
+    settings.print_result(result)

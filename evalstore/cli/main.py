@@ -55,8 +55,8 @@ class LazyCommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
-        if args and args[0] not in COMMANDS and (near := find_nearest(args[0], COMMANDS)):
-            raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {near}?")
+        if args and args[0] not in COMMANDS and (nearest := find_nearest(args[0], COMMANDS)):
+            raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

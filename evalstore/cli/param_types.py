@@ -62,8 +62,8 @@ class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later 
             try:
                 return os.fsencode(value).decode()
             except UnicodeError:
-                what = param.opts[-1] if param else "the text"
-                raise UsageError(f"{what} is not UTF-8", hint="write it in UTF-8") from None
+                name = param.opts[-1] if param else "the text"
+                raise UsageError(f"{name} is not UTF-8", hint="write it in UTF-8") from None
         return value
 
 

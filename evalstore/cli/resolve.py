@@ -36,7 +36,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> E
         policy = store.settings.get("unpinned", "warn")
         strict = strict or store.strict or policy == "forbid"
     settings.print_result(Resolution(resolved))
-    floating = [one for one in resolved if one.floating]
+    floating = [one for ref in resolved if ref.floating]
     if strict or policy != "allow":
         for one in floating:
             settings.print_message(_describe_floating(one, "error" if strict else "warning"))

@@ -91,8 +91,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     from evalstore.scoring import open_job
 
     path = settings.path / outputs
-    how = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
-    with settings.open_store() as store, how(dataset, path, store=store, at=read_clock()) as job:
+    open_run = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
+    with settings.open_store() as store, open_run(dataset, path, store=store, at=read_clock()) as job:
         if dry_run:
             plan, notes = job.plan_calls()
             settings.print_warnings(notes)

@@ -1,4 +1,4 @@
-"""The three standard streams, also when they are closed, full, or left by their reader; the only module for them."""
+"""Opens, writes and closes the three standard streams, also when they are closed, full, or left by their reader."""
 
 from __future__ import annotations
 
@@ -46,14 +46,6 @@ def find_git_screen() -> Screen:
     return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
 
 
-def _make_terminal() -> Screen:
-    from evalstore.report.screen import COLOURS, PAPER, Screen
-
-    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), PAPER.width)
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return Screen(width, {} if plain else COLOURS)
-
-
 def can_show_bars(*, quiet: bool) -> bool:
     """Whether progress may be drawn on stderr: on a terminal that can redraw a line, unless --quiet is set."""
     return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
@@ -64,6 +56,14 @@ def close_streams() -> OSError | None:
     error = _flush(sys.stdout)
     _flush(sys.stderr)
     return error
+
+
+def _make_terminal() -> Screen:
+    from evalstore.report.screen import COLOURS, PAPER, Screen
+
+    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), PAPER.width)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return Screen(width, {} if plain else COLOURS)
 
 
 def _fill_descriptors() -> None:

@@ -1,4 +1,4 @@
-"""`evalstore validate`: every finding of every file, in one run."""
+"""`evalstore validate`: checks files and reports every finding of each, in one run."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def _find_pending_acceptances(
         return None
     try:
         return read_status(store, today=datetime.now(UTC).date()).pending
-    except EvalstoreError:  # what keeps them from being compared is a finding of its own
+    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
         return None
 
 
 def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
-    """Return the root of the store that the files are of: that of the directory, or the one around the files."""
+    """Return the root of the store of the files: the one around the directory, or else the one around the files."""
     outside = next((source.root for source in sources if source.root and not _lies_within(source, root)), None)
     return _find_root(outside) if outside else root
 
@@ -94,7 +94,7 @@ def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[Vali
     from evalstore.validation import find_store_sources
 
     if root is None:
-        with settings.open_store():  # says why there is none, unless it is bare
+        with settings.open_store():  # raises where there is no store; a bare one has no files
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
     return list(find_store_sources(root))
 
@@ -146,5 +146,5 @@ def _lies_within(source: ValidationSource, root: Path | None) -> bool:
         return True
     if root is None:
         return False
-    # One with a kind lies in a layout: when not in this store's, then in that of another.
+    # A source with a kind lies in the folders of its store: where that is not this one, it is another store.
     return source.kind is None and source.root.is_relative_to(root)

@@ -50,7 +50,7 @@ _CODE_LIMIT = 0x110000
 
 
 class Alphabet(NamedTuple):
-    """An example of each letter, the readable ones first; the letters of each atom, and of each kind of adjacent character.
+    """An example of each letter, the readable ones first; the letters of each atom and of each kind of neighbour.
 
     A letter is its number; a set of letters is a mask, a bit each.
     """

@@ -1,4 +1,4 @@
-"""Renders results: one table from a result's type and a format to the function that makes the text."""
+"""Renders results: a table from a result's class and a format to the function that returns the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from evalstore.report.formats import render as render_report
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import dump_json
 
-# The result's class name -> the module here that renders it: `text(result)` and `document(result)` at least.
+# A result's class name -> the module here that renders it, with at least `document(result)`. Names instead of classes,
+# so that a command imports nothing but its own result and renderer; a test checks that each class exists.
 RENDERERS = {
     "Agreement": "judge",
     "CreatedStore": "init",
@@ -36,7 +37,7 @@ RENDERERS = {
     "ReleaseLog": "log",
     "Verification": "verify",
 }
-# The modules whose `text` takes a `Screen` too.
+# The modules whose `text` takes a `Screen` as well.
 FITTED_TO_SCREEN = frozenset(
     {"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
 )
@@ -49,9 +50,9 @@ def render(
     screen: Screen = PAPER,
     locate: Callable[[str], str] = str,
 ) -> str:
-    """Return `result` in a format: `json` its document, any other one of its module, or of `FORMATS` its problems.
+    """Return `result` as text in a format: `json`, one of its own module, or for its problems one of `FORMATS`.
 
-    `locate` gives a file its path from the root of the repository, by which CI systems know it.
+    `locate` maps a file's name to its path from the root of the repository, by which CI systems know it.
     """
     name = RENDERERS[type(result).__name__]
     renderer_module = import_module(f"evalstore.report.{name}")

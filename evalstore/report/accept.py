@@ -1,4 +1,4 @@
-"""An acceptance that was written, as text and JSON."""
+"""Renders an acceptance that was written, as text and JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def text(result: WrittenAcceptance) -> str:
-    """Return what was accepted, where that is written, and what its artifact needs with it."""
+    """Return the accepted change, the bump that its artifact needs now, and the file to review."""
     acceptance, status = result.acceptance, result.status
     until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
     lines = [
@@ -23,7 +23,7 @@ def text(result: WrittenAcceptance) -> str:
 
 
 def document(result: WrittenAcceptance) -> Any:
-    """Return the JSON document: the entry, and where its artifact stands with it."""
+    """Return the JSON document: the entry, and the bump that its artifact needs now."""
     acceptance = result.acceptance
     return {
         "file": result.file,

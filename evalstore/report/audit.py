@@ -1,4 +1,4 @@
-"""An audit as text for a terminal and as a JSON document: the answer first, then what it is made of."""
+"""Renders an audit as text and JSON: the answer in a sentence first, then the factors that add up to it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evalstore.text import make_excerpt, make_printable
 _MOST_EDITS = 8
 _NAME_WIDTH = 44
 _DECIMALS = 12
-_NO_BREAK = "\u00a0"  # a space at which no line breaks
+_NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
 def text(audit: Audit) -> str:
-    """Return the answer in a sentence, the waterfall, and for each factor what did it; points are hundredths."""
+    """Return the answer in a sentence, the waterfall, and the causes of each factor; points are hundredths."""
     parts = (
         "\n".join(wrap_lines(audit.sentence)),
         _format_sides(audit),
@@ -166,19 +166,19 @@ def _format_factor(factor: Factor, audit: Audit) -> str:
 
 
 def _format_causes(factor: Factor) -> Iterator[str]:
-    effective = [cause for cause in factor.causes if cause.share or cause.moved]
-    first = effective[:_MOST_EDITS]
-    for origin in dict.fromkeys(cause.source.origin for cause in first):
+    effective_causes = [cause for cause in factor.causes if cause.share or cause.moved]
+    first_causes = effective_causes[:_MOST_EDITS]
+    for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
         yield f"  {_format_origin(origin)}"
-        for cause in (cause for cause in first if cause.source.origin == origin):
-            sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
-            what = make_excerpt(cause.source.message or cause.source.part, 60)
+        for cause in (cause for cause in first_causes if cause.source.origin == origin):
+            margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
+            text = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
-            yield f"    {format_points(cause.share):>7}{sampled}  {rule}{what}"
-    if len(effective) > _MOST_EDITS:
-        yield f"  {count_noun(len(effective) - _MOST_EDITS, 'other edit')} moved less"
-    if silent := len(factor.causes) - len(effective):
-        yield f"  {count_noun(silent, 'other edit')} moved nothing"
+            yield f"    {format_points(cause.share):>7}{margin}  {rule}{text}"
+    if len(effective_causes) > _MOST_EDITS:
+        yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
+    if silent_count := len(factor.causes) - len(effective_causes):
+        yield f"  {count_noun(silent_count, 'other edit')} moved nothing"
 
 
 def _format_worst(factor: Factor, audit: Audit) -> Iterator[str]:

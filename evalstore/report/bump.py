@@ -1,4 +1,4 @@
-"""What a bump released, who still pins what was there before, and where it was pushed, as text and JSON."""
+"""Renders a bump as text and JSON: its releases, who still pins an older version, and the push."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from evalstore.release import PinnedVersion, Push, Released, ReleasedVersion
 
 _COMMIT_LENGTH = 12  # characters of a commit id
-_LINES_PER_PIN = 4  # as much of a page as one artifact that others pin takes
+_LINES_PER_PIN = 4  # lines of text about one artifact that others pin
 
 
 def text(result: Released, screen: Screen = PAPER) -> str:
-    """Return what was released, in which commit, what stayed as it was, and what there is to do next."""
+    """Return the releases with their commit, the pins that stay behind, and the commands to run next."""
     blocks = []
     if result.recovered:
         blocks += _format_block("Finished an interrupted bump:", result.recovered, "pins", screen)
@@ -39,21 +39,21 @@ def text(result: Released, screen: Screen = PAPER) -> str:
 
 
 def document(result: Released) -> Any:
-    """Return the JSON document; what an interrupted bump had begun counts as released."""
+    """Return the JSON document; the releases of an interrupted bump that was finished first are among `released`."""
     return {
         "released": [
             {
-                "ref": one.ref,
-                "tag": one.tag,
-                "commit": one.commit,
-                "previous": one.previous,
-                "bump": str(one.bump),
-                "moved": [{"from": move.old, "to": move.new} for move in one.moved],
+                "ref": release.ref,
+                "tag": release.tag,
+                "commit": release.commit,
+                "previous": release.previous,
+                "bump": str(release.bump),
+                "moved": [{"from": move.old, "to": move.new} for move in release.moved],
             }
-            for one in result.done
+            for release in result.done
         ],
         "unchanged": list(result.unchanged),
-        "pinned": [{"ref": one.ref, "by": list(one.by)} for one in result.pinned],
+        "pinned": [{"ref": pin.ref, "by": list(pin.by)} for pin in result.pinned],
         "dry_run": result.dry_run,
         "branch": result.branch,
         "signed": result.signed,
@@ -82,15 +82,16 @@ def _format_heading(result: Released) -> str:
     if not result.committed:
         return f"Wrote the versions of {count}; nothing was committed:"
     commit = (result.released[0].commit or "")[:_COMMIT_LENGTH]
-    what = "Released" if result.released[0].tag else "Committed, without a tag,"
-    signed = ", signed" if result.signed else ""
-    return f"{what} {count} on {make_printable(result.branch or '')} in commit {commit}{signed}, as the working files stood:"
+    verb = "Released" if result.released[0].tag else "Committed, without a tag,"
+    signature = ", signed" if result.signed else ""
+    branch = make_printable(result.branch or "")
+    return f"{verb} {count} on {branch} in commit {commit}{signature}, as the working files stood:"
 
 
 def _format_block(heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
     lines = format_columns([_release_row(release) for release in releases]).split("\n")
-    moved = ("".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen)) for release in releases)
-    return [heading, *screen.shorten_list([line + below for line, below in zip(lines, moved, strict=True)])]
+    pin_lines = ("".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen)) for release in releases)
+    return [heading, *screen.shorten_list([line + below for line, below in zip(lines, pin_lines, strict=True)])]
 
 
 def _format_moved_pins(release: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
@@ -123,22 +124,22 @@ def _format_pins_left_behind(result: Released, screen: Screen) -> list[str]:
     if result.followed or screen.can_hold(len(result.pinned) * _LINES_PER_PIN):
         return [_format_pinned_version(pin, followed=result.followed) for pin in result.pinned]
     users = sorted({name for pin in result.pinned for name in pin.by})
-    these = (
+    sentence = (
         f"{count_noun(len(users), 'artifact')} {'pins' if len(users) == 1 else 'pin'} {len(result.pinned):,} of these"
     )
-    return [f"{these} at the version before: evalstore bump --all --dependents\n{_format_names(users)}"]
+    return [f"{sentence} at the version before: evalstore bump --all --dependents\n{_format_names(users)}"]
 
 
-def _format_pinned_version(pinned: PinnedVersion, *, followed: bool) -> str:
-    kinds = Counter(name.partition("/")[0] for name in pinned.by)
-    verb = "pins" if len(pinned.by) == 1 else "pin"
-    who = (
-        f"{join_names(count_noun(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pinned.ref)}"
+def _format_pinned_version(pin: PinnedVersion, *, followed: bool) -> str:
+    kinds = Counter(name.partition("/")[0] for name in pin.by)
+    verb = "pins" if len(pin.by) == 1 else "pin"
+    subject = (
+        f"{join_names(count_noun(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pin.ref)}"
     )
     if followed:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
-        return f"{who} {next_}\n{_format_names(pinned.by)}"
-    return f"{who}: evalstore bump {pinned.ref.partition('@')[0]} --dependents\n{_format_names(pinned.by)}"
+        return f"{subject} {next_}\n{_format_names(pin.by)}"
+    return f"{subject}: evalstore bump {pin.ref.partition('@')[0]} --dependents\n{_format_names(pin.by)}"
 
 
 def _describe_unreviewed(refs: Sequence[str]) -> str:
@@ -147,18 +148,19 @@ def _describe_unreviewed(refs: Sequence[str]) -> str:
 
 
 def _describe_bypassed_hooks(hooks: Sequence[str]) -> str:
-    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {make_printable(join_names(hooks))} of this repository did not run."
+    noun = "hook" if len(hooks) == 1 else "hooks"
+    return f"The {noun} {make_printable(join_names(hooks))} of this repository did not run."
 
 
 def _format_push(push: Push, *, would: bool) -> Iterator[str]:
     tags = f" and {count_noun(len(push.tags), 'tag')}" if push.tags else ""
-    what, remote = make_printable(push.branch) + tags, make_printable(push.remote)
+    content, remote = make_printable(push.branch) + tags, make_printable(push.remote)
     if push.outcome == "pushed":
-        yield f"Pushed {what} to {remote}."
+        yield f"Pushed {content} to {remote}."
     elif push.outcome == "up-to-date":
-        yield f"{remote} has {what} already."
+        yield f"{remote} has {content} already."
     elif push.outcome == "ready":
-        yield f"Would push {what} to {remote}:" if would else "Nothing was pushed; to push it:"
+        yield f"Would push {content} to {remote}:" if would else "Nothing was pushed; to push it:"
         yield _fold_command(push.command)
     else:
         yield f"Not pushed to {remote}: {make_printable(push.message or '')}. What was released here stands."
@@ -167,7 +169,7 @@ def _format_push(push: Push, *, would: bool) -> Iterator[str]:
 
 
 def _fold_command(command: str) -> str:
-    """Return a command that fits the page, to be pasted as it is."""
+    """Return a command in lines that fit the page, each but the last ended by a backslash, so that it can be pasted."""
     lines = [""]
     for word in map(shlex.quote, shlex.split(make_printable(command))):
         if lines[-1] and len(lines[-1]) + len(word) + 6 > PAPER.width:

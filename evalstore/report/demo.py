@@ -1,4 +1,4 @@
-"""The sample story as JSON; as text it is told while it happens."""
+"""Renders the replayed sample story as JSON; `evalstore demo` prints the text itself, step by step."""
 
 from __future__ import annotations
 

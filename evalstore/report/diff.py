@@ -1,4 +1,4 @@
-"""What changed between two documents, as text and JSON."""
+"""Renders what changed between two documents, as text and JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.plain_data import describe_value as written
+from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
@@ -19,15 +19,15 @@ from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, Witness
+    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, MovedOutput, RunMeasurement, Witness
 
 _MARGIN = " " * 7
 _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _QUOTE_LIMIT = 60
 _CHILDREN = 8
-_MANY = 12  # findings that no screen holds
-_WORKING = "@worktree"  # what is accepted is a change of the working tree since the last release
+_MANY = 12  # findings that no screen shows at once
+_WORKING = "@worktree"  # only changes of the working tree can be accepted
 _SCORES = {
     "stricter": "scores can only fall",
     "looser": "scores can only rise",
@@ -42,30 +42,27 @@ _VERDICTS = {
 }
 _LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
 _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
+_PERCENT = 100
+_SCORE_DECIMALS = 4  # of a score in a line of text
+_ID_LIMIT = 40
 
 
 def text(diff: Diff, screen: Screen = PAPER) -> str:
-    """Return the findings, the heaviest first, and the bump that they need together; of many findings that first."""
+    """Return the findings, major first, and the bump that they need; of many findings a summary stands first too."""
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
-    gist = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
+    overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
     can_accept = (diff.new.ref or "").endswith(_WORKING)
     blocks = (
         "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
     )
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_moved_references(diff))
-    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measurements])
+    return "\n\n".join([head, *overview, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measurements])
 
 
 def describe_moved_references(diff: Diff) -> Iterator[str]:
-    """Yield what moves scores beside the two sides."""
+    """Yield a sentence for each reference that may move scores although neither side changed."""
     return (f"And yet scores may move: {note}" for note in diff.notes)
-
-
-def _format_overview(diff: Diff, screen: Screen) -> str:
-    rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
-    rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
-    return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
 
 
 def document(diff: Diff) -> Any:
@@ -83,32 +80,8 @@ def document(diff: Diff) -> Any:
     }
 
 
-def _document_finding(finding: DiffFinding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule,
-        "level": str(finding.level),
-        "level_before": str(finding.level_before),
-        "overridden": finding.overridden,
-        "accepted": document_acceptance(finding.accepted) if finding.accepted else None,
-        "direction": str(finding.direction),
-        "verdict_direction": str(finding.verdict_direction),
-        "certainty": str(finding.certainty),
-        "pointer": finding.pointer,
-        "file": finding.new.file if finding.new else None,
-        "line": finding.new.line if finding.new else None,
-        "old_file": finding.old.file if finding.old else None,
-        "old_line": finding.old.line if finding.old else None,
-        "message": finding.message,
-        "reason": finding.reason,
-        "witness": _witness_document(finding.witness) if finding.witness else None,
-        **document_number("max_shift", finding.max_shift),
-        "fingerprint": finding.fingerprint,
-        "children": [_document_finding(child) for child in finding.children],
-    }
-
-
 def document_acceptance(acceptance: AcceptedLevel) -> dict[str, Any]:
-    """Return the JSON of an acceptance, which status tells too."""
+    """Return the JSON of an acceptance, for diff and status."""
     return {
         "reason": acceptance.reason,
         "by": acceptance.by,
@@ -118,7 +91,7 @@ def document_acceptance(acceptance: AcceptedLevel) -> dict[str, Any]:
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
-    """Yield what made a finding's level another than its rule's own: a word for it, and the rest of the sentence."""
+    """Yield what changed a finding's level from its rule's own: a label, and a sentence."""
     if finding.overridden:
         yield "override", f"from {finding.level_before} by {finding.overridden} in evalstore.yaml"
     if acceptance := finding.accepted:
@@ -130,34 +103,8 @@ def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
         )
 
 
-def _witness_document(witness: Witness) -> dict[str, Any]:
-    return {
-        "output": witness.output,
-        **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
-        **document_number("old_score", witness.old_score),
-        **document_number("new_score", witness.new_score),
-        "old_verdict": str(witness.old_verdict),
-        "new_verdict": str(witness.new_verdict),
-    }
-
-
-def _format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
-    yield from _format_headline(finding, "", screen)
-    about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
-    yield from (screen.paint(Part.QUIET, line) for line in about)
-    yield from _format_exchange_lines(finding, screen)
-    for label, sentence in describe_finding(finding, can_accept=can_accept):
-        lead = f"{label.ljust(_LABEL)}  "
-        yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
-    children = sort_by_level(finding.children)[: None if screen.whole else _CHILDREN]
-    for child in children:
-        yield from _format_headline(child, f"{_MARGIN}  ", screen)
-    if more := len(finding.children) - len(children):
-        yield f"{_MARGIN}  and {more:,} more"
-
-
 def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of a finding, each with its label; `here` where the new side can be accepted."""
+    """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too."""
     yield from describe_adjustments(finding)
     certainty = _CERTAINTY[finding.certainty]
     effect = describe_movement(finding)
@@ -171,9 +118,9 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
 
 
 def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
-    """Return the old value and the new one, on one line or under each other; empty where the message says it all.
+    """Return the old and new value, on one line or as compared lines; empty where the message has both already.
 
-    Of a patch only what fits one line: nothing moves, so there is nothing to review line by line.
+    A patch moves no score and needs no review line by line, so only an exchange of one line is shown.
     """
     values = [value for value in (finding.before, finding.after) if value is not None]
     if all(_repeats_message(value, finding.message) for value in values):
@@ -188,31 +135,6 @@ def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     return sorted(findings, key=lambda finding: finding.level, reverse=True)
 
 
-def _format_headline(finding: DiffFinding, margin: str, screen: Screen) -> Iterator[str]:
-    first, *rest = _wrap_line(f"{_format_level(finding.level)}  {finding.message}", screen, margin)
-    word = _format_level(finding.level)
-    yield margin + screen.paint(_LEVELS.get(finding.level), word) + first[len(margin + word) :]
-    yield from rest
-
-
-def _format_exchange_lines(finding: DiffFinding, screen: Screen) -> Iterator[str]:
-    lead = f"{_MARGIN}{'changed'.ljust(_LABEL)}  "
-    exchange = format_exchange(finding, screen.width - _INDENT - len("- "))
-    if isinstance(exchange, str):
-        yield from [lead + exchange] if exchange else []
-        return
-    for line in exchange:
-        yield (lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())).rstrip()
-        lead = " " * len(lead)
-
-
-def _repeats_message(value: Any, message: str) -> bool:
-    if isinstance(value, dict | list):
-        return False
-    word = written(value)
-    return not word.endswith("…") and word in message
-
-
 def describe_movement(finding: DiffFinding) -> str:
     """Return in words where scores and verdicts can go, and how far; empty where they stay."""
     score, verdict = str(finding.direction), str(finding.verdict_direction)
@@ -221,38 +143,15 @@ def describe_movement(finding: DiffFinding) -> str:
     return f"{sentence}{shift}"
 
 
-def _describe_witness(witness: Witness) -> str:
-    output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
-    if witness.tool_calls is not None:
-        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
-    old, new = (
-        f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
-        for score, verdict in (
-            (witness.old_score, witness.old_verdict),
-            (witness.new_score, witness.new_verdict),
-        )
-    )
-    return f"the output {output} goes from {old} to {new}"
-
-
 def describe_places(finding: DiffFinding) -> str:
     """Return in words where a change stands on both sides."""
     old, new = finding.old, finding.new
     if old and new:
-        moved = f" → {new.line}" if _repository_path(old) == _repository_path(new) else f" → {_format_line(new)}"
-        return _format_line(old) if _format_line(old) == _format_line(new) else _format_line(old) + moved
+        arrow = f" → {new.line}" if _repository_path(old) == _repository_path(new) else f" → {_format_line(new)}"
+        return _format_line(old) if _format_line(old) == _format_line(new) else _format_line(old) + arrow
     if place := old or new:
         return f"{_format_line(place)} ({'new' if new else 'gone'})"
     return finding.pointer or "the whole document"
-
-
-def _repository_path(place: Place) -> str:
-    # A file that was read from git is called <tag>:<path>; the head of the report has named both sides.
-    return place.file.rpartition(":")[2]
-
-
-def _format_line(place: Place) -> str:
-    return f"{make_printable(_repository_path(place))}:{place.line}"
 
 
 def summary(diff: Diff) -> str:
@@ -261,39 +160,14 @@ def summary(diff: Diff) -> str:
         return "nothing changed that anyone could notice: no bump is needed"
     counts = Counter(finding.level for finding in diff.findings)
     counted_levels = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
-    adjusted = {
+    adjustment_counts = {
         "accepted": sum(finding.accepted is not None for finding in diff.findings),
         "overridden": sum(finding.overridden is not None for finding in diff.findings),
     }
-    adjustments = ", ".join(f"{count} {word}" for word, count in adjusted.items() if count)
+    adjustments = ", ".join(f"{count} {word}" for word, count in adjustment_counts.items() if count)
     version = f": the next version is {diff.next_version}" if diff.next_version else ""
     counted_levels = f"{counted_levels} ({adjustments})" if adjustments else counted_levels
     return f"{counted_levels}. This needs a {diff.required_bump} bump{version}"
-
-
-def _format_level(level: Bump) -> str:
-    return (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
-
-
-def _name_side(ref: str | None, word: str) -> str:
-    return make_printable(ref) if ref else word
-
-
-def _format_exact_points(score: Fraction) -> str:
-    decimal = format_decimal(score)
-    return decimal if Fraction(decimal) == score else str(score)
-
-
-def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
-    return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
-
-
-if TYPE_CHECKING:
-    from evalstore.diff import MovedOutput, RunMeasurement
-
-_PERCENT = 100
-_PLACES = 4  # of a score in a line of text
-_ID = 40
 
 
 def format_measurement(measurement: RunMeasurement, width: int) -> str:
@@ -326,6 +200,127 @@ def document_measurement(measurement: RunMeasurement) -> dict[str, Any]:
     }
 
 
+def _format_overview(diff: Diff, screen: Screen) -> str:
+    rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
+    rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
+    return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
+
+
+def _document_finding(finding: DiffFinding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "level_before": str(finding.level_before),
+        "overridden": finding.overridden,
+        "accepted": document_acceptance(finding.accepted) if finding.accepted else None,
+        "direction": str(finding.direction),
+        "verdict_direction": str(finding.verdict_direction),
+        "certainty": str(finding.certainty),
+        "pointer": finding.pointer,
+        "file": finding.new.file if finding.new else None,
+        "line": finding.new.line if finding.new else None,
+        "old_file": finding.old.file if finding.old else None,
+        "old_line": finding.old.line if finding.old else None,
+        "message": finding.message,
+        "reason": finding.reason,
+        "witness": _witness_document(finding.witness) if finding.witness else None,
+        **document_number("max_shift", finding.max_shift),
+        "fingerprint": finding.fingerprint,
+        "children": [_document_finding(child) for child in finding.children],
+    }
+
+
+def _witness_document(witness: Witness) -> dict[str, Any]:
+    return {
+        "output": witness.output,
+        **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
+        **document_number("old_score", witness.old_score),
+        **document_number("new_score", witness.new_score),
+        "old_verdict": str(witness.old_verdict),
+        "new_verdict": str(witness.new_verdict),
+    }
+
+
+def _format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+    yield from _format_headline(finding, "", screen)
+    about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
+    yield from (screen.paint(Part.QUIET, line) for line in about)
+    yield from _format_exchange_lines(finding, screen)
+    for label, sentence in describe_finding(finding, can_accept=can_accept):
+        lead = f"{label.ljust(_LABEL)}  "
+        yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
+    children = sort_by_level(finding.children)[: None if screen.whole else _CHILDREN]
+    for child in children:
+        yield from _format_headline(child, f"{_MARGIN}  ", screen)
+    if more := len(finding.children) - len(children):
+        yield f"{_MARGIN}  and {more:,} more"
+
+
+def _format_headline(finding: DiffFinding, margin: str, screen: Screen) -> Iterator[str]:
+    first, *rest = _wrap_line(f"{_format_level(finding.level)}  {finding.message}", screen, margin)
+    word = _format_level(finding.level)
+    yield margin + screen.paint(_LEVELS.get(finding.level), word) + first[len(margin + word) :]
+    yield from rest
+
+
+def _format_exchange_lines(finding: DiffFinding, screen: Screen) -> Iterator[str]:
+    lead = f"{_MARGIN}{'changed'.ljust(_LABEL)}  "
+    exchange = format_exchange(finding, screen.width - _INDENT - len("- "))
+    if isinstance(exchange, str):
+        yield from [lead + exchange] if exchange else []
+        return
+    for line in exchange:
+        yield (lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())).rstrip()
+        lead = " " * len(lead)
+
+
+def _repeats_message(value: Any, message: str) -> bool:
+    if isinstance(value, dict | list):
+        return False
+    word = describe_value(value)
+    return not word.endswith("…") and word in message
+
+
+def _describe_witness(witness: Witness) -> str:
+    output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
+    if witness.tool_calls is not None:
+        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
+    old, new = (
+        f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
+        for score, verdict in (
+            (witness.old_score, witness.old_verdict),
+            (witness.new_score, witness.new_verdict),
+        )
+    )
+    return f"the output {output} goes from {old} to {new}"
+
+
+def _repository_path(place: Place) -> str:
+    # A file read from git is named <tag>:<path>; the head of the report names the tags already.
+    return place.file.rpartition(":")[2]
+
+
+def _format_line(place: Place) -> str:
+    return f"{make_printable(_repository_path(place))}:{place.line}"
+
+
+def _format_level(level: Bump) -> str:
+    return (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
+
+
+def _name_side(ref: str | None, word: str) -> str:
+    return make_printable(ref) if ref else word
+
+
+def _format_exact_points(score: Fraction) -> str:
+    decimal = format_decimal(score)
+    return decimal if Fraction(decimal) == score else str(score)
+
+
+def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
+    return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
+
+
 def _example_document(example: MovedOutput) -> dict[str, Any]:
     return {
         "id": example.id,
@@ -344,14 +339,14 @@ def _measurement_sentence(measurement: RunMeasurement) -> str:
     return "; ".join(_measurement_clauses(measurement, measurement.outputs - measurement.unscored))
 
 
-def _measurement_clauses(measurement: RunMeasurement, graded: int) -> Iterator[str]:
+def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[str]:
     if measurement.moved:
         verb = "moves" if measurement.moved == 1 else "move"
-        yield f"{measurement.moved:,} of {count_noun(graded, 'output')} {verb}, {_verdict_clause(measurement)}"
+        yield f"{measurement.moved:,} of {count_noun(count, 'output')} {verb}, {_verdict_clause(measurement)}"
         yield _shift_clause(measurement.mean_shift)
     elif measurement.bound is not None:
         bound = f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of such outputs do"
-        yield f"none of {count_noun(graded, 'output')} moves; {bound}"
+        yield f"none of {count_noun(count, 'output')} moves; {bound}"
     if measurement.unscored:
         yield f"{measurement.unscored:,} could not be graded under both"
 
@@ -375,11 +370,11 @@ def _example_row(example: MovedOutput) -> tuple[str, ...]:
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"
     place = f"line {example.place.line}" if example.place.line else ""
     score = f"{_score_text(example.old_score)} → {_score_text(example.new_score)}"
-    return make_excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+    return make_excerpt(example.id, _ID_LIMIT), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
 
 
 def _score_text(score: Fraction | None) -> str:
-    return "unscored" if score is None else _format_rounded(score, _PLACES)
+    return "unscored" if score is None else _format_rounded(score, _SCORE_DECIMALS)
 
 
 def _format_rounded(value: Fraction, places: int) -> str:

@@ -1,4 +1,4 @@
-"""One rule in words, as text and JSON."""
+"""Renders the explanation of a rule, as text and JSON."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
 
 
 def _decider_claim(decider: Callable[..., Any]) -> str:
-    """Return what a decider proves, from the one sentence that says so."""
+    """Return what a decider proves, taken from the first line of its docstring."""
     claim = (decider.__doc__ or decider.__name__.strip("_").replace("_", " ")).partition("\n")[0]
     return claim.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 

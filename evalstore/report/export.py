@@ -1,4 +1,4 @@
-"""An export as text (one file as it is, or what was written) and JSON."""
+"""Renders an export as text (the one file itself, or a list of what was written) and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of validation, as text and JSON."""
+"""Renders findings of validation, as text and JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from evalstore.report.text_layout import count_noun, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
-_MANY = 12  # findings that no screen holds
-_NO_BREAK = "\N{NO-BREAK SPACE}"  # a number and what it counts stand in one line
+_MANY = 12  # findings that no screen shows at once
+_NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number and what it counts on one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
 

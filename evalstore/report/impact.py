@@ -1,4 +1,4 @@
-"""What depends on an artifact, as text, JSON, and as a graph for Graphviz or Mermaid."""
+"""Renders what depends on an artifact, as text, JSON, and a graph for Graphviz or Mermaid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUMP_LEVELS = 3  # patch, minor and major
 
 
 class _GraphArrow(NamedTuple):
-    """From an artifact to who refers to it, with all pins in words, and whether one of them floats."""
+    """An arrow from an artifact to one that refers to it: all pins joined, and whether one of them floats."""
 
     target: str
     user: str
@@ -29,7 +29,7 @@ class _GraphArrow(NamedTuple):
 
 
 def text(impact: Impact, screen: Screen = PAPER) -> str:
-    """Return what refers to it, what that leads to, and the releases that hold it, each a table."""
+    """Return tables of the direct references, of those through them, and of the releases that hold it."""
     artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
         return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
@@ -39,7 +39,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
             "referred to by", [_direct_row(impact, pin) for pin in _pins_of_working_files(impact, near=True)], screen
         ),
         *_format_table(
-            "through them", [_far_row(dependent, pin) for dependent, pin in _farther_dependents(impact)], screen
+            "through them", [_far_row(dependent, pins) for dependent, pins in _farther_dependents(impact)], screen
         ),
         *_format_table(
             "releases that hold it",
@@ -99,7 +99,7 @@ def document(impact: Impact) -> Any:
 
 
 def dot(impact: Impact) -> str:
-    """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats."""
+    """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats (the DOT language)."""
     lines = [f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()]
     for arrow in _graph_arrows(impact):
         style = ", style=dashed" if arrow.floats else ""
@@ -138,14 +138,14 @@ def _pins_of_working_files(impact: Impact, *, near: bool) -> Iterator[ReferenceP
 
 
 def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
-    near = {pin.user for pin in _pins_of_working_files(impact, near=True)}
-    far: defaultdict[str, list[ReferencePin]] = defaultdict(list)
+    direct_users = {pin.user for pin in _pins_of_working_files(impact, near=True)}
+    farther_pins: defaultdict[str, list[ReferencePin]] = defaultdict(list)
     for pin in _pins_of_working_files(impact, near=False):
-        far[pin.user].append(pin)
+        farther_pins[pin.user].append(pin)
     return (
-        (dependent, far[dependent.name])
+        (dependent, farther_pins[dependent.name])
         for dependent in impact.dependents
-        if dependent.name in far and dependent.name not in near
+        if dependent.name in farther_pins and dependent.name not in direct_users
     )
 
 
@@ -180,7 +180,7 @@ def _pin_place(pin: ReferencePin) -> str:
 
 
 def _describe_next_release(pin: ReferencePin) -> str:
-    """Say what becomes of a reference when its target is released again."""
+    """Return in words what happens to a reference when its target is released again."""
     if not pin.scores:
         return "measured on it"
     if pin.locked:

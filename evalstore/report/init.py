@@ -1,4 +1,4 @@
-"""A new store as text and JSON."""
+"""Renders a new store as text and JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def text(result: CreatedStore) -> str:
-    """Say what was made, and what to do next."""
+    """Return what was created, and what to do next."""
     if not (result.repository or result.written):
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
     made = "made a git repository and a store" if result.repository else "made a store"

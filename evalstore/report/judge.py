@@ -1,4 +1,4 @@
-"""How well a judge agrees with labels, as text and as a JSON document."""
+"""Renders how well a judge agrees with labels, as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.report.text_layout import count_noun, document_number, format_col
 from evalstore.text import make_excerpt, make_printable
 
 _LIST_LIMIT = 10
-# Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
+# Upper bound of kappa -> the word of Landis and Koch (1977) for it, which is a convention only.
 _KAPPA_WORDS = (
     (Fraction(0), "no"),
     (Fraction(1, 5), "slight"),
@@ -25,7 +25,7 @@ _KAPPA_WORDS = (
 
 
 def text(agreement: Agreement) -> str:
-    """Return the table of labels against verdicts, what it comes to, and what became of the judge's file."""
+    """Return the table of labels against verdicts, its rates, the disagreements, and the diff of the judge's file."""
     return "\n".join(_report_lines(agreement))
 
 
@@ -105,14 +105,15 @@ def _report_lines(agreement: Agreement) -> Iterator[str]:
 
 def _head_lines(agreement: Agreement) -> Iterator[str]:
     against = f", of {make_printable(agreement.against.ref)}" if agreement.against else ""
-    yield f"{make_printable(agreement.judge.ref)}   {count_noun(agreement.confusion.rows, 'row')} of {make_printable(agreement.labels)}{against}"
-    read, judged = agreement.read, agreement.confusion.rows - agreement.read
-    by = (
+    rows = count_noun(agreement.confusion.rows, "row")
+    yield f"{make_printable(agreement.judge.ref)}   {rows} of {make_printable(agreement.labels)}{against}"
+    read, judged_count = agreement.read, agreement.confusion.rows - agreement.read
+    engines = (
         f" by {make_excerpt(', '.join(agreement.engines), 60)}, a pass from {format_decimal(agreement.threshold)} on"
-        if judged
+        if judged_count
         else ""
     )
-    yield f"verdicts: {read:,} read from the labels, {judged:,} given{by}"
+    yield f"verdicts: {read:,} read from the labels, {judged_count:,} given{engines}"
 
 
 def _confusion_table(agreement: Agreement) -> Iterator[str]:
@@ -145,13 +146,13 @@ def _kappa_word(kappa: Fraction) -> str:
     return next(word for most, word in _KAPPA_WORDS if kappa <= most)
 
 
-def _list_cases(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"{what} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
+def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"{title} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
     yield format_columns(rows[:_LIST_LIMIT])
 
 
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
-    name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # which the reason says first
+    name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
     reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
     return (
         f"  line {case.line}",

@@ -1,4 +1,4 @@
-"""What a store holds, as text and JSON."""
+"""Renders the list of a store's artifacts, as text and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lock holds, as text and JSON."""
+"""Renders a lock that was written, as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def text(result: LockResult, screen: Screen = PAPER) -> str:
-    """Return what is new in the lock, a line a reference, and how much it holds."""
+    """Return a line for each reference that is new, moved or removed, and how many the lock holds."""
     rows = [
         *(_reference_row(reference) for reference in result.refs if reference.changed),
         *(("-", ref, "") for ref in result.removed),

@@ -1,4 +1,4 @@
-"""The releases of an artifact and what each changed, as text and JSON."""
+"""Renders the releases of an artifact and what each changed, as text and JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARGIN = " " * 4
 
 
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
-    """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
+    """Return a line for each release, newest first, its changes below, and since when scores are comparable."""
     lines = format_columns([_release_row(log, entry.logged) for entry in log.releases]).split("\n")
     blocks = (
         "\n".join([line, *wrap_lines(*_change_lines(entry), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
@@ -43,17 +43,17 @@ def document(log: ReleaseLog) -> Any:
 
 
 def _release_document(entry: ReleaseLogEntry) -> dict[str, Any]:
-    logged = entry.logged
+    release = entry.logged
     return {
-        "version": str(logged.version),
-        "tag": logged.tag,
-        "commit": logged.commit,
-        "date": logged.date,
-        "author": logged.author,
-        "bump": logged.bump,
-        "digest": logged.digest,
-        "previous": logged.previous,
-        "summary": logged.summary,
+        "version": str(release.version),
+        "tag": release.tag,
+        "commit": release.commit,
+        "date": release.date,
+        "author": release.author,
+        "bump": release.bump,
+        "digest": release.digest,
+        "previous": release.previous,
+        "summary": release.summary,
         "compared_with": str(entry.before) if entry.before else None,
         "required_bump": None if entry.required is None else str(entry.required),
         "findings": [{"rule": rule, "level": str(level), "count": count} for rule, level, count in entry.rules],
@@ -63,7 +63,7 @@ def _release_document(entry: ReleaseLogEntry) -> dict[str, Any]:
 
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
-    # A message of our own says no more than the line already does.
+    # The default message of `evalstore bump` repeats the name and the version of the line.
     is_default = release.summary.startswith((f"{log.name} ", f"{log.name}@"))
     return (
         f"  {release.version}",
@@ -75,7 +75,7 @@ def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
 
 
 def _release_step(release: ReleaseSummary) -> str:
-    # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
+    # A lightweight tag has no bump. A tag of evalstore without a previous version is the first release.
     return (release.bump if release.previous else "first") if release.bump else "-"
 
 
@@ -99,7 +99,8 @@ def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
         return
     yield ""
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
-    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_condition_of_floating(log)}"
+    earlier = ", or earlier" if newest.open else ""
+    yield f"{newest.logged.version} is comparable {since}{earlier}{_condition_of_floating(log)}"
     if log.skipped:
         yield f"{count_noun(log.skipped, 'older release')} not compared: --all compares every one"
 

@@ -1,4 +1,4 @@
-"""A migration as a JSON document, which has all of it; its texts are made beside."""
+"""Renders a migration: its JSON document here, which is complete, and the texts of the modules beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A migration as Markdown, for a comment or a page: the same as the text; words from outside do nothing."""
+"""Renders a migration as Markdown for a comment or a page, with text from legacy files escaped."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
 
 _REMARKS = 20
-_LIMIT = 50_000  # characters of what is said source by source: the whole stays a page, and a comment
+_LIMIT = 50_000  # characters of the sections about sources, so that the whole fits a comment
 _PLAN = 100
 
 
 def markdown(report: MigrationReport) -> str:
-    """Return the report; what would make it too long to read is counted."""
+    """Return the report; beyond the limits, remarks and sources are counted instead of listed."""
     groups = group_by_source(report)
     noted_groups = [group for group in groups if not group.is_clean]
     lines = [

@@ -1,4 +1,4 @@
-"""What there is to say of a migration, as values for every format of the report: totals, groups of entries, files."""
+"""Summarizes a migration for the text and Markdown reports: totals, remarks by source, and the files."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
-SOURCES_LIMIT = 20  # sources with something to say: of more, what is said is told over all of them
+SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
 _LINES = 3
-_SENTENCES = 6  # over all sources, of an outcome
-_SINGLE = (2, 0)  # what is said of one file, and that all is well there, stands with that file
+_SENTENCES = 6  # summed over all sources, for each outcome
+_TWO_FILES = (2, 0)  # files (and entries) from which on a remark about migrated entries is summed
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationRemark:
-    """One sentence, and the entries of a source that it is said of."""
+    """One reason, and the entries of a source that have it."""
 
     outcome: str
     reason: str
     entries: tuple[MigrationEntry, ...]
 
     def describe_lines(self, file: str) -> str:
-        """Return the first lines that it is said of; those of another file by its name."""
+        """Return the first lines of its entries; those in a file other than `file` with their name."""
         own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
         far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
         line = f"line{'s' if len(own) > 1 else ''} {join_names(own, _LINES)}" if own else ""
@@ -46,12 +46,12 @@ class SourceGroup(NamedTuple):
 
     @property
     def is_clean(self) -> bool:
-        """Whether there is nothing to say of it."""
+        """Whether no entry has a remark, and no other format was likely."""
         return not self.source.also and not any(entry.reasons for entry in self.entries)
 
 
 class ReasonTotal(NamedTuple):
-    """A sentence that is said in several sources, or how many more there are: of how many entries, and where first."""
+    """A reason with its number of entries and files and its first place; or the count of further reasons."""
 
     outcome: str
     entries: int
@@ -67,7 +67,7 @@ def group_by_source(report: MigrationReport) -> list[SourceGroup]:
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
-    """Return what is said of entries, each sentence once."""
+    """Return the reasons of entries, each once with all entries that have it."""
     by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
@@ -76,13 +76,13 @@ def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
 
 
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
-    """Yield what is said over all sources: the worst outcome first, of each the sentences about the most files."""
+    """Yield the reasons over all sources: the worst outcome first, of each those about the most files."""
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in reversed(OUTCOMES):
         ranking = sorted(
             (remark for remark in remarks if remark.outcome == outcome), key=_count_files_and_entries, reverse=True
         )
-        top = [remark for remark in ranking if outcome != "migrated" or _count_files_and_entries(remark) > _SINGLE][
+        top = [remark for remark in ranking if outcome != "migrated" or _count_files_and_entries(remark) > _TWO_FILES][
             :_SENTENCES
         ]
         yield from (
@@ -103,7 +103,7 @@ def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
 
 
 def summarize(report: MigrationReport) -> str:
-    """Return the sum in a line."""
+    """Return the total of entries and outcomes, in one line."""
     counts = Counter(str(entry.outcome) for entry in report.entries)
     number = len(report.entries)
     entries = f"{number:,} {'entry' if number == 1 else 'entries'}"
@@ -121,13 +121,13 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
 
 
 def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
-    """Yield what became of the files of the store, and what was passed by; `names` says where those are named."""
+    """Yield sentences about the files written and the files skipped; `names` ends the latter with where to see them."""
     states = Counter(str(file.state) for file in report.files)
     if not report.sources:
         yield "no file of a format that evalstore migrates is there: nothing to do"
     elif report.dry_run:
-        planned = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
-        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *planned])}"
+        state_counts = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
+        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *state_counts])}"
         if states["changed"]:
             yield "changed files are only overwritten with --force"
     else:

@@ -1,4 +1,4 @@
-"""A migration as text: totals, each source with what there is to say of it, and in a dry run the plan."""
+"""Renders a migration as text: totals, the remarks about each source, and in a dry run the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile
 
 _REMARKS = 20  # sentences about one source
-_CLEAN_LIMIT = 10  # sources that there is nothing to say of
+_CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
 _PLAN = 40  # files of a plan
 _DIFF = 400  # lines of a plan that are shown whole
 _HOW_TO_SEE_ENTRIES = "--verbose has a line for every entry, --report FILE keeps them all"
@@ -36,7 +36,7 @@ _HOW_TO_SEE_ALL = "--verbose shows all of it, and so does --format json"
 
 
 def summary(report: MigrationReport, screen: Screen = PAPER) -> str:
-    """Return the report that fits on a few screens, however much there is; what is left out is counted."""
+    """Return a report of a few screens at most; whatever it leaves out is counted."""
     groups = group_by_source(report)
     end = describe_result(report, "; --verbose names them")
     return _join_lines(
@@ -45,7 +45,7 @@ def summary(report: MigrationReport, screen: Screen = PAPER) -> str:
 
 
 def everything(report: MigrationReport) -> str:
-    """Return every entry in a line, every file that was passed by, and in a dry run the plan as a whole."""
+    """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
     groups = group_by_source(report)
     entry_lines = [line for group in groups for line in [*_source_heading(group, PAPER), *_entry_lines(group)]]
     skipped_lines = [
@@ -77,7 +77,7 @@ def _source_heading(group: SourceGroup, screen: Screen) -> Iterator[str]:
 
 
 def _remark_lines(groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
-    """Yield what there is to say: source by source, or where many have something to say each sentence once."""
+    """Yield the remarks of each source; where many sources have some, each reason once, summed over them."""
     noted_groups = [group for group in groups if not group.is_clean]
     if len(noted_groups) > SOURCES_LIMIT:
         yield from _reason_totals(count_reasons(groups), screen)
@@ -116,7 +116,7 @@ def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
 
 
 def _hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:
-    """Return a sentence beside its lead, as wide as the screen; below each other where the lead leaves no room."""
+    """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
     lines = wrap_lines(sentence, width=screen.width, lead=first or lead, inner=" " * margin)
@@ -134,7 +134,7 @@ def _entry_row(entry: MigrationEntry) -> list[str]:
 
 
 def _plan_lines(report: MigrationReport) -> Iterator[str]:
-    """Yield the files that would be written, then how they differ: all of it, if it is not too much to read."""
+    """Yield the files that would be written, then their diffs; in a long plan only those of changed files."""
     plan = sorted((file for file in report.files if file.diff), key=lambda file: (str(file.state), file.path))
     if not plan:
         return

@@ -1,4 +1,4 @@
-"""The plan of judge calls as text and as a JSON document."""
+"""Renders the plan of judge calls, as text and JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.report.text_layout import format_columns
 
 
 def text(plan: CallPlan) -> str:
-    """Return one line for each judge and model, and the sum."""
+    """Return the number of calls, and a row for each judge and model."""
     return "\n".join(_plan_lines(plan))
 
 
@@ -21,8 +21,8 @@ def document(plan: CallPlan) -> dict[str, Any]:
 
 
 def _plan_lines(plan: CallPlan) -> Iterator[str]:
-    reused = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
-    yield f"judge calls to make: {plan.calls:,}{reused}"
+    reuse = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
+    yield f"judge calls to make: {plan.calls:,}{reuse}"
     if plan.groups:
         rows = [(group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}") for group in plan.groups]
         table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})

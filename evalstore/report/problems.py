@@ -1,4 +1,4 @@
-"""Problems: what every result is to a CI system, one value for all of its formats; their texts are not yet safe."""
+"""Defines `Problem` and `ProblemReport`, the values that every CI format renders; their texts are not yet escaped."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from evalstore.model import Finding, Severity
 from evalstore.report.value_diff import Line
 from evalstore.text import make_printable
 
-SETTINGS = "evalstore.yaml"  # where a problem stands that no file has
+SETTINGS = "evalstore.yaml"  # the file of a problem without one: CI formats require a file
 _FINGERPRINT_LENGTH = 16
-_REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")  # how the name of a file begins that was read from git
+_REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")  # what precedes the path in the name of a file read from git
 _SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem: its rule, where it stands, what it says, and what else there is to know, each with a label.
+    """One problem: its rule, place and message, with notes, each a label and a sentence.
 
-    `level` is the word for how much it matters; `severity` is what a CI system makes of it. `changed` are the lines
-    that were exchanged, or the old value and the new one in a line; `accepted` is why people accepted it, if they did.
+    `level` is evalstore's own word, `severity` the one for CI systems. `changed` are the compared lines of the old and
+    new value, or both on one line; `accepted` is the reason of an acceptance, empty without one.
     """
 
     rule: str
@@ -45,9 +45,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemReport:
-    """What one command has to say: in a line, of what, and each problem with a fingerprint of its own.
+    """The problems of one command, a summary in one line, and the names of what it is about.
 
-    `remarks` are sentences beside it that no line of a file is to blame for.
+    Fingerprints are distinct. `remarks` are sentences that belong to no line of a file.
     """
 
     command: str
@@ -58,7 +58,7 @@ class ProblemReport:
 
 
 def make_report(command: str, summary: str, problems: Iterable[Problem]) -> ProblemReport:
-    """Return a report whose fingerprints are distinct: a CI system shows one problem of each."""
+    """Return a report with distinct fingerprints: a CI system shows only one problem of each."""
     counts: Counter[str] = Counter()
     distinct = []
     for problem in problems:
@@ -72,17 +72,12 @@ def make_report(command: str, summary: str, problems: Iterable[Problem]) -> Prob
 def locate_problems(report: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
     """Return a report whose files are named as `locate` names them.
 
-    What was read from git names the file on disk, and no line of it: there it may say something else.
+    A file read from git becomes the file on disk, without a line: there the line may have other text.
     """
     problems = (
         replace(problem, place=problem.place and _locate_place(problem.place, locate)) for problem in report.problems
     )
     return replace(report, problems=tuple(problems))
-
-
-def _locate_place(place: Place, locate: Callable[[str], str]) -> Place:
-    path = strip_revision(place.file)
-    return place._replace(file=locate(path)) if path == place.file else Place(locate(path))
 
 
 def strip_revision(file: str) -> str:
@@ -91,7 +86,7 @@ def strip_revision(file: str) -> str:
 
 
 def make_fingerprint(*facts: str) -> str:
-    """Return a short name for what the facts say together."""
+    """Return a short digest of facts, which stays the same between runs."""
     return compute_digest([make_printable(fact) for fact in facts])[:_FINGERPRINT_LENGTH]
 
 
@@ -111,3 +106,8 @@ def make_problem(finding: Finding) -> Problem:
 def sort_by_severity(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems from errors to notes, each in its order."""
     return sorted(problems, key=lambda problem: _SEVERITY_ORDER[problem.severity])
+
+
+def _locate_place(place: Place, locate: Callable[[str], str]) -> Place:
+    path = strip_revision(place.file)
+    return place._replace(file=locate(path)) if path == place.file else Place(locate(path))

@@ -1,4 +1,4 @@
-"""Results into problems: one table from a result's type to the function that says what a CI system shows of it."""
+"""Turns results into problems for CI formats: a table from a result's class name to a function."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 
 
 def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
-    """Return a result as problems whose files `locate` names; `REPORTED` has the results that can be."""
+    """Return a result as problems whose files `locate` names; `PROBLEM_REPORTS` has the classes that can be."""
     return locate_problems(PROBLEM_REPORTS[type(result).__name__](result), locate)
 
 
@@ -58,7 +58,7 @@ def _report_diff(diff: Diff) -> ProblemReport:
 
 
 def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
-    changed = format_exchange(finding, _WIDTH)
+    exchange = format_exchange(finding, _WIDTH)
     children = ((str(child.level), child.message) for child in sort_by_level(finding.children)[:_LIST_LIMIT])
     return Problem(
         finding.rule,
@@ -73,13 +73,13 @@ def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
             *children,
             ("fingerprint", finding.fingerprint),
         ),
-        changed if isinstance(changed, str) else tuple(changed),
+        exchange if isinstance(exchange, str) else tuple(exchange),
         finding.accepted.reason if finding.accepted else "",
     )
 
 
 def _note_removed_line(finding: DiffFinding) -> Iterator[tuple[str, str]]:
-    # What is gone stands in the old file alone, and an annotation can show no line of that.
+    # A removed part has a line in the old file only, which an annotation cannot show.
     if finding.old and finding.old.line and not finding.new:
         yield "was at", f"line {finding.old.line}, before it was removed"
 
@@ -95,7 +95,7 @@ def _status_problems(status: Status) -> Iterator[Problem]:
         yield from (
             _change_problem(finding, can_accept=True) for finding in artifact.findings if _needs_problem(finding)
         )
-        yield from (_problem_of_moved_reference(artifact, moved) for moved in artifact.moved)
+        yield from (_problem_of_moved_reference(artifact, reference) for reference in artifact.moved)
 
 
 def _needs_problem(finding: DiffFinding) -> bool:
@@ -116,14 +116,14 @@ def _artifact_problem(artifact: ArtifactStatus) -> Problem:
     )
 
 
-def _problem_of_moved_reference(artifact: ArtifactStatus, moved: MovedReference) -> Problem:
+def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedReference) -> Problem:
     return Problem(
         "reference-floating",
-        _SEVERITIES.get(moved.level, Severity.INFO),
-        str(moved.level),
-        moved.place,
-        f"{artifact.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
-        make_fingerprint("moved", artifact.ref, moved.ref, str(moved.was), str(moved.now)),
+        _SEVERITIES.get(reference.level, Severity.INFO),
+        str(reference.level),
+        reference.place,
+        f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and means {reference.now} now",
+        make_fingerprint("moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)),
         (("hint", "pin it, or hold it with evalstore lock"),),
     )
 
@@ -139,7 +139,7 @@ def _report_verification(result: Verification) -> ProblemReport:
 
 
 def _place_on_disk(problem: Problem) -> Problem:
-    """Name the artifact's file where a problem stands in a tag, which no working tree has."""
+    """Return the problem at the artifact's file where its place is a tag, which no working tree has."""
     if not problem.place or not problem.place.file.startswith("refs/tags/"):
         return problem
     tag = _TAG.match(problem.place.file)

@@ -1,4 +1,4 @@
-"""What references mean, as text and JSON."""
+"""Renders what references point at, as text and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of rules, as text and JSON."""
+"""Renders the catalogue of rules, as text and JSON."""
 
 from __future__ import annotations
 

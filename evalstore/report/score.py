@@ -1,4 +1,4 @@
-"""A run as text and as a JSON document."""
+"""Renders a run, as text and JSON."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def document(run: Run) -> dict[str, Any]:
         "without_question": run.without_question,
         "checks": {id_: _check_document(check) for id_, check in run.checks.items()},
         "dataset": run.dataset and asdict(run.dataset),
-        "rubrics": [asdict(pinned) for pinned in run.rubrics],
-        "judges": [asdict(pinned) for pinned in run.judges],
+        "rubrics": [asdict(pin) for pin in run.rubrics],
+        "judges": [asdict(pin) for pin in run.judges],
         "notes": list(run.notes),
     }
 
 
 def _check_document(check: CheckSummary) -> dict[str, Any]:
-    passed = check.scored - check.fail
-    counts = {"pass": passed, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
+    pass_count = check.scored - check.fail
+    counts = {"pass": pass_count, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
     return {**document_number("mean", check.mean), **counts}
 
 
@@ -49,7 +49,8 @@ def _run_lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
     yield ""
-    yield f"score      {_format_hundredths(run.score)}   mean of {count_noun(run.scored, 'scored question')}, in points of 100"
+    questions = count_noun(run.scored, "scored question")
+    yield f"score      {_format_hundredths(run.score)}   mean of {questions}, in points of 100"
     yield f"pass rate  {_format_hundredths(run.pass_rate)}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"

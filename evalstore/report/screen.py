@@ -1,4 +1,4 @@
-"""What a text is written for: how wide and long it may be, and how its parts are painted; knows no terminal."""
+"""Defines `Screen`, for which text is formatted: width, colours and length of lists; does not read the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Part(StrEnum):
-    """A part of a text that a colour can tell from the rest."""
+    """A part of a text that has a colour of its own."""
 
     HEAD = "head"
     MAJOR = "major"
@@ -19,7 +19,7 @@ class Part(StrEnum):
     QUIET = "quiet"
 
 
-# The numbers of SGR (ECMA-48): what every terminal of the last forty years knows.
+# Parameters of SGR, the control sequence for colours (ECMA-48, 8.3.117).
 COLOURS: Mapping[Part, str] = {
     Part.HEAD: "1",
     Part.MAJOR: "1;31",
@@ -43,7 +43,7 @@ class Screen:
     whole: bool = False
 
     def can_hold(self, number: int) -> bool:
-        """Whether a list of that many is short enough to be read, or wanted as a whole."""
+        """Whether a list of that length is shown whole: it is short, or --verbose is set."""
         return self.whole or number <= _LONG
 
     def shorten_list(self, lines: Sequence[str]) -> list[str]:
@@ -53,7 +53,7 @@ class Screen:
         return [*lines[:_LONG], f"  and {len(lines) - _LONG:,} more; --verbose lists them all"]
 
     def paint(self, part: Part | None, text: str) -> str:
-        """Return a text as this screen shows that part."""
+        """Return a text in the colour of a part; unchanged without colours or a part."""
         code = self.colours.get(part) if part else None
         return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 

@@ -1,4 +1,4 @@
-"""An artifact's file as text, escaped for the terminal, and as JSON."""
+"""Renders an artifact's file, as text escaped for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def text(file: ArtifactFile) -> str:
-    """Return the file; what could act on a terminal is escaped, tabs and line feeds stay."""
+    """Return the file with control characters escaped; tabs and line feeds stay."""
     lines = file.data.decode("utf-8").split("\n")
     return "\n".join("\t".join(map(make_printable, line.split("\t"))) for line in lines)
 

@@ -1,4 +1,4 @@
-"""What changed since the last releases, as text and JSON."""
+"""Renders what changed since the last releases, as text and JSON."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
 def text(status: Status, screen: Screen = PAPER) -> str:
-    """Return a line an artifact, what is not ok first, with what refers to it below, and a summary with what next."""
+    """Return a line for each artifact, those not ok first, with details below, and a summary with the next command."""
     if not status.artifacts:
         return "\n".join([*_summary_sentences(status), *_lines_of_finding(status, screen)])
-    ordered = sorted(status.artifacts, key=lambda artifact: artifact.ok)
-    head, *lines = format_columns([_HEAD, *map(_status_row, ordered)]).split("\n")
+    artifacts = sorted(status.artifacts, key=lambda artifact: artifact.ok)
+    head, *lines = format_columns([_HEAD, *map(_status_row, artifacts)]).split("\n")
     below = _detail_lines if screen.can_hold(len(lines)) else _key_lines
     rows = [
         "\n".join(
@@ -36,7 +36,7 @@ def text(status: Status, screen: Screen = PAPER) -> str:
                 *wrap_lines(*below(artifact), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
             ]
         )
-        for line, artifact in zip(lines, ordered, strict=True)
+        for line, artifact in zip(lines, artifacts, strict=True)
     ]
     end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
     return "\n".join(
@@ -74,14 +74,14 @@ def document(status: Status) -> Any:
                 ],
                 "moved": [
                     {
-                        "ref": moved.ref,
-                        "was": str(moved.was),
-                        "now": str(moved.now),
-                        "level": str(moved.level),
-                        "file": moved.place.file,
-                        "line": moved.place.line,
+                        "ref": reference.ref,
+                        "was": str(reference.was),
+                        "now": str(reference.now),
+                        "level": str(reference.level),
+                        "file": reference.place.file,
+                        "line": reference.place.line,
                     }
-                    for moved in artifact.moved
+                    for reference in artifact.moved
                 ],
                 "adjusted": [_adjustment_document(finding) for finding in artifact.adjusted],
             }
@@ -89,6 +89,11 @@ def document(status: Status) -> Any:
         ],
         "findings": [document_finding(finding) for finding in status.findings],
     }
+
+
+def summary(status: Status) -> str:
+    """Return how many artifacts differ and lack a version, and the next command, on one line."""
+    return ". ".join(_summary_sentences(status))
 
 
 def _status_row(artifact: ArtifactStatus) -> tuple[str, ...]:
@@ -118,17 +123,25 @@ def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:
     yield from _key_lines(artifact)
     if artifact.dependents:
         yield f"referred to by {join_names(artifact.dependents, _NAMES_LIMIT)}"
-    reached = artifact.reached
-    counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
+    reach_counts = artifact.reached
+    counts = (
+        (reach_counts.rubrics, "rubric"),
+        (reach_counts.datasets, "dataset"),
+        (reach_counts.questions, "question"),
+    )
     if reach := join_names(count_noun(number, word) for number, word in counts if number):
         stay = f"; {count_noun(len(artifact.pins), 'reference')} will stay behind" if artifact.pins else ""
         yield f"reaches {reach}{stay}"
 
 
 def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
-    """Yield what nobody could know from the line of an artifact."""
+    """Yield what the row of an artifact does not show, even in a list too long for all details."""
     if artifact.state == _MOVED:
-        yield from (moved.sentence for moved in artifact.moved[:_NAMES_LIMIT]) if artifact.moved else [artifact.message]
+        yield from (
+            (reference.sentence for reference in artifact.moved[:_NAMES_LIMIT])
+            if artifact.moved
+            else [artifact.message]
+        )
         if more := artifact.moved[_NAMES_LIMIT:]:
             yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
     for finding in artifact.adjusted:
@@ -140,31 +153,30 @@ def _lines_of_finding(status: Status, screen: Screen) -> list[str]:
     return ["", format_groups(status.findings, screen)] if status.findings else []
 
 
-def summary(status: Status) -> str:
-    """Return how many differ and lack their version, and the next command, on one line."""
-    return ". ".join(_summary_sentences(status))
-
-
 def _summary_sentences(status: Status) -> Iterator[str]:
     if status.interrupted:
         yield make_printable(status.interrupted)
-    moved = sum(artifact.state == _MOVED for artifact in status.artifacts)
-    changed = len(status.artifacts) - moved
-    yield _describe_change(status, changed) if changed else f"{_count_artifacts(status.total)}, all as released"
-    if moved:
-        verb = "has" if moved == 1 else "have"
-        yield f"{moved:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
+    moved_count = sum(artifact.state == _MOVED for artifact in status.artifacts)
+    changed_count = len(status.artifacts) - moved_count
+    yield (
+        _describe_change(status, changed_count)
+        if changed_count
+        else f"{_count_artifacts(status.total)}, all as released"
+    )
+    if moved_count:
+        verb = "has" if moved_count == 1 else "have"
+        yield f"{moved_count:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
 
 
-def _describe_change(status: Status, changed: int) -> str:
-    wrong = Counter(artifact.required_bump for artifact in status.artifacts if not artifact.ok)
-    levels = ", ".join(f"{wrong[level]:,} {level}" for level in sorted(wrong, reverse=True))
-    needs = "it needs" if wrong.total() == 1 else f"they need ({levels})"
-    fault = f", {wrong.total():,} without the version {needs}" if wrong else ""
-    # A file that is gone, or that did not change, cannot be bumped.
-    bumps = any(artifact.working and artifact.state != _MOVED for artifact in status.artifacts)
-    command = ": evalstore bump --all" if bumps else ""
-    return f"{changed:,} of {_count_artifacts(status.total)} differ from the last release{fault}{command}"
+def _describe_change(status: Status, count: int) -> str:
+    bumps_needed = Counter(artifact.required_bump for artifact in status.artifacts if not artifact.ok)
+    levels = ", ".join(f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True))
+    needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
+    fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
+    # An artifact without a working file, or without a change, cannot be bumped.
+    can_bump = any(artifact.working and artifact.state != _MOVED for artifact in status.artifacts)
+    command = ": evalstore bump --all" if can_bump else ""
+    return f"{count:,} of {_count_artifacts(status.total)} differ from the last release{fault}{command}"
 
 
 def _count_artifacts(number: int) -> str:

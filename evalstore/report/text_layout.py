@@ -1,4 +1,4 @@
-"""Numbers, lists and sentences as people write them."""
+"""Formats numbers, lists, sentences, tables and JSON documents as text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from evalstore.model import format_decimal
 from evalstore.report.screen import PAPER
 from evalstore.text import make_printable
 
+_GAP = "  "  # between two columns
+
 
 def count_noun(number: int, word: str) -> str:
     """Return `1 rubric`, `1,200 rubrics`."""
@@ -19,7 +21,7 @@ def count_noun(number: int, word: str) -> str:
 
 
 def join_names(words: Iterable[str], limit: int | None = None) -> str:
-    """Return `a, b and c`; of more than `limit` the first ones, and how many more there are."""
+    """Return `a, b and c`; of more than `limit` names the first ones and `5 more`."""
     names = list(words)
     if limit is not None and len(names) > limit:
         names = [*names[:limit], f"{len(names) - limit:,} more"]
@@ -39,20 +41,17 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
 
 
 def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
-    """Return `{name: 0.666666666667, name_exact: "2/3"}`, without the second where the first is exact."""
+    """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
     if value is None:
         return {name: None}
     decimal = format_decimal(value)
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 
 
-_GAP = "  "
-
-
 def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Return one line a row, every column as wide as its widest cell; outside text is escaped here.
+    """Return one line for each row, every column as wide as its widest cell, all cells escaped.
 
-    Columns stand on the left, those of `right`, numbers, on the right.
+    Cells are aligned left; those of the columns `right`, which are numbers, right.
     """
     cells = [[make_printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -65,6 +64,6 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
 
 
 def dump_json(document: Any) -> str:
-    """Return the document in ASCII; `##`, with which a command within a log line begins, is written as escapes."""
+    """Return the document in ASCII, with `##` escaped: it starts a command of a CI system within a log line."""
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
-    return text.replace("##", "\\u0023\\u0023")  # only a string has one
+    return text.replace("##", "\\u0023\\u0023")  # `##` occurs in strings only

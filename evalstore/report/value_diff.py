@@ -1,4 +1,4 @@
-"""What a change took away and what it put there, in few short lines: one value, a list, or a text of many lines."""
+"""Compares two plain values, or two files, line by line, in few lines of limited width."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
 
-_LINES = 12
-_CONTEXT = 1  # lines of context
-_CONTEXT_CHARACTERS = 16  # characters of context
-_READ_LIMIT = 400  # lines of each side that are compared; comparing takes their product
-_FLOW_WIDTH = 40  # a mapping or list that is no longer stands on one line
+_LINES_LIMIT = 12
+_VALUE_CONTEXT = 1  # lines around a change of a value
+_CONTEXT_CHARACTERS = 16  # characters before the first difference of two long lines
+_READ_LIMIT = 400  # lines of each side that are compared: the time grows with their product
+_FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
+_COMPARED_LIMIT = 2000  # lines that are compared; of more, all old lines are removed and all new ones added
+_FILE_CONTEXT = 3  # lines around a change of a file, as git has them
+_HUNK = re.compile(r"([-+])([0-9]+)")
 
 
 class Mark(StrEnum):
-    """Which side a line is of; `MORE` stands for lines that are not shown."""
+    """The side of a line; `MORE` stands for lines that are left out."""
 
     OLD = "-"
     NEW = "+"
@@ -41,8 +44,8 @@ def compare_values(old: Any, new: Any, width: int) -> list[Line]:
     if before == after:
         return []
     lines = _pair_lines(list(_compare_lines(*_strip_common_ends(before, after))), width)
-    more = len(lines) - _LINES
-    excerpt = lines if more <= 1 else [*lines[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
+    more = len(lines) - _LINES_LIMIT
+    excerpt = lines if more <= 1 else [*lines[:_LINES_LIMIT], Line(Mark.MORE, f"{more:,} more lines")]
     return [Line(mark, _cut_line(make_printable(text), width)) for mark, text in excerpt]
 
 
@@ -56,8 +59,23 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
 
 
 def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many items two sequences begin with alike."""
+    """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
+    """Return a unified diff of two files, None being absent; for binary files git's one line."""
+    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
+    if any(b"\0" in (data or b"") for data in (old, new)):
+        return make_printable(f"Binary files {names[0]} and {names[1]} differ")
+    before, after = (_safe_lines(data or b"") for data in (old, new))
+    head = [make_printable(f"--- {names[0]}"), make_printable(f"+++ {names[1]}")]
+    return "\n".join([*head, *_diff_hunks(before, after)])
+
+
+def make_readable(data: bytes) -> str:
+    """Return a file's text with every line safe to show."""
+    return "\n".join(_safe_lines(data))
 
 
 def _value_lines(value: Any) -> list[str]:
@@ -69,7 +87,7 @@ def _value_lines(value: Any) -> list[str]:
 
 
 def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
-    """Cut what two long lines begin with alike."""
+    """Cut the common prefix of two long lines, but for its last characters."""
     if len(old) <= width and len(new) <= width:
         return old, new
     cut = max(0, count_common_prefix(old, new) - _CONTEXT_CHARACTERS)
@@ -77,7 +95,7 @@ def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
 
 
 def _pair_lines(lines: list[Line], width: int) -> list[Line]:
-    """Cut the lines that stand for each other to where they part."""
+    """Cut each old line and the new one in its place to where they differ."""
     runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
     for old, new in pairwise(runs):
         if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
@@ -88,14 +106,14 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
 
 
 def _strip_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Cut the many lines that two texts begin with alike, but for the last of them."""
-    cut = max(0, count_common_prefix(old, new) - _CONTEXT)
+    """Cut the common first lines of two texts, but for the last of them, and all lines beyond the limit."""
+    cut = max(0, count_common_prefix(old, new) - _VALUE_CONTEXT)
     return old[cut : cut + _READ_LIMIT], new[cut : cut + _READ_LIMIT]
 
 
 def _compare_lines(old: list[str], new: list[str]) -> Iterator[Line]:
     hunks = 0
-    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_CONTEXT)):
+    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_VALUE_CONTEXT)):
         if number < len(("---", "+++")):
             continue
         if line.startswith("@@"):
@@ -114,39 +132,19 @@ def _quote_value(value: Any, line: str) -> str:
     return f'"{line}"' if isinstance(value, str) else line
 
 
-_COMPARED_LIMIT = 2000  # lines that are compared; more are told as gone and come
-_CONTEXT_LINES = 3
-_HUNK = re.compile(r"([-+])([0-9]+)")
-
-
-def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
-    """Return how two files differ, None being absent; as git says it for what is no text."""
-    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
-    if any(b"\0" in (data or b"") for data in (old, new)):
-        return make_printable(f"Binary files {names[0]} and {names[1]} differ")
-    before, after = (_safe_lines(data or b"") for data in (old, new))
-    head = [make_printable(f"--- {names[0]}"), make_printable(f"+++ {names[1]}")]
-    return "\n".join([*head, *_diff_hunks(before, after)])
-
-
-def make_readable(data: bytes) -> str:
-    """Return a file's text with every line safe to show."""
-    return "\n".join(_safe_lines(data))
-
-
 def _safe_lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
     return ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")] if data else []
 
 
 def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    start = max(0, count_common_prefix(old, new) - _CONTEXT_LINES)
+    start = max(0, count_common_prefix(old, new) - _FILE_CONTEXT)
     old, new = old[start:], new[start:]
     if max(len(old), len(new)) > _COMPARED_LIMIT:
         yield f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@"
         yield from (f"-{line}" for line in old)
         yield from (f"+{line}" for line in new)
         return
-    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_CONTEXT_LINES)):
+    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_FILE_CONTEXT)):
         if number >= len(("---", "+++")):
             yield _HUNK.sub(lambda match: match[1] + str(int(match[2]) + start), line) if line[0] == "@" else line

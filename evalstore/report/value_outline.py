@@ -1,4 +1,4 @@
-"""A plain value in lines, as YAML has it but for reading only: one thing a line, safe to show."""
+"""Formats a plain value in lines like YAML, but for reading only: one scalar on each line, escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def format_value_outline(value: Any, short: int, margin: str = "") -> Iterator[s
 
 
 def format_flow(value: Any) -> str:
-    """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
+    """Write a value on one line, as YAML does; a text is quoted only where YAML could read another value."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{make_printable(key)}: {format_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -37,7 +37,7 @@ def format_flow(value: Any) -> str:
 
 
 def _block_mark(value: Any) -> str:
-    # As in YAML: a text of many lines is no list, and one that ends with a break is another text.
+    # As in YAML, `|` keeps the last line break of a block of text and `|-` has none.
     return "" if not isinstance(value, str) else " |" if value.endswith("\n") else " |-"
 
 

@@ -1,4 +1,4 @@
-"""What verify and `lock --check` found, as text and JSON."""
+"""Renders the findings of `evalstore verify` and `evalstore lock --check`, as text and JSON."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def text(result: Verification, screen: Screen = PAPER) -> str:
-    """Return the findings as validate shows them, and a line that says what was looked at."""
+    """Return the findings in the layout of validate, and a line with the numbers of what was checked."""
     return "\n\n".join(
         [*([findings.format_groups(result.findings, screen)] if result.findings else []), summary(result)]
     )
 
 
 def summary(result: Verification) -> str:
-    """Return what was looked at, and how many findings there are."""
+    """Return the numbers of what was checked, and of the findings."""
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
     scope = join_names(count_noun(number, word) for number, word in counts)
     return f"{scope}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"

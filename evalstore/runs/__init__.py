@@ -23,12 +23,12 @@ __all__ = [
     "SeriesFilter",
     "StoredOutput",
     "UsedArtifact",
+    "compute_file_sha256",
     "find_label_doubts",
     "find_samples",
     "make_run_name",
     "read_outputs",
     "read_rows",
     "read_run",
-    "compute_file_sha256",
     "write_run",
 ]

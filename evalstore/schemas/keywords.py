@@ -23,7 +23,7 @@ _ERROR_STEPS = 5
 
 @cache
 def make_validator_class(dialect: Any, *, literal: bool) -> Any:
-    """Return the library's validator of a dialect with our keywords in place of the library's; `literal` as in `Guard`."""
+    """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
     table = {
         name: _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
         for name, keyword in dialect.VALIDATORS.items()

@@ -1,4 +1,4 @@
-"""The sample store's own judges and gold answers, released in a repository of their own."""
+"""The sample store's judges and gold answers, released in a separate repository."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def test_a_reply_that_brings_its_own_score_is_none(
     assert (store / "judges/accuracy.yaml").read_bytes() == before
 
 
-# --- nothing is asked or written that nobody wanted ---
+# --- nothing is asked or written beyond what the options say ---
 
 
 def test_a_dry_run_asks_nobody_and_writes_nothing(

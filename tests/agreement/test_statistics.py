@@ -1,4 +1,4 @@
-"""Rates, intervals, kappa and the constant answer: against numbers worked out by hand, and laws that must hold."""
+"""Rates, intervals, kappa and the constant answer: against numbers worked out by hand, and properties that must hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rubric over one output through the front door: what may be passed in, and how a check's answer comes about."""
+"""One rubric over one output through the public function: what may be passed in, and how a check's answer comes about."""
 
 from __future__ import annotations
 

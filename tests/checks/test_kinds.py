@@ -1,4 +1,4 @@
-"""Every kind has its schema, its two modules and its cases, and what `problems` says of a check."""
+"""Every kind has its schema, its two modules and its cases, and what `find_problems` says of a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the engine and Python's `re` agree, where they do not, and what bounds a stranger's pattern."""
+"""Where the engine and Python's `re` agree, where they do not, and what bounds an untrusted pattern."""
 
 from __future__ import annotations
 

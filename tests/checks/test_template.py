@@ -1,4 +1,4 @@
-"""A judge's template against Mustache as far as the contract has it, and the promise that no text is read twice (P16)."""
+"""A judge's template against Mustache as far as the contract has it, and that no text is read twice (P16)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def filled(template: str) -> str:
         ("{{^none}}1{{#a}}2{{/a}}3{{/none}}", "123"),
         ("{{#a}}1{{/a}}{{#a}}2{{/a}}", "12"),
         ("{{#code}}{{code}}{{/code}}", VALUES["code"]),
-        # Tags that stand on a line of their own take the line along; others keep what is around them.
+        # A tag that is alone on its line is removed with the line; others keep what is around them.
         ("one\n{{#a}}\ntwo\n{{/a}}\nthree\n", "one\ntwo\nthree\n"),
         ("one\n  {{#a}}  \n  two\n\t{{/a}}\nthree", "one\n  two\nthree"),
         ("one\r\n{{#a}}\r\ntwo\r\n{{/a}}\r\nthree", "one\r\ntwo\r\nthree"),

@@ -1,4 +1,4 @@
-"""Schemas from strangers: every bomb ends in a sentence, and plain jsonschema gives the same verdicts where it ends."""
+"""Untrusted schemas: every bomb ends in a sentence, and plain jsonschema gives the same verdicts where it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command once in a process of its own: it answers as it does within the tests' process, where `cli` runs it."""
+"""Every command once in a separate process: it answers as it does within the tests' process, where `cli` runs it."""
 
 from __future__ import annotations
 

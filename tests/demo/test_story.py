@@ -1,4 +1,4 @@
-"""The sample story through the real commands: what its README promises is what comes out."""
+"""The sample story through the real commands: their output is what its README says."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def read_golden(rule_set: int) -> Mapping[str, list[Verdict]]:
 def find_stale(rule_set: int) -> Iterator[str]:
     """Yield a sentence for each pair that a rule set does not judge as its file says."""
     golden = read_golden(rule_set)
-    # A pair that is younger than a set is no promise of that set.
+    # A pair that was added after a set is not recorded for that set.
     for name in list_names() if rule_set == RULE_SETS[-1] else golden:
         if golden.get(name) != judge_pair(name, rule_set):
             yield f"rule set {rule_set} judges {name} otherwise"

@@ -1,4 +1,4 @@
-"""The door itself: sides, places, fingerprints, the next version, refusals, limits, and what a reference imports."""
+"""The function `compare`: sides, places, fingerprints, the next version, refusals, limits, and what a reference imports."""
 
 from __future__ import annotations
 

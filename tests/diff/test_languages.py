@@ -292,7 +292,7 @@ def edited(draw: st.DrawFn) -> tuple[Expression, Expression]:
 def reader(tree: RegexTree, chars: list[str]) -> Callable[[str], bool]:
     """Return a reader of texts of `chars` by the automaton of a tree."""
     budget = SharedBudget(QUESTION_STEPS)
-    # Each of the characters is a letter of its own.
+    # Each of the characters is a separate letter.
     alphabet = build_alphabet([tree, *map(Chars, chars)], budget)
     graph = PatternGraph(alphabet.masks, budget)
     start, automaton = make_literal(graph.add_tree(tree, graph.any_rest)), AlternatingAutomaton(graph)
@@ -390,7 +390,7 @@ def test_a_pattern_that_is_not_slow_by_the_test_is_not_slow(parts: list[str], da
         assert found(Expression(pattern), text) is not None, pattern
 
 
-# Phrases, as a language of their own.
+# Phrases, as a language.
 PHRASES = st.lists(
     st.text(st.sampled_from([*"abikKs\n ", "\u0130", "\u0307", "\u017f", "\u212a", "ß", "ẞ"]), max_size=3), max_size=3
 )

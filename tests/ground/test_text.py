@@ -1,4 +1,4 @@
-"""Text from strangers cannot act on a terminal."""
+"""Untrusted text cannot act on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task as a user writes it, but for the mock model, which needs to be told what to say."""
+"""A task as a user writes it, except for the mock model, whose replies are given."""
 
 from inspect_ai import Task, task
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model

@@ -27,7 +27,7 @@ SCORES = {"one": "1", "two": "1/3", "three": "2/3"}
 
 @pytest.fixture
 def inspect() -> Callable[..., str]:
-    """Run the `inspect` command in a process of its own and return what it shows."""
+    """Run the `inspect` command in a separate process and return what it shows."""
 
     def run(*argv: str | Path, cwd: Path, **env: str) -> str:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The scorer in a real evaluation by Inspect, with a model that says what it is told."""
+"""The scorer in a real evaluation by Inspect, with a model whose replies are given."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_a_pin_is_right_or_refused(of_format: Callable[[str], World], format_: s
     assert (scenario.found in found) if scenario.found else (found == [])
 
 
-# What a remote did does not travel, or the scenario is itself a clone or nothing at all.
+# A clone does not copy what a remote did, or the scenario is itself a clone or nothing at all.
 STAYS = FILES | {"a shallow clone without the tag", "a clone without tags", "a partial clone without the blob"}
 SPACES = ("tags", "replace", "rubric")
 

@@ -198,7 +198,7 @@ def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
     attack.do(world)
     spaces = ("+refs/tags/*:refs/tags/*", "+refs/replace/*:refs/replace/*", "+refs/heads/*:refs/remotes/origin/*")
     mine.git("fetch", "-q", "--force", "--prune", "origin", *spaces)
-    # HEAD is still the honest one, so that its ledgers alone tell of every tag that is no longer what it was.
+    # HEAD is still the original one, so that its ledgers alone tell of every tag that is no longer what it was.
     assert bool(mine.alone().findings) == (name not in HARMLESS)
     assert bool(mine.verify().findings) == (name not in HARMLESS)
     for pin in (pin for pin in PINS if pin != "rubric/tone@latest"):

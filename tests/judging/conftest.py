@@ -1,4 +1,4 @@
-"""Calls, an endpoint that does not wait long, and a cache of its own for every test."""
+"""Calls, an endpoint that does not wait long, and a separate cache for every test."""
 
 from __future__ import annotations
 

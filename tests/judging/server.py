@@ -1,4 +1,4 @@
-"""A real HTTP server that answers like a model, or misbehaves as it is told, and counts who asked what.
+"""A real HTTP server that answers like a model, or misbehaves on request, and counts who asked what.
 
 Other folders of tests get it as the fixture `judge_server`; `python tests/judging/server.py [BEHAVIOUR...]` serves
 until it is interrupted, and prints its URL first.

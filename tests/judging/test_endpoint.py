@@ -1,4 +1,4 @@
-"""What an endpoint is told, and what it is never told; which URLs and keys can be asked."""
+"""What is sent to an endpoint, and what is never sent; which URLs and keys are accepted."""
 
 from __future__ import annotations
 

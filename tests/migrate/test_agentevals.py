@@ -739,7 +739,7 @@ ANYTHING = st.recursive(
 
 @st.composite
 def wild(draw: Any) -> Any:
-    """A suite with the right bones, and anything at all on them."""
+    """A suite with the right keys and arbitrary values."""
     checks = st.lists(
         st.builds(
             lambda type_, more: {"type": type_, **more},

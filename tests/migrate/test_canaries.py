@@ -1,4 +1,4 @@
-"""Promise 10 for every format: a word of nobody's, put anywhere into any fixture, is in the store and comes back.
+"""Property 10 (SPEC) for every format: a made-up word, put anywhere into any fixture, is in the store and comes back.
 
 What a reader makes of it does not matter: it may refuse the case, or set it aside, but lose nothing and be silent of
 nothing.
@@ -206,7 +206,7 @@ SMALL = [path for path in FILES if path.stat().st_size < 8_000]  # the others ar
 def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path, samples: Callable[[int], int]) -> None:
     """A reader answers with cases or one sentence, whatever stands where it looked for something else."""
     value, odds = value_of(path), ([], {}, [{}], 1, None, True, "", "{{ x }}")
-    stride = 1 if samples(len(odds)) == len(odds) else 7  # each place meets one value, and its neighbour the next
+    stride = 1 if samples(len(odds)) == len(odds) else 7  # each place gets one value, and the place after it the next
     for place, odd in islice(product(nodes(value), odds), None, None, stride):
         text = render_legacy(replaced(value, place, odd), path.name)
         with suppress(LoadError):

@@ -1,4 +1,4 @@
-"""Promise 1, on files that nobody has written: each value is somewhere in the store, and all of it comes back."""
+"""Property 1, on random files: each value is somewhere in the store, and all of it comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map in ARCHITECTURE.md, held against the house: its layers, its packages, and every name on its walks."""
+"""The map in ARCHITECTURE.md, held against the package: its layers, its packages, and every name on its walks."""
 
 from __future__ import annotations
 

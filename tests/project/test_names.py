@@ -1,4 +1,4 @@
-"""The house's words (CONTRIBUTING.md, Names): what a name must be so that a newcomer can grep for what the thing is."""
+"""The rules for names (CONTRIBUTING.md, Names): what a name must be so that a newcomer can grep for what the thing is."""
 
 from __future__ import annotations
 

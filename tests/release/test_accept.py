@@ -72,7 +72,7 @@ class Shop:
         return document
 
     def status(self) -> Any:
-        """Return what `evalstore status --format json` prints, without a process of its own."""
+        """Return what `evalstore status --format json` prints, in this process."""
         with ArtifactStore.open(self.root) as store:
             return document(read_status(store, today=datetime.now(UTC).date()))
 
@@ -86,7 +86,7 @@ class Shop:
         return self.json("accept", print_, "--reason", "200 replies are the same", *more)
 
     def take(self, ref: str = "judge/accuracy") -> None:
-        """Accept the one change of an artifact without a process of its own."""
+        """Accept the one change of an artifact in this process."""
         (print_,) = self.prints(ref)
         with ArtifactStore.open(self.root) as store:
             accept(

@@ -25,7 +25,7 @@ from tests.release.conftest import Shop, check_sound, rubric
 
 pytestmark = pytest.mark.chaos
 
-# What Python tells an audit hook just before it writes, or starts a git that may.
+# Audit events that Python raises just before it writes, or starts a git that may.
 STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}
 When = Callable[[str, tuple[Any, ...]], bool]
 

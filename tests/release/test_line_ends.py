@@ -1,4 +1,4 @@
-"""Working trees with CRLF: what git keeps with LF is released with LF, and nobody has changed anything."""
+"""Working trees with CRLF: what git keeps with LF is released with LF, and no file counts as changed."""
 
 from __future__ import annotations
 

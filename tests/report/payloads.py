@@ -1,4 +1,4 @@
-"""Texts that strangers write so that a report acts on its reader: terminals, CI logs, Markdown, HTML, XML, links."""
+"""Hostile texts, written so that a report acts on its reader: terminals, CI logs, Markdown, HTML, XML, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives of strangers: what lies, swells, overlaps or is cut off ends in one sentence, and nothing is unpacked to disk."""
+"""Untrusted archives: what lies, swells, overlaps or is cut off ends in one sentence, and nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Member:
 
 
 def member(name: str, data: bytes, method: int = DEFLATED) -> Member:
-    """Return an honest member."""
+    """Return a valid member."""
     if method == ZSTD:
         packed = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
     else:

@@ -1,4 +1,4 @@
-"""What a file of outputs is, told by its content; and which of its outputs make up a run."""
+"""The format of a file of outputs, found by its content; and which of its outputs make up a run."""
 
 from __future__ import annotations
 

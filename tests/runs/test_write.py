@@ -135,7 +135,7 @@ with write_run(Path(sys.argv[1]), sys.argv[2]) as draft:
 
 @contextmanager
 def begun(folder: Path, name: str = "small") -> Iterator[subprocess.Popen[bytes]]:
-    """Begin a run in a process of its own, which then waits; it is killed in the end."""
+    """Begin a run in a separate process, which then waits; it is killed in the end."""
     with subprocess.Popen([sys.executable, "-c", BEGUN, str(folder), name], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"written\n"

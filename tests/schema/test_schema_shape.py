@@ -1,4 +1,4 @@
-"""What every schema owes its reader: an address, words, valid defaults, no way out of the file."""
+"""What every schema must have: an address, words, valid defaults, no way out of the file."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Read = Callable[[str], dict[str, Any]]
 Check = Callable[[dict[str, Any], Any], list[str]]
 
 SCHEMA = Path(__file__).parents[2] / "schema"
-# What people write; what the commands answer (output/) is closed and owes nothing to an editor.
+# What people write; what the commands answer (output/) is closed and needs no help for an editor.
 WRITTEN = [path.relative_to(SCHEMA) for path in SCHEMA.rglob("*.json") if "output" not in path.parts]
 NAMES = sorted(path.as_posix().removesuffix(".schema.json") for path in WRITTEN)
 KINDS = [name for name in NAMES if name.startswith("checks/")]

@@ -1,4 +1,4 @@
-"""The store may come from a stranger (tables A, B, C and D of the threats): nothing stands in for a tag, nothing runs."""
+"""The store may be untrusted (tables A, B, C and D of the threats): nothing stands in for a tag, nothing runs."""
 
 from __future__ import annotations
 

@@ -32,8 +32,12 @@ Git = Callable[..., str]
     ],
 )
 def test_pins_of_releases(
-    store: ArtifactStore, commits: dict[str, str], pin: str, version: str, floating: bool
-) -> None:  # noqa: FBT001
+    store: ArtifactStore,
+    commits: dict[str, str],
+    pin: str,
+    version: str,
+    floating: bool,  # noqa: FBT001
+) -> None:
     found = store.resolve(f"rubric/tone{pin}")
     assert (found.version, found.floating, found.commit) == (version, floating, commits[version])
     assert found.tag == f"rubric/tone@{version}"

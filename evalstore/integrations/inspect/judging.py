@@ -22,7 +22,7 @@ _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 
 
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
-    """Ask the model of a call; returns a reply with a `problem` when none answers, raises when a limit of Inspect is hit.
+    """Ask the model of a call; returns a reply with a `problem` when none answers, raises at a limit of Inspect.
 
     A store's files never choose the model: an id in them is only compared with the model that the task names.
     """

@@ -83,9 +83,9 @@ def locate_store(store: ArtifactStore | Path | str) -> str:
 
 
 def _load_rubric(place: Path, ref: str) -> LoadedRubric:
-    desk = ReplyLookup()
-    with open_store(place, desk) as used:
-        return LoadedRubric(used.prepare_rubric(ref), used.list_pins(Kind.JUDGE), desk)
+    lookup = ReplyLookup()
+    with open_store(place, lookup) as used:
+        return LoadedRubric(used.prepare_rubric(ref), used.list_pins(Kind.JUDGE), lookup)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def make_unscored(
 
 @metric(scores="unreduced")
 def pass_rate() -> Metric:
-    """Share of the scored outputs that pass, each epoch's output counted separately: a mean of epochs has no verdict."""
+    """Share of the scored outputs that pass, each epoch's output counted apart: a mean of epochs has no verdict."""
 
     def share(scores: list[SampleScore]) -> float:
         passed = [(item.score.metadata or {}).get("verdict") == Verdict.PASS for item in scores]

@@ -1,4 +1,4 @@
-"""Formats for machines and reviewers: one table from a format to its module, which renders a list of problems."""
+"""Renders a list of problems for CI systems and reviewers: a table of formats, each a module here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evalstore.report.problems import ProblemReport
 
-# format -> the module of this room with `render(report)`; the choices of every command that has problems.
+# Each is a module of this package with `render(report)`, and a choice of --format where a command has problems.
 FORMATS = ("sarif", "github", "gitlab", "junit", "markdown")
 
 

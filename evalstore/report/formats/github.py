@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: an annotation a problem, the gravest first; then the summary as plain text."""
+"""Renders problems as annotations of GitHub Actions, errors first; the only module that writes workflow commands."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import escape_ci_commands, make_printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+# The runner decodes exactly these; a property ends at a colon or comma, which a message may contain.
+_MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
 
 
 def render(report: ProblemReport) -> str:
-    """Return a line a problem, and one a sentence."""
+    """Return a workflow command for each problem, then the summary and the remarks as plain lines."""
     lines = [f"evalstore {report.command}: {report.summary}", *report.remarks]
     return "\n".join(
         [
@@ -21,6 +24,21 @@ def render(report: ProblemReport) -> str:
             *(escape_ci_commands(make_printable(line)) for line in lines),
         ]
     )
+
+
+def format_annotation(error: EvalstoreError) -> str:
+    """Return an error as an annotation without a place, because the command found no line to show."""
+    lines = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
+    return format_workflow_command("error", {"title": "evalstore"}, lines)
+
+
+def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
+    """Return a workflow command, escaped so that no text ends it or adds a property to it."""
+    options = ",".join(
+        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}" for key, value in properties.items()
+    )
+    message = "\n".join(map(make_printable, lines))
+    return f"::{name} {options}::{_escape(message, _MESSAGE_ESCAPES)}"
 
 
 def _annotate(problem: Problem) -> str:
@@ -36,25 +54,6 @@ def _annotation_properties(problem: Problem) -> Iterator[tuple[str, str]]:
         if place.column:
             yield "col", str(place.column)
     yield "title", f"{problem.level}: {problem.rule}"
-
-
-_MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
-
-
-def format_annotation(error: EvalstoreError) -> str:
-    """Return an error as a workflow command of GitHub Actions, without a place: it has no line of its own to show."""
-    lines = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
-    return format_workflow_command("error", {"title": "evalstore"}, lines)
-
-
-def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
-    """Return a workflow command; nothing in its texts ends it, or adds a property to it."""
-    options = ",".join(
-        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}" for key, value in properties.items()
-    )
-    message = "\n".join(map(make_printable, lines))
-    return f"::{name} {options}::{_escape(message, _MESSAGE_ESCAPES)}"
 
 
 def _escape(text: str, table: Mapping[str, str]) -> str:

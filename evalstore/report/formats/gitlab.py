@@ -1,4 +1,4 @@
-"""GitLab's Code Quality: a JSON array, whose every entry has a fingerprint of its own."""
+"""Renders problems as a report of GitLab's Code Quality: a JSON array of issues with distinct fingerprints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 
 def render(report: ProblemReport) -> str:
-    """Return the array."""
+    """Return the JSON array."""
     return dump_json([_issue(problem) for problem in report.problems])
 
 

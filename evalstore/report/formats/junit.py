@@ -1,4 +1,4 @@
-"""JUnit's XML, as CI systems read it: an error is a failed test, a warning or a note one that was skipped."""
+"""Renders problems as JUnit XML: an error is a failed test, a warning or a note a skipped one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: 
 
 
 def render(report: ProblemReport) -> str:
-    """Return one suite with a case a problem, or one case that passed."""
+    """Return one suite with a case for each problem, or one case that passed."""
     cases = [_format_failed_case(problem) for problem in report.problems] or [_format_passed_case(report)]
     tags = Counter(_TAGS[problem.severity] for problem in report.problems)
     counts = f'tests="{len(cases)}" failures="{tags["failure"]}" errors="0" skipped="{tags["skipped"]}"'

@@ -1,4 +1,4 @@
-"""Markdown for a comment on a pull request: the answer in a line, then the problems; text from outside does nothing."""
+"""Renders problems as Markdown for a comment on a pull request; escapes text from outside."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import make_printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-_COMMANDS = frozenset({"accept", "fingerprint", "hint"})  # what a reader copies
+_COMMANDS = frozenset({"accept", "fingerprint", "hint"})  # notes that a reader copies, so they are code
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
-# What a forge makes a link, a mention or a picture of, even where Markdown is told that it is plain text.
+# GitHub and GitLab link these (mentions, issues, emoji, URLs) even where a backslash escapes them for Markdown.
 _REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
-_BREAK = "\u200b"
+_BREAK = "\u200b"  # a space of no width, which breaks the reference
 _RUNS = re.compile(r"`+")
 
 
 def render(report: ProblemReport) -> str:
-    """Return the comment; what would make it too long for one is counted."""
+    """Return the comment; problems beyond its limit are counted instead of listed."""
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
     remarks = [
         f"Measured: {escape_prose(remark)}" for remark in report.remarks
-    ]  # no line begins with words from outside
+    ]  # a line that began with outside text could be a list or heading
     head = (
         "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
     )
@@ -47,7 +47,7 @@ def escape_prose(text: str) -> str:
 
 
 def format_code(text: str) -> str:
-    """Return text from outside as a span of code, within more backticks than it has in a row."""
+    """Return text from outside as a code span, fenced by more backticks than it has in a row."""
     safe = make_printable(text)
     fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
     edge = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) or not safe else ""

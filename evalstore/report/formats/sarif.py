@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, as code scanning reads it: rules with their help, and results with place, level and fingerprint."""
+"""Renders problems as SARIF 2.1.0 for code scanning: rules with their help, results with place and fingerprint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) 
 
 
 def render(report: ProblemReport) -> str:
-    """Return one run."""
+    """Return a SARIF log of one run."""
     levels: dict[str, Severity] = {}
     for problem in report.problems:
         levels.setdefault(problem.rule, problem.severity)
@@ -36,7 +36,7 @@ def render(report: ProblemReport) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(problem, index) for problem in report.problems],
     }
-    if any(problem.accepted for problem in report.problems):  # the format has it at all results of a run, or at none
+    if any(problem.accepted for problem in report.problems):  # SARIF: all results of a run have it, or none
         for result, problem in zip(run["results"], report.problems, strict=True):
             result["suppressions"] = _suppressions(problem)
     return dump_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})

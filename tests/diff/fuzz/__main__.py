@@ -1,4 +1,4 @@
-"""The long run: a million pairs under a new seed; tells the precision of each rule, and writes what breaks a claim."""
+"""The long run: a million pairs under a new seed; prints the precision of each rule, and writes what breaks a claim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.diff.fuzz.shrink import shrink
 
 _COUNT = 1_000_000
 _WRITTEN = 10
-_PART = 20  # progress is told so often
+_PART = 20  # seconds between two lines of progress
 
 
 def main() -> int:

@@ -178,7 +178,7 @@ def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
     if diff.required_bump < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", f"{diff.required_bump}, and it moves"
     edits = sum(max(1, len(finding.children)) for finding in diff.findings)
-    # Between the edits of one diff a check may lose its score and get it back; no direction speaks of that.
+    # Between the edits of one diff a check may lose its score and get it back; no direction covers that.
     if old.score is None or new.score is None or not (edits == 1 or (old.whole and new.whole)):
         return
     score = verdict = Direction.NONE

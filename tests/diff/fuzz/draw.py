@@ -22,7 +22,7 @@ def randomness(seed: int, index: int) -> Random:
 
 
 def draw(random: Random) -> Pair:
-    """Return two sides of one artifact, the second edited, or now and then a stranger."""
+    """Return two sides of one artifact, the second edited, or now and then unrelated."""
     how = random.random()
     if how < 0.1:
         return _judges(random)

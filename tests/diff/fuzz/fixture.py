@@ -14,7 +14,7 @@ CASES = Path(__file__).parents[2] / "cases" / "counterexamples"
 
 
 def write(folder: Path, pair: Pair, broken: Broken) -> None:
-    """Write a counterexample; what broke is told at the head of its sample."""
+    """Write a counterexample; a comment at the top of its sample says what broke."""
     what, why, drawn = broken
     for name, value in {
         "old": pair.old,

@@ -63,7 +63,7 @@ NOWHERE = Answer(None, "nowhere", whole=False, erred=True)
 
 @dataclass(slots=True)
 class Models:
-    """All models of a pair; they answer as the sample at hand says."""
+    """All models of a pair; they answer as the current sample says."""
 
     pair: Pair
     drawn: Drawn

@@ -63,7 +63,7 @@ def edit(random: Random, value: Value) -> None:
 
 
 def family(random: Random, refs: dict[str, Value]) -> str:
-    """Return a family of replies, such as the judges at hand can read more often than not."""
+    """Return a family of replies, such as these judges can read more often than not."""
     fits = {"binary": "verdicts", "levels": "levels"}
     judges = [value for value in refs.values() if "template" in value]
     if not judges or random.random() < 0.2:

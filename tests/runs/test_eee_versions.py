@@ -1,4 +1,4 @@
-"""One run in the clothes of every published version, written by hand: read the same, and told apart by its shape."""
+"""One run in the format of every published version, written by hand: read the same, and told apart by its shape."""
 
 from __future__ import annotations
 

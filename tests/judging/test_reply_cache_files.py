@@ -131,7 +131,7 @@ def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
 
 
 def program(body: str, *argv: str) -> str:
-    """Run a program in a process of its own, and return what it prints."""
+    """Run a program in a separate process, and return what it prints."""
     head = "import os, sys, pathlib\nfrom evalstore.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
     done = subprocess.run([sys.executable, "-c", head + body, *argv], capture_output=True, text=True, check=True)
     return done.stdout.strip()

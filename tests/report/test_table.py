@@ -1,0 +1,36 @@
+"""The tables of renderers, whose keys are names of classes: a class that is renamed must not lose its renderer."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import evalstore
+from evalstore.report import FITTED_TO_SCREEN, RENDERERS
+from evalstore.report.reports import PROBLEM_REPORTS
+
+PACKAGE = Path(evalstore.__file__).parent
+CLASSES = {
+    node.name
+    for path in PACKAGE.rglob("*.py")
+    for node in ast.parse(path.read_text("utf-8")).body
+    if isinstance(node, ast.ClassDef)
+}
+
+
+@pytest.mark.parametrize("name", sorted({*RENDERERS, *PROBLEM_REPORTS}))
+def test_every_key_is_a_class_of_the_package(name: str) -> None:
+    assert name in CLASSES
+
+
+@pytest.mark.parametrize("module", sorted(set(RENDERERS.values())))
+def test_every_renderer_makes_a_document(module: str) -> None:
+    assert callable(import_module(f"evalstore.report.{module}").document)
+
+
+def test_what_has_problems_is_rendered_too() -> None:
+    assert PROBLEM_REPORTS.keys() <= RENDERERS.keys()
+    assert set(RENDERERS.values()) >= FITTED_TO_SCREEN
