@@ -1,4 +1,4 @@
-"""What the check kinds cost beside the least that the same answer can cost, in ratios, which hold on other machines.
+"""What the check kinds cost beside the least that the same answer can cost, in ratios, which hold on other machines."""
 
 from __future__ import annotations
 

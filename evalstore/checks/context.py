@@ -13,7 +13,7 @@ from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 GradeFunction = Callable[[Sample], Grade]
 
 
-def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # every asker's door
+def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature of `ask`
     return JudgeReply(problem="nobody was given to ask a judge")
 
 

@@ -102,7 +102,7 @@ def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResul
 
 
 def _explain_misfit(check: Check, misfit: Exception) -> Exception:
-    """Return what the check's schema says against its parameters; if it says nothing, the error is ours."""
+    """Return the errors of the check's schema on its parameters; without any, the fault is evalstore's."""
     import json
 
     from evalstore.resources import find_resource_folder

@@ -121,7 +121,7 @@ def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
 
 
 def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge models, the last one first; a key with nothing under it says nothing."""
+    """Merge models, the last one first; a key with an empty value counts as absent."""
     return {
         key: _normalize_number(value)
         for model in models

@@ -32,7 +32,7 @@ class MarkdownShape:
 
 
 def count_by_lines(text: str) -> MarkdownShape:
-    """Count as the legacy grader does, line by line of `str.splitlines()`; code is not told from prose (drupal 1.3)."""
+    """Count as the legacy grader does, line by line of `str.splitlines()`; code counts as prose (drupal 1.3)."""
     rows = text.splitlines()
     headings = [match for row in rows if (match := _HEADING.match(row))]
     return MarkdownShape(

@@ -1,6 +1,6 @@
 """PHP syntax: where blocks begin and end, and what says whether they are valid; sole user of php and tree-sitter.
 
-This is the one module below `cli` beside git's door that looks at PATH: it owns a child process.
+Below `cli`, only this module and the one that runs git look at PATH: each owns a child process.
 """
 
 from __future__ import annotations

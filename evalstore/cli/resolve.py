@@ -36,10 +36,10 @@ def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> E
         policy = store.settings.get("unpinned", "warn")
         strict = strict or store.strict or policy == "forbid"
     settings.print_result(Resolution(resolved))
-    floating = [one for ref in resolved if ref.floating]
+    floating = [target for target in resolved if target.floating]
     if strict or policy != "allow":
-        for one in floating:
-            settings.print_message(_describe_floating(one, "error" if strict else "warning"))
+        for target in floating:
+            settings.print_message(_describe_floating(target, "error" if strict else "warning"))
     return ExitCode.NO if strict and floating else ExitCode.DONE
 
 

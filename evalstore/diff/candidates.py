@@ -94,7 +94,7 @@ _TOOLS_LIMIT = 2_000
 
 
 def build_records(change: Change) -> list[Record]:
-    """Return records to try, the shortest first; none where the edit is of no check with tools or bans of its own."""
+    """Return records to try, the shortest first; none unless the edited check has tools or bans."""
     checks = [check for state in change.states for check in state.checks if check.token == change.token]
     if not checks or any(check.kind != _KIND for check in checks):
         return []

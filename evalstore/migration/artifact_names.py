@@ -133,7 +133,7 @@ class ArtifactBatch:
     new_refs: dict[str, str] = field(default_factory=dict)
 
     def add(self, draft: ArtifactDraft, *, unshared: bool = False) -> ArtifactDraft:
-        """Return a draft under its final id; an `unshared` one gets an id of its own. Add its references first."""
+        """Return a draft under its final id; an `unshared` one gets a new id. Add its references first."""
         renamed = replace(draft, value=_rename_refs(draft.value, self.new_refs))
         identity = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
         # Equal scoring content shares one artifact across sources; titles and other cosmetic keys do not count.

@@ -71,7 +71,7 @@ def find_template_variables(template: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """A part of a source with an outcome of its own: a check that no check kind can express, a key that nobody reads.
+    """A part of a source with a separate outcome: a check that no check kind can express, a key that nobody reads.
 
     `question` is the id of the question that stands for it. `in_run` says that the stored run holds it. `document` is
     the companion file that the pointer refers to, where it is not the file of the case.

@@ -76,7 +76,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
             check_restorable(values[main.ref], pinned, table, {"": legacy.document, **companions})
-        # The size of the source decides whether rows get a file of their own: it is stable when artifacts are edited.
+        # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *companions.values()))
         parts = {
             path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)

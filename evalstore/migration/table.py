@@ -66,7 +66,7 @@ class FormatTable:
 
     `lists` are the root keys that hold cases, each with its dialect. `root_data`, `root_parts`, `data` are known keys
     that become data. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form`
-    is what only the format's own reader looks up. `variants` are dialects with keys of their own.
+    is what only the format's own reader looks up. `variants` are dialects with further keys.
     """
 
     format: str

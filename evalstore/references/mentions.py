@@ -1,4 +1,4 @@
-"""Which artifacts a file mentions, found in its bytes without parsing it: a cheap filter that never misses one."""
+"""Finds which artifacts a file mentions, in its bytes without parsing it: a fast filter that never misses one."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
 
 
 def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:
-    """Refuse a file that was not named and has changes of its own: moving its pins would release those, too."""
+    """Refuse a file that was not named and has other changes: moving its pins would release those, too."""
     working = require_version(resolved)
     if is_released_prerelease(context, resolved, working):
         return

@@ -66,7 +66,7 @@ class FileChange:
 class Journal:
     """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
 
-    `released` is what the user is told when the next bump finishes this one.
+    `released` is what the next bump reports to the user when it finishes this one.
     """
 
     branch: str

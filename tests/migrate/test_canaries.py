@@ -1,4 +1,4 @@
-"""Property 10 (SPEC) for every format: a made-up word, put anywhere into any fixture, is in the store and comes back.
+"""P10 for every format: a made-up word, put anywhere into any fixture, is in the store and comes back.
 
 What a reader makes of it does not matter: it may refuse the case, or set it aside, but lose nothing and be silent of
 nothing.

@@ -1,4 +1,4 @@
-"""Property 1, on random files: each value is somewhere in the store, and all of it comes back."""
+"""P1, on random files: each value is somewhere in the store, and all of it comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""composite: the score of another rubric, and its verdict where the check has no threshold of its own."""
+"""composite: the score of another rubric, and its verdict where the check has no threshold."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
     each argument with an equal value, where a mapping within is a subset again; `exact` wants no others, at any depth.
     Equal is what is equal as JSON: 1 is 1.0, true is not 1, lists are equal item by item, keys have no order.
 
-    Each entry is a demand of its own: of all the calls, it means at least `min` and at most `max`. Two entries may mean
+    Each entry is a separate demand: of all the calls, it means at least `min` and at most `max`. Two entries may mean
     one call, so an entry written twice adds nothing in `any_order`: `min` asks for several calls. An entry with `min` 0
     is no required tool, only a limit. The modes add to each other:
 

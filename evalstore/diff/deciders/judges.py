@@ -137,7 +137,7 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
         build_pattern_language(Expression(pattern, "", "search"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # no other door to the tree
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # `re` has no public function for it
     except (UndecidedError, re.error, RecursionError, OverflowError):
         return None
     return repr(tree), tree.state.flags
@@ -162,7 +162,7 @@ def _read_judge_value(value: Mapping[str, Any]) -> Judge | None:
 
 
 _RATES = ("tpr", "tnr")
-_SQUARED = Fraction("1.96") ** 2  # of the normal law, for 95 %
+_SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
 
 
 @name_decider("refreshed")

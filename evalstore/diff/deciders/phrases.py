@@ -81,7 +81,7 @@ def _fold_case(value: str, check: CheckState) -> str:
     return value if check.params["case_sensitive"] else value.lower()
 
 
-# The one letter whose lower case depends on its neighbours: it has another form at the end of a word.
+# The one letter whose lower case depends on the letters around it: it has another form at the end of a word.
 CAPITAL_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"
 _FINAL_SIGMA = "\N{GREEK SMALL LETTER FINAL SIGMA}"
 

@@ -26,7 +26,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 
 
 def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
-    """Return the schema that asks for the same as the fields do; nothing where the question says nothing of one."""
+    """Return the schema that asks for the same as the fields do; nothing where the question lacks one."""
     if "expected_fields" not in check:
         return {}
     expected, also = row.get("expected"), row.get("also_valid")

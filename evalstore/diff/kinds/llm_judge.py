@@ -1,4 +1,4 @@
-"""llm_judge: one judge or a jury, what they are told, and how often they are asked."""
+"""llm_judge: one judge or a jury, what their prompts hold, and how often they are asked."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[
 
 def _convert_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
     """Return a check; of an `executed` one only the keys that the program reads: others would have a meaning here."""
-    # The program ignores case unless told otherwise; checks here are explicit about it.
+    # The program ignores case unless the check says otherwise; evalstore's checks always say it.
     folds = check.get("case_sensitive") is None
     case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
     return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case
@@ -329,7 +329,7 @@ def _list_graders(value: Any) -> dict[str, Pointer]:
 
 
 def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
-    """Return notes on items of the graders that are no names, are repeated, or bring settings of their own."""
+    """Return notes on items of the graders that are no names, are repeated, or bring settings."""
     items = list(enumerate(value)) if isinstance(value, list) else []
     settings = value.items() if isinstance(value, dict) else ()
     problems = [(key, item, _NO_NAME.format(describe_type(item))) for key, item in items if not isinstance(item, str)]

@@ -64,7 +64,7 @@ _AGENT = "the runner's grader could use tools to look around; here a model only 
 
 
 def read_model_grader(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    """Read a grader with a prompt of its own, with a list of points, or with only the criteria of its test."""
+    """Read a grader with a prompt, with a list of points, or with only the criteria of its test."""
     agent = Grading(lossy=(_AGENT,) if row.get("agent") else ())
     prompt, value = raw.get("prompt"), raw.get("value")
     has_prompt = isinstance(prompt, str) and prompt.strip()

@@ -123,7 +123,7 @@ def _render_blocks(blocks: list[Any]) -> Iterator[str]:
 
 
 def _fits_dataset(expected: Any) -> bool:
-    """Whether a question can hold an expected value: there, a mapping's `format` has a meaning of its own."""
+    """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
     if not is_same_data(encode_keys(expected), expected):
         return False
     return not isinstance(expected, dict) or expected.get("format", "text") in _FORMATS

@@ -146,7 +146,7 @@ def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict
 def _build_check(id_: str, term: Term) -> Check:
     check = dict(term.check or {})
     negate = term.negate
-    # The negation of one substring check is a kind of its own, which reads better.
+    # The negation of one substring check is a check kind, which reads better.
     if negate and check["kind"] == "must_contain_any" and "min_matches" not in check:
         check, negate = {**check, "kind": "must_not_contain"}, False
     bar = term.gate if term.gate is not None else check.get("threshold")

@@ -81,7 +81,7 @@ def _find_row_problem(row: Any) -> str:
 
 def _read_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the input of a row as a mapping; the samples in early aggregates are flat."""
-    # Samples within early aggregates: flat, with names of their own.
+    # Samples within early aggregates: flat, with other names.
     if isinstance(row.get("input"), str):
         flat = {"raw": "input", "reference": "ground_truth", "formatted": "prompt", "choices": "choices"}
         return {name: row.get(key) for name, key in flat.items()}
