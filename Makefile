@@ -3,14 +3,15 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 JOBS ?= auto
+LATER := audit integrations integrity release scoring store  # tests that make many commits
 
 .PHONY: demo quick test lint fresh bench fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
 
-quick: .venv/dev.stamp  ## the tests that take no time: no processes, crashes or sampling, in less than a minute
-	$(BIN)/pytest -n $(JOBS) -q -m 'not slow and not chaos and not process and not sampling' --ignore=tests/integrations
+quick: .venv/dev.stamp  ## in less than a minute: no processes, crashes or sampling, nothing heavy, little git
+	$(BIN)/pytest -n $(JOBS) -q -m 'not (slow or chaos or process or sampling or heavy)' $(LATER:%=--ignore=tests/%)
 
 test: .venv/dev.stamp lint fresh  ## every check and every test
 	$(BIN)/pytest -n $(JOBS) -q

@@ -51,9 +51,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures = set(getattr(item, "fixturenames", ()))
         if {"cli_process", "demo"} & fixtures:
             item.add_marker("process")
-        if "samples" in fixtures or item.get_closest_marker("hypothesis"):
+        drawn = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
+        if "samples" in fixtures or drawn:
             item.add_marker("sampling")
-        if short and isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+        if short and drawn:
             whole = item.obj._hypothesis_internal_use_settings
             item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=_few(whole.max_examples))
 

@@ -42,6 +42,7 @@ def validation(store: Path, judge: str = "accuracy") -> dict[str, Any]:
 # --- verdicts that are read ---
 
 
+@pytest.mark.heavy
 def test_read_verdicts_are_counted_and_only_the_block_changes(
     store: Path, labelled: Callable, cli: Callable, git: Callable
 ) -> None:
@@ -226,6 +227,7 @@ def test_an_unscored_verdict_is_left_out(store: Path, labelled: Callable, cli: C
 # --- verdicts that are asked for ---
 
 
+@pytest.mark.heavy
 def test_a_judge_is_asked_once_for_each_row_and_never_again(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:

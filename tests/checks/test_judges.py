@@ -230,6 +230,7 @@ def test_juries_are_fair(votes: list[JudgeVote], bar: Fraction, factor: Fraction
     assert AGGREGATES["majority"](alone, bar) == int(scores[0] >= bar)
 
 
+@pytest.mark.heavy
 def test_captures_are_of_the_first_group_each_once_and_in_time() -> None:
     def found(pattern: str, text: str) -> list[str] | None:
         compiled = compile_pattern(pattern, "")

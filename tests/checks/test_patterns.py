@@ -177,6 +177,7 @@ STRETCHES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", STRETCHES)
 def test_a_long_stretch_is_searched_in_time_and_found(name: str) -> None:
     pattern, flags = STRETCHES[name]
@@ -203,6 +204,7 @@ def test_a_pattern_is_compiled_once() -> None:
     assert compile_pattern("once", "i") is compile_pattern("once", "i")
 
 
+@pytest.mark.heavy
 def test_time_is_up_within_about_a_second() -> None:
     start = time.monotonic()
     assert _ours(r"^(a|a)*$", "search", "a" * 80 + "b") is None

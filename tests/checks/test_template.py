@@ -176,6 +176,7 @@ def test_any_text_is_a_template_or_a_sentence(text: str) -> None:
         assert compiled
 
 
+@pytest.mark.heavy
 def test_many_tags_on_one_line_and_deep_sections_take_no_time() -> None:
     many = "{{#a}}" * 20_000 + "x" + "{{/a}}" * 20_000
     assert filled(many) == "x"
@@ -183,6 +184,7 @@ def test_many_tags_on_one_line_and_deep_sections_take_no_time() -> None:
     assert filled("{{#none}}\n" * 20_000 + "{{/none}}\n" * 20_000) == ""
 
 
+@pytest.mark.heavy
 def test_a_prompt_has_a_limit_that_is_met_before_it_is_built() -> None:
     compiled = compile_template("{{ output }}" * 50_000)
     assert isinstance(compiled, Template)

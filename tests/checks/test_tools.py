@@ -117,6 +117,7 @@ def by_dropping_partial() -> Iterator[Pair]:
         yield demands, replace(demands, partial=False)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -200,6 +201,7 @@ def test_these_edits_go_both_ways(old: tuple[Tools, str, bool], new: tuple[Tools
     assert not stricter((after, before))
 
 
+@pytest.mark.heavy
 def test_no_number_of_calls_stops_a_check_of_few_tools_and_many_of_both_do() -> None:
     calls = [ToolCall("f", {"n": 1})] * 120_000
     few = ToolDemands(

@@ -121,6 +121,7 @@ def test_a_failure_is_one_document_too(told: tuple[Path, Any], cli: Callable, ar
     assert ran.code == document["error"]["exit_code"] == code
 
 
+@pytest.mark.heavy
 def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
     names = {path.name.removesuffix(".schema.json") for path in (find_resource_folder("schema") / "output").iterdir()}
     of_groups = {name for group in GROUPS.values() for name in group}

@@ -168,6 +168,7 @@ UNDECIDED = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", WORST)
 def test_the_worst_ends_soon(name: str) -> None:
     old, new = WORST[name]()
@@ -177,6 +178,7 @@ def test_the_worst_ends_soon(name: str) -> None:
     assert diff.required_bump is (Bump.PATCH if name.endswith("round") else Bump.MAJOR)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", UNDECIDED)
 def test_beyond_its_budget_a_decider_says_that_it_does_not_know(name: str) -> None:
     (finding,) = compare(*WORST[name]()).findings

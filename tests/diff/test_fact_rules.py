@@ -90,6 +90,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     return claims
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_claimed_of_facts_holds_on_every_text(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets

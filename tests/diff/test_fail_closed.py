@@ -44,6 +44,7 @@ def documents() -> list[Any]:
     return list({write_canonical(value): value for value in values}.values())
 
 
+@pytest.mark.heavy
 def test_a_strange_value_anywhere_is_found() -> None:
     for document in documents():
         for pointer in nodes(document):
@@ -53,6 +54,7 @@ def test_a_strange_value_anywhere_is_found() -> None:
                 assert compare(changed, document).required_bump > Bump.NONE, (document, pointer)
 
 
+@pytest.mark.heavy
 def test_a_strange_key_anywhere_is_found() -> None:
     for document in documents():
         for pointer in nodes(document):

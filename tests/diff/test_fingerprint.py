@@ -146,6 +146,7 @@ def test_rows_in_a_file_are_named_by_their_questions() -> None:
     assert other != alone
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("part", range(4))
 def test_who_knows_all_prints_knows_the_new_artifact(part: int) -> None:
     for index in range(part * 150, (part + 1) * 150):

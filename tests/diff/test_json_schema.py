@@ -161,6 +161,7 @@ LARGE: dict[str, Callable[[int], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LARGE)
 def test_any_input_is_answered_in_a_second(name: str) -> None:
     old, new = LARGE[name](0), LARGE[name](1)

@@ -72,6 +72,7 @@ def allows(relation: SchemaRelation, *, before: bool, after: bool) -> bool:
     return before is after or relation is not (SchemaRelation.TIGHTENED if after else SchemaRelation.LOOSENED)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_said_of_random_pairs_holds_for_random_json(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # not for secrets

@@ -393,6 +393,7 @@ def test_a_large_jury_is_compared_as_a_whole_and_at_once(way: str) -> None:
     assert (finding.rule, finding.level) == ("unclassified-change", Bump.MAJOR)
 
 
+@pytest.mark.heavy
 def test_every_judge_of_a_jury_exchanged_is_told_one_by_one() -> None:
     juries = [[{"judge_prompt_ref": f"judge/{name}{at}@1.0.0"} for at in range(100)] for name in "ab"]
     old, new = (rubric({"jury": {"members": members, "aggregate": "majority"}}) for members in juries)

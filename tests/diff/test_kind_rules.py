@@ -100,6 +100,7 @@ def rubric(check: Mapping, *, negate: bool) -> Mapping:
     return {"checks": [{**check, "id": "a", "negate": negate}], "scoring": {"combine": "min"}}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("pairs", "texts"),
     [(formats, TEXTS), (parts, [*TEXTS, *FENCED]), (structures, [*MARKDOWN, *TWO]), (lints, [*TEXTS, *PHP])],
@@ -131,6 +132,7 @@ def limited() -> Iterator[Pair]:
     yield from (pair for pair in product(values, repeat=2) if pair[0]["kind"] == pair[1]["kind"])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("combine", ["all_pass", "any_pass", "min", "max", "median", "weighted_avg"])
 @pytest.mark.parametrize("errors", ["skip", "zero", "fail"])
 def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine: str) -> None:

@@ -173,6 +173,7 @@ def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int, sample
     assert {Direction.NONE, Direction.EITHER} < {direction for _, _, direction in found}
 
 
+@pytest.mark.heavy
 def test_what_is_written_into_a_rubric_scores_as_the_question_does() -> None:
     random = Random(7)  # noqa: S311  # chance, not secrets
     compared = 0
@@ -241,6 +242,7 @@ def test_without_a_store_a_reference_stays_major() -> None:
     assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not at hand")
 
 
+@pytest.mark.heavy
 def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
     held = {REF: {**UNREAD, "checks": [{"kind": "fact_match"}]}}
     sides = (

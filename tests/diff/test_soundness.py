@@ -42,6 +42,7 @@ def test_what_once_broke_a_claim_breaks_none(name: str) -> None:
     assert hold(pair, lambda _: [drawn]).broken == []
 
 
+@pytest.mark.heavy
 def test_a_rule_that_lies_is_found_and_kept_as_a_small_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = RULES["contain-phrase-added"]
     monkeypatch.setitem(RULES, rule.id, replace(rule, level=Bump.PATCH))
@@ -65,6 +66,7 @@ def test_what_crashes_is_kept_like_any_claim_that_breaks(monkeypatch: pytest.Mon
     assert {(what, why) for _, what, why, _ in tally.broken} == {("crash", "KeyError: 'lost'")}
 
 
+@pytest.mark.heavy
 def test_the_report_tells_the_precision_of_each_rule() -> None:
     tally = Tally()
     for number, processes in ((60, 1), (120, 2)):
@@ -77,6 +79,7 @@ def test_the_report_tells_the_precision_of_each_rule() -> None:
     assert "100.0%" in "".join(lines)
 
 
+@pytest.mark.heavy
 def test_terms_and_files_of_rows_that_change_what_is_known_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     true, pairs = claims.compare, [draw(randomness(SEED, index)) for index in range(60)]
 

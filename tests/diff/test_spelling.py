@@ -30,6 +30,7 @@ def facts(finding: DiffFinding) -> tuple[Any, ...]:
     return finding.rule, finding.level, directions, finding.fingerprint, finding.witness, children
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("part", range(PARTS))
 def test_how_a_value_is_written_decides_nothing(part: int) -> None:
     for index in range(part * PAIRS, (part + 1) * PAIRS):

@@ -155,6 +155,7 @@ AT_THE_LIMITS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", AT_THE_LIMITS)
 def test_a_value_meets_the_limits_of_a_document(name: str) -> None:
     text = AT_THE_LIMITS[name]
@@ -162,6 +163,7 @@ def test_a_value_meets_the_limits_of_a_document(name: str) -> None:
     assert alike
 
 
+@pytest.mark.heavy
 def test_a_key_that_stands_twice_is_found_in_one_pass() -> None:
     text = json.dumps(dict.fromkeys(map(str, range(200_000))))[:-1] + ', "199999": 1}'
     with pytest.raises(LoadError, match="the key '199999' stands twice"):

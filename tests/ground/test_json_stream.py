@@ -111,6 +111,7 @@ def test_what_is_broken_is_one_sentence_with_its_line(
     assert raised.value.place == Place("a.json", line)
 
 
+@pytest.mark.heavy
 def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
     with pytest.raises(LoadError, match="ends in the middle"):
         stream("[" * 500_000).skip()
@@ -119,6 +120,7 @@ def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
     deep.expect_end()
 
 
+@pytest.mark.heavy
 def test_more_parts_than_memory_holds_are_refused() -> None:
     with pytest.raises(LimitError, match="one value has more than 1,000,000 parts"):
         stream("[" + "[]," * 600_000 + "[]]").read()
@@ -150,6 +152,7 @@ def pieces(first: bytes, again: bytes, times: int, last: bytes) -> Iterator[byte
     yield last
 
 
+@pytest.mark.heavy
 def test_a_long_list_is_passed_over_without_being_held() -> None:
     item = json.dumps({"events": ["x" * 1000] * 100}).encode()
     source = JsonStream(Endless(pieces(b'{"a": [0', (b"," + item) * 20, 100, b'], "b": 1}')), "a.json")  # type: ignore[arg-type]
@@ -157,6 +160,7 @@ def test_a_long_list_is_passed_over_without_being_held() -> None:
     assert len(source._text) < 10 << 20
 
 
+@pytest.mark.heavy
 def test_one_value_without_end_is_not_read_to_its_end() -> None:
     endless = Endless(pieces(b'{"a": "', b"x" * (8 << 20), 10_000, b""))
     with pytest.raises(LimitError, match="one value is larger than"):

@@ -94,6 +94,7 @@ def test_a_reader_of_yaml_1_2_reads_the_same_texts(tree: Any) -> None:
     assert YAML(typ="safe", pure=True).load(write_yaml(tree)) == tree
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bomb", ["merges of one mapping", "merges of merges", "many merges into many keys"])
 def test_merges_cost_no_more_than_what_they_hold(bomb: str) -> None:
     text = {

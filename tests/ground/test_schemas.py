@@ -235,6 +235,7 @@ BOMBS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
     schema, value = BOMBS[name]
@@ -268,6 +269,7 @@ def test_what_the_library_does_not_expect_is_a_sentence() -> None:
         compile_schema({"maximum": 1}).is_valid(Decimal("NaN"))
 
 
+@pytest.mark.heavy
 def test_the_same_value_takes_the_same_steps_each_time() -> None:
     schema = {"items": {"type": "object", "properties": {"a": {"type": "string", "pattern": "a"}}, "required": ["a"]}}
     value = [{"a": "a"}] * 50

@@ -94,6 +94,7 @@ def test_an_answer_is_a_reply_and_is_kept(
     assert judge_server.calls == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", FAILS)
 def test_a_failure_has_words_and_is_not_kept(
     behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache
@@ -129,6 +130,7 @@ def test_what_every_call_would_meet_ends_the_asking(
     assert cache.get(CALL) is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", [*FAILS, "slow", "never", "hang up"])
 def test_what_may_pass_is_asked_again(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     judge_server.play(behaviour, "ok")

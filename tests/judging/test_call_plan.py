@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from evalstore.judging import CallGroup, CallPlan, CallQueue
 from evalstore.model import JudgeCall
 
@@ -65,6 +67,7 @@ def test_it_can_be_emptied_and_filled_again() -> None:
         assert list(spool) == [call("a")]
 
 
+@pytest.mark.heavy
 def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
     import tracemalloc
 

@@ -62,6 +62,7 @@ def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: Re
     assert len(told) == 12
 
 
+@pytest.mark.heavy
 def test_calls_are_taken_from_the_iterator_as_they_are_needed(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
@@ -88,6 +89,7 @@ def test_told_hears_in_the_thread_that_asked(endpoint: At, cache: ReplyCache, ca
     assert heard == {threading.get_ident()}
 
 
+@pytest.mark.heavy
 def test_each_failure_has_its_own_words_and_the_rest_is_answered(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
@@ -140,6 +142,7 @@ def test_when_nothing_is_ever_answered_the_rest_is_not_asked(
     assert judge_server.calls <= 2 * (6 + 2 * 2 + 2)
 
 
+@pytest.mark.heavy
 def test_an_endpoint_that_goes_down_half_way_is_not_asked_for_hours(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
@@ -150,6 +153,7 @@ def test_an_endpoint_that_goes_down_half_way_is_not_asked_for_hours(
     assert judge_server.calls < 120
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", ["400", "403", "413"])
 def test_prompts_that_are_refused_do_not_end_it_once_another_was_answered(
     behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls

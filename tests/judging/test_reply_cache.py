@@ -131,6 +131,7 @@ def test_a_row_that_stands_under_another_key_is_absent(at: At, path: Path) -> No
     assert at().get(CALL) is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_a_file_with_random_damage_is_refused_or_right(seed: int, at: At, path: Path) -> None:
     import random

@@ -112,6 +112,7 @@ def test_every_question_names_a_rubric_that_is_there(case: Path, tmp_path: Path)
         assert entry.reason or made
 
 
+@pytest.mark.heavy
 def test_a_larger_suite_keeps_its_rows_beside_it(tmp_path: Path) -> None:
     value = {
         "skill_name": "big",
@@ -141,6 +142,7 @@ def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) 
     assert write_yaml({"deep": deep})
 
 
+@pytest.mark.heavy
 def test_a_label_used_very_often_costs_no_more_than_others(tmp_path: Path) -> None:
     source = tmp_path / "evals.json"
     source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}] * 20_000}))

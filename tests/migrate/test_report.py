@@ -36,6 +36,7 @@ def many(suite: Suite, tmp_path: Path) -> Path:
     return tmp_path / "legacy"
 
 
+@pytest.mark.heavy
 def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: Path) -> None:
     ran = cli("migrate", many, "--into", tmp_path / "store")
     lines = ran.out.splitlines()
@@ -75,6 +76,7 @@ def test_what_many_sources_have_to_say_is_said_once(suite: Suite, cli: Run, tmp_
     assert "| migrated | 30 | 30 | no grader reads 'note': kept as data |" in page
 
 
+@pytest.mark.heavy
 def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path, tmp_path: Path) -> None:
     out = cli("migrate", many, "--into", tmp_path / "store", "--verbose").out
     assert sum(" migrated " in line for line in out.splitlines()) == 330
@@ -84,6 +86,7 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
     assert cli("migrate", many, "--into", tmp_path / "store", "--verbose", "--quiet").out == ""
 
 
+@pytest.mark.heavy
 def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite, tmp_path: Path) -> None:
     store = tmp_path / "store"
     cli("migrate", many / "quiet_1", "--into", store)

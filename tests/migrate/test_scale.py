@@ -84,6 +84,7 @@ TESTS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("file", "format_", "text", "size"),
     [

@@ -162,6 +162,7 @@ def test_weights_that_are_none_of_a_criterion_are_said() -> None:
     ]
 
 
+@pytest.mark.heavy
 def test_an_id_used_very_often_costs_no_more_than_others() -> None:
     start = time.process_time()
     (case,) = taken([{"prompt": "Go", "assertions": [{"id": "a", "text": "b"}] * 20_000}]).cases

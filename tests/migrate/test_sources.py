@@ -158,6 +158,7 @@ def test_a_folder_that_cannot_be_listed_is_an_entry_and_stops_nothing(
         migrate([shut], into=tmp_path / "store")
 
 
+@pytest.mark.heavy
 def test_a_folder_is_walked_however_deep(tmp_path: Path) -> None:
     deep = [f"{tmp_path}/in" + "/d" * level for level in range(1000)]
     for path in deep:

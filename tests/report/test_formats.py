@@ -200,6 +200,7 @@ def test_sarif_is_what_code_scanning_reads(cli: Cli, store: Path, argv: list[str
     assert not any("suppressions" in result for result in run["results"])
 
 
+@pytest.mark.heavy
 def test_what_people_accepted_is_suppressed_with_their_reason(cli: Cli, store: Path) -> None:
     found = json.loads(cli("-C", store, "diff", "rubric/tone", "--format", "json").out)["findings"]
     print_ = next(one["fingerprint"] for one in found if one["rule"] == "ban-phrase-removed")
@@ -383,6 +384,7 @@ def test_a_log_takes_no_line_for_a_command(cli: Cli, tmp_path: Path) -> None:
             assert not [line for line in lines if re.search(r"##\w*\[", line) or line.strip().startswith("::")]
 
 
+@pytest.mark.heavy
 def test_a_reference_that_moved_is_shown_where_it_stands(cli: Cli, git: Git, store: Path) -> None:
     (store / "datasets").mkdir()
     (store / "datasets/mail.yaml").write_text(

@@ -61,6 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy
 def test_a_terminal_has_colours_and_a_width(on_terminal: Shown, folder: Path) -> None:
     written = on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, width=72)
     assert b"\x1b[1;31mMAJOR\x1b[0m" in written
@@ -69,11 +70,13 @@ def test_a_terminal_has_colours_and_a_width(on_terminal: Shown, folder: Path) ->
     assert max(len(line) for line in plain.decode().splitlines()) <= 72
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_who_wants_no_colours_gets_none(on_terminal: Shown, folder: Path, env: dict[str, str]) -> None:
     assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("argv", [["diff", "old.yaml", "new.yaml"], ["validate", "new.yaml"]], ids=lambda argv: argv[0])
 @pytest.mark.parametrize("format_", ["text", "json", *FORMATS])
 def test_an_escape_from_outside_never_reaches_the_terminal(

@@ -95,6 +95,7 @@ def test_of_several_members_with_one_name_the_last_counts(archive: Callable[...,
     assert [found.output.text for found in read_outputs(path) if isinstance(found, StoredOutput)] == ["again"]
 
 
+@pytest.mark.heavy
 def test_names_are_never_paths(archive: Callable[..., Path], tmp_path: Path) -> None:
     names = ["samples/../../../evil_epoch_1.json", "samples//etc/passwd_epoch_1.json", "samples/\x1b[31m_epoch_1.json"]
     path = archive(HEADER, *(member(name, sample(name)) for name in names), member("../outside.json", b"{}"))
@@ -120,6 +121,7 @@ def swollen(size: int) -> bytes:
     return b"".join(packer.compress(b" " * (1 << 24)) for _ in range(size >> 24)) + packer.flush()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("announced", "error", "sentence"),
     [
@@ -186,6 +188,7 @@ def test_a_log_cut_off_anywhere_is_one_sentence(archive: Callable[..., Path]) ->
             list(read_outputs(path))
 
 
+@pytest.mark.heavy
 def test_no_change_of_a_log_ends_in_a_traceback(archive: Callable[..., Path]) -> None:
     path = archive(HEADER, SAMPLE, member("samples/b_epoch_1.json", sample("b"), ZSTD))
     whole, dice, refused = path.read_bytes(), random.Random(0), 0  # noqa: S311  # the same every time

@@ -74,6 +74,7 @@ def sound(value: Any) -> None:
         assert (value.score is None) == (value.verdict is Verdict.UNSCORED)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_an_odd_value_in_a_row_is_no_traceback(folder: Path, tmp_path: Path, run: Run) -> None:
     path, seen = tmp_path / "rows.jsonl", set()
@@ -87,6 +88,7 @@ def test_an_odd_value_in_a_row_is_no_traceback(folder: Path, tmp_path: Path, run
     assert seen == {"read", "refused"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_an_odd_value_in_an_aggregate_is_no_traceback(folder: Path, tmp_path: Path) -> None:
     path, seen = tmp_path / "run.json", set()
@@ -96,6 +98,7 @@ def test_an_odd_value_in_an_aggregate_is_no_traceback(folder: Path, tmp_path: Pa
     assert seen == {"read", "refused"}
 
 
+@pytest.mark.heavy
 def test_an_odd_value_in_a_run_of_our_own_is_no_traceback(written: Any) -> None:
     done = written()
     record = json.loads(done.path.read_text("utf-8"))

@@ -95,6 +95,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logged:
     return run
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("log_format", ["eval", "json"])
 def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logged) -> None:
     from inspect_ai.log import read_eval_log
@@ -118,6 +119,7 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
     assert find_samples(path) == path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("log_format", ["eval", "json"])
 def test_of_several_epochs_one_is_chosen(log_format: str, logged: Logged) -> None:
     path = logged(log_format, epochs=3)
@@ -130,6 +132,7 @@ def test_of_several_epochs_one_is_chosen(log_format: str, logged: Logged) -> Non
         list(read_outputs(path, SeriesFilter({"epoch": "4"})))
 
 
+@pytest.mark.heavy
 def test_a_log_that_was_not_finished_gives_what_it_has(logged: Logged, tmp_path: Path) -> None:
     whole, cut = logged("eval"), tmp_path / "cut.eval"
     with zipfile.ZipFile(whole) as old, zipfile.ZipFile(cut, "w") as new:

@@ -33,6 +33,7 @@ def replaced(document: Any, pointer: tuple[Any, ...], value: Any) -> Any:
     return changed
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
 def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path) -> None:
     document = json.loads((CASES / case).read_text("utf-8"))

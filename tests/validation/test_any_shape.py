@@ -35,6 +35,7 @@ def replaced(value: Any, odd: Any) -> Iterator[Any]:
             yield from ([*value[:index], other, *value[index + 1 :]] for other in replaced(item, odd))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings]) -> None:
     value = read_yaml(path.read_bytes(), path.name).value

@@ -69,6 +69,7 @@ def test_sentences_are_one_safe_line(case: Path, run: Run) -> None:
         assert len(finding.message) < 500
 
 
+@pytest.mark.heavy
 def test_strict_leaves_no_warning(run: Run) -> None:
     for case in LOUD:
         soft, strict = run(case).findings, run(case, strict=True).findings

@@ -141,6 +141,7 @@ def test_a_hostile_bundle_is_one_finding(schema: str, tmp_path: Path, check: Cal
 SIXFOLD = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 6} for n in range(8)}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
@@ -179,6 +180,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", REPEATED)
 def test_repetition_costs_time_in_proportion(name: str, check: Callable[..., Findings]) -> None:
     start = monotonic()
