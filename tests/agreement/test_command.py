@@ -104,6 +104,7 @@ evalstore bump judge/accuracy releases it
 """
 
 
+@pytest.mark.heavy
 def test_a_refreshed_validation_is_a_patch(store: Path, labelled: Callable, cli: Callable) -> None:
     labelled()
     assert cli(*ARGV, *AGAINST, cwd=store).code == 0

@@ -28,7 +28,10 @@ def _cases() -> list[Any]:
     for path in FILES:
         document = read_yaml(path.read_bytes(), path.name).value
         name = f"{path.parent.name}-{path.stem}"
-        cases += [pytest.param(document, case, id=f"{name}-{n}") for n, case in enumerate(document["cases"], 1)]
+        marks = [pytest.mark.heavy] if "out_of" in path.stem or "beyond" in path.stem else []
+        cases += [
+            pytest.param(document, case, id=f"{name}-{n}", marks=marks) for n, case in enumerate(document["cases"], 1)
+        ]
     return cases
 
 

@@ -79,6 +79,7 @@ def test_every_text_has_a_shape_and_the_same_one_twice(text: str) -> None:
         assert all(1 <= level <= 6 for level, _ in seen.headings)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [">" * 50_000 + "a", "- " * 50_000 + "a", "[" * 100_000, "[a]: <" * 20_000, "[a\n" * 10_000, "`" * 200_000,
@@ -91,10 +92,12 @@ def test_hostile_texts_are_read_at_once(text: str) -> None:
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.heavy
 def test_what_would_take_minutes_stops() -> None:
     with pytest.raises(LimitError, match="too long or too deeply nested"):
         count_by_commonmark(">" * 90 + "a\n" + "b\n" * 100_000)
 
 
+@pytest.mark.heavy
 def test_a_long_ordinary_text_is_within_the_budget() -> None:
     assert len(count_by_commonmark("## a\n\ntext of a line\n\n- b\n- c\n\n" * 5_000).headings) == 5_000

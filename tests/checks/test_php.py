@@ -117,6 +117,7 @@ def test_a_block_is_linted_once(program: Path, tmp_path: Path) -> None:
     assert count.read_text().count("x") == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("script", "said"),
     [

@@ -163,6 +163,7 @@ def partial_of_one() -> Iterator[Pair]:
             yield demands, replace(demands, partial=True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("pairs", [equal_orders, reordered, repeated, partial_of_one])
 def test_the_new_check_is_the_old_one(pairs: Callable[[], Iterator[Pair]]) -> None:
     found = 0

@@ -43,6 +43,7 @@ BOMBS: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_ends_in_a_sentence_in_time(name: str) -> None:
     schema, value = BOMBS[name]
@@ -171,6 +172,7 @@ def test_many_generated_schemas_answer_as_in_the_library(schema: dict[str, Any],
     assert ours is None or ours == theirs
 
 
+@pytest.mark.heavy
 def test_a_deep_chain_of_references_is_a_sentence_and_no_crash() -> None:
     chain = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(5000)}
     with pytest.raises(SchemaError, match="more than 200 keywords"):

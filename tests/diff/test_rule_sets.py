@@ -46,6 +46,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **facts: Any) -> None:
     monkeypatch.setitem(PARAMS, NAME, replace(PARAMS[NAME], rule=NEW_RULE))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule_set", RULE_SETS)
 def test_a_rule_set_judges_as_it_did(rule_set: int) -> None:
     assert list(find_stale(rule_set)) == [], HOW

@@ -51,6 +51,7 @@ def test_what_cannot_be_without_touching_more_is_refused(text: str) -> None:
         put_item(read_yaml(text, "f"), "items", 1, NEW)
 
 
+@pytest.mark.heavy
 def test_random_lists_get_the_item_and_nothing_else() -> None:
     chance = random.Random(7)  # noqa: S311  # the same lists every time
     for _ in range(200):

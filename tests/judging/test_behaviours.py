@@ -149,6 +149,7 @@ def test_every_behaviour_of_the_server_has_its_row() -> None:
     assert names == ANSWERS.keys() | FAILS.keys() | STOPS.keys()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", ["endless 500", "packed", "endless"])
 def test_no_answer_is_too_large(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     import tracemalloc

@@ -36,6 +36,7 @@ def no_thread_left() -> Iterator[None]:
         time.sleep(0.01)
 
 
+@pytest.mark.heavy
 def test_calls_are_asked_side_by_side_but_not_more(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:

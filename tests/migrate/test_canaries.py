@@ -115,6 +115,7 @@ def check(path: Path, places: list[Place]) -> bool:
     return store is not None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
 def test_a_key_that_nobody_knows_in_every_object_is_kept(path: Path) -> None:
     check(path, [place for place in parts(value_of(path)) if isinstance(_at(value_of(path), place), dict)])

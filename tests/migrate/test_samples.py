@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are no
 each_format = pytest.mark.parametrize("format", HERE)
 
 
+@pytest.mark.heavy
 @each_format
 def test_they_come_back_equal_as_data(format: str, tmp_path: Path) -> None:  # noqa: A002  # the word of the command line
     report = migrate([SAMPLES / format], into=tmp_path / "store", format=format)
@@ -34,6 +35,7 @@ def test_they_come_back_equal_as_data(format: str, tmp_path: Path) -> None:  # n
         assert is_same_data(given.value, original.value), source.file
 
 
+@pytest.mark.heavy
 @each_format
 def test_every_file_is_said_something_about(format: str, tmp_path: Path) -> None:  # noqa: A002
     report = migrate([SAMPLES / format], into=tmp_path, dry_run=True)
@@ -43,6 +45,7 @@ def test_every_file_is_said_something_about(format: str, tmp_path: Path) -> None
     assert all(entry.line and (entry.reason or entry.outcome is MigrationOutcome.MIGRATED) for entry in report.entries)
 
 
+@pytest.mark.heavy
 @each_format
 def test_the_store_has_no_fault(format: str, tmp_path: Path, git: Any, cli: Any) -> None:  # noqa: A002
     git("status")

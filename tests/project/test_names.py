@@ -110,6 +110,7 @@ def unexplained(found: list[str]) -> list[str]:
     return sorted(key for key in found if key not in ALLOWED)
 
 
+@pytest.mark.heavy
 def test_a_class_name_means_one_thing() -> None:
     places = defaultdict(list)
     for module, name in classes():
@@ -158,6 +159,7 @@ def one_words() -> list[str]:
     return found
 
 
+@pytest.mark.heavy
 def test_a_name_of_one_word_is_completed_by_its_module() -> None:
     assert unexplained(one_words()) == []
 
@@ -178,6 +180,7 @@ def test_no_name_begins_with_a_participle() -> None:
     assert unexplained(participles()) == []
 
 
+@pytest.mark.heavy
 def test_the_list_of_exceptions_only_shrinks() -> None:
     needed = {*no_verbs(), *one_words(), *participles()}
     assert sorted(ALLOWED.keys() - needed) == [], "these are exceptions no more: take them off the list"
