@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 import evalstore
 
 PACKAGE = Path(evalstore.__file__).parent
