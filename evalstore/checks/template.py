@@ -110,7 +110,7 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:
     """Return the text between `done` and the tag, and where the text behind the tag begins.
 
-A section's tag or a comment that is alone on its lines is removed with the white space around it, as Mustache
+    A section's tag or a comment that is alone on its lines is removed with the white space around it, as Mustache
     has it.
     """
     text, end = template[done : tag.start], tag.start + len(tag.written)

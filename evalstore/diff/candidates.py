@@ -1,4 +1,4 @@
-"""Builds texts and records of tool calls that may move a rubric, from what its checks look for; plays none of them."""
+"""Builds texts and records of tool calls that may move a rubric, from what its checks look for; grades none of them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _Comparison:
         changes = changes or list(find_spelling_change(sides))
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
-        # Evidence: outputs that move, played under both rubrics.
+        # Evidence: outputs that move, graded under both rubrics.
         findings = self._add_witnesses(changes, findings)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.

@@ -1,4 +1,4 @@
-"""Looks for an output that moves: plays the candidates under both rubrics, and shows none that it did not replay."""
+"""Looks for an output that moves: grades the candidates under both rubrics, and shows none that it did not grade."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredR
 
 _COMPOSITE = "composite"
 _BESIDE = 6  # texts that are tried with each record of calls
-# What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
+# Steps that a comparison spends on grading, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
 _COMBINED = 3
-_TEXT = 1_000  # characters that one unit of the budget pays for
-# Of a schema: what a character costs when it is compiled, how many cost one more when it is played.
+_CHARS_PER_STEP = 1_000  # characters of an output that are graded for the cost of its check
+# Of a schema: what a character costs when it is compiled, how many cost one more when it is applied.
 _COMPILING = 3
 _CHARS = 20
 
 
 class _EnoughError(Exception):
-    """The search has cost enough."""
+    """The budget of the search is spent."""
 
 
 @dataclass(slots=True)
-class _Player:
-    """One check, prepared once, and what it said of the texts tried so far."""
+class _PreparedCheck:
+    """One check, prepared once, with its results on the outputs tried so far."""
 
-    price: int
+    cost: int
     grade: Callable[[Sample], CheckResult]
     results: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Replay:
-    """Both rubrics whole, and their checks as players; `load` reads the rubrics that they refer to."""
+    """Grades outputs under both rubrics; prepares each check once. `load` reads the rubrics that they refer to."""
 
     old: RubricState
     new: RubricState
     load: ArtifactLoader | None = None
     _spent: int = 0
-    _players: dict[int, tuple[CheckState, _Player]] = field(default_factory=dict)
+    _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
@@ -57,18 +57,18 @@ class Replay:
             return None
         checks = (check for state in (self.old, self.new, *change.states) for check in state.checks)
         try:
-            if not all(map(self._is_playable, checks)):
+            if not all(map(self._is_gradable, checks)):
                 return None
             tried = (self._moves(change, output) for output in _outputs(change))
             return next(filter(None, tried), None)
         except (EvalstoreError, _EnoughError):
             return None  # validation says what is wrong with a rubric that cannot be run
 
-    def _is_playable(self, check: CheckState) -> bool:
+    def _is_gradable(self, check: CheckState) -> bool:
         if check.kind != _COMPOSITE:
             return _is_unjudged(check)
         inner = self._inner(check)
-        # An error within is not seen from without: nothing there may need an engine that other machines lack.
+        # A composite hides the errors of its checks: none of them may need an engine that other machines lack.
         return inner is not None and all(_is_unjudged(one) and _is_portable(one) for one in inner.checks)
 
     def _inner(self, check: CheckState) -> RubricState | None:
@@ -85,37 +85,42 @@ class Replay:
         from evalstore.checks import combine_results
 
         self._spend(_COMBINED * len(state.checks))
-        return combine_results(state.to_scoring(), [self._grade(self._player(check), output) for check in state.checks])
+        return combine_results(
+            state.to_scoring(), [self._grade(self._prepare_check(check), output) for check in state.checks]
+        )
 
-    def _grade(self, player: _Player, output: Output) -> CheckResult:
+    def _grade(self, check: _PreparedCheck, output: Output) -> CheckResult:
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
         known = output.text, calls
-        if known not in player.results:
-            self._spend(player.price * (1 + (len(output.text) + len(calls or "")) // _TEXT))
-            result = player.grade(Sample(output))
+        if known not in check.results:
+            self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // _CHARS_PER_STEP))
+            result = check.grade(Sample(output))
             if result.unscored is UnscoredReason.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
-            player.results[known] = result
-        return player.results[known]
+            check.results[known] = result
+        return check.results[known]
 
-    def _player(self, check: CheckState) -> _Player:
-        if id(check) not in self._players:
+    def _prepare_check(self, check: CheckState) -> _PreparedCheck:
+        if id(check) not in self._prepared:
             from evalstore.checks import CheckContext, prepare_check
 
-            price, written = self._price(check)
+            cost, written = self._measure_cost(check)
             self._spend(written * _COMPILING)
-            # The check is kept with its player, so that its id stays its own.
-            self._players[id(check)] = check, _Player(price, prepare_check(check.to_check(), CheckContext(self.load)))
-        return self._players[id(check)][1]
+            # The check is stored, too: while it lives, no other object has its id.
+            self._prepared[id(check)] = (
+                check,
+                _PreparedCheck(cost, prepare_check(check.to_check(), CheckContext(self.load))),
+            )
+        return self._prepared[id(check)][1]
 
-    def _price(self, check: CheckState) -> tuple[int, int]:
-        """Return what playing a check once costs, and how much of it is to be compiled."""
+    def _measure_cost(self, check: CheckState) -> tuple[int, int]:
+        """Return what grading by a check costs, and the characters of its schemas, which are compiled once."""
         if check.kind == _COMPOSITE and (inner := self._inner(check)):
-            prices = [self._price(one) for one in inner.checks]
-            return sum(price for price, _ in prices), sum(written for _, written in prices)
+            costs = [self._measure_cost(one) for one in inner.checks]
+            return sum(cost for cost, _ in costs), sum(written for _, written in costs)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
         written = len(write_canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
-        return KINDS[check.kind].price + listed + written // _CHARS, written
+        return KINDS[check.kind].cost + listed + written // _CHARS, written
 
     def _spend(self, steps: int) -> None:
         self._spent += steps

@@ -1,6 +1,6 @@
 """Turns a value into YAML events and writes them with ruamel.yaml: its own `dump` would take twice as long.
 
-A separate module, because ruamel.yaml is slow to import: `yaml_writer` imports it when it is first needed.
+A separate module, because ruamel.yaml is slow to import: `yaml_layout` imports it when it is first needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes new YAML files, each proved to read back equal, and finds where the parts of an existing file begin and end."""
+"""Writes new YAML files, each proved to read back equal, and finds where the parts of a file begin and end."""
 
 from __future__ import annotations
 

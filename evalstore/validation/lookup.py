@@ -1,4 +1,4 @@
-"""Looks up, once a run, what linters ask for: artifacts by reference, and bundles (JSON Schemas for extra row fields)."""
+"""Looks up, once a run, what linters ask for: artifacts by reference, and bundles (schemas of extra row fields)."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, be
    {anna, carl} and all three; {ben, carl} holds 2 of 4, which is not more than half. After, {ben, carl} holds 4 of 7.
 3. The keys differ, so `prove_jury_equivalent` proves nothing. To {anna: 5, ben: 3, carl: 2}, where ben and carl hold
    5 of 10, the keys would be equal: no output could tell the two juries apart, and the edit were a patch.
-4. `direct_jury_weights` compares the groups: every group that won still wins, and one more does. So more outputs pass,
-   and no fewer: the edit is looser.
+4. `find_jury_weights_direction` compares the groups: every group that won still wins, and one more does. So more
+   outputs pass, and no fewer: the edit is looser.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Phrase lists and letter case: a phrase that holds another listed one decides nothing, as substrings are transitive."""
+"""Phrase lists and letter case: a phrase that holds another listed one decides nothing by transitivity."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class CheckKind:
     that passes first. `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
     share of, 0 where that is not known. `reads_threshold`: its threshold moves its score, not its verdict alone.
     `asks_judges`, `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that
-    other machines may lack. `price`: what grading one output costs, of the budget for witnesses.
+    other machines may lack. `cost`: what grading one output costs, of the budget for witnesses.
     """
 
     params: Mapping[str, Param]
@@ -105,7 +105,7 @@ class CheckKind:
     asks_judges: Predicate = say_never
     reads_more_than_text: Predicate = say_never
     is_portable: bool = True
-    price: int = 10
+    cost: int = 10
 
 
 KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, lambda module: module.KIND)

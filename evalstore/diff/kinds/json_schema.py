@@ -65,5 +65,5 @@ KIND = CheckKind(
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,
     reads_more_than_text=_has_fields,
-    price=100,
+    cost=100,
 )

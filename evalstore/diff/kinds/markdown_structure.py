@@ -51,5 +51,5 @@ KIND = CheckKind(
     may_err=lambda params: params["dialect"] == "commonmark",  # a text beyond the parser's limits
     question_parts=read_no_question,
     sample_texts=_yield_texts,
-    price=150,
+    cost=150,
 )

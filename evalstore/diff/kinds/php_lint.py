@@ -17,5 +17,5 @@ KIND = CheckKind(
     question_parts=read_no_question,
     sample_texts=lambda _: iter(_CODE),
     is_portable=False,
-    price=100,
+    cost=100,
 )
