@@ -14,7 +14,7 @@ from evalstore.audits import Audit, Cause, audit
 from evalstore.report import render
 from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
-from tests.audit.conftest import factor
+from tests.audits.conftest import factor
 
 
 @pytest.fixture(scope="module")

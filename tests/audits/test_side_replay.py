@@ -19,7 +19,7 @@ from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run, read_rows
 from evalstore.scoring import score
 from evalstore.store import ArtifactStore
-from tests.audit.conftest import AT, JUDGE, Repo
+from tests.audits.conftest import AT, JUDGE, Repo
 
 Answers = Callable[..., Path]
 RUBRIC = """id: answer

@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.audits import Origin
 from evalstore.audits.stored_run import QuestionHistory, QuestionVersion, digest_question, find_repin
 from evalstore.model import Question
-from tests.audit.conftest import factor
+from tests.audits.conftest import factor
 
 TONE = """\
 id: tone

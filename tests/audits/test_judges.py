@@ -15,7 +15,7 @@ from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.store import ArtifactStore
-from tests.audit.conftest import AT, JUDGE, Repo
+from tests.audits.conftest import AT, JUDGE, Repo
 
 RUBRIC = """id: answer
 version: {version}
