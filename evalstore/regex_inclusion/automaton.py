@@ -20,7 +20,7 @@ old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `
 >>> for letter in (0, 1, 1):
 ...     states = [automaton.read_letter(automaton.expand(state, before, 0), letter) for state in states]
 ...     before = 0
-...     accepted = [automaton.accepts_end(state, before) for state in states]
+...     accepted = [automaton.can_end(state, before) for state in states]
 ...     print(letters.examples[letter], [[sorted(part) for part in state] for state in states], accepted)
 a [[[3]], [[5]]] [True, True]
 b [[[1]], [[5]]] [True, True]
