@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     short = not config.getoption("--hypothesis-profile")
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if {"cli_process", "demo"} & fixtures:
+        if {"cli_process", "demo", "wheel"} & fixtures:
             item.add_marker("process")
         drawn = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
         if "samples" in fixtures or drawn:
@@ -218,25 +219,43 @@ class Demo:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Replay the sample story by the real commands, once for all workers of a run."""
-    root = tmp_path_factory.getbasetemp()
-    place = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "demo"
-    place.mkdir(exist_ok=True)
-    target, text, document = place / "store", place / "text", place / "document"
-    with (place / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not document.exists():
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel, and unpack it into the folder `site` beside it; once for all workers of a run."""
+    with _once(tmp_path_factory, "wheel") as (place, done):
+        if not done:
+            options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(place)]
+            subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(ROOT)], check=True, capture_output=True)
+            zipfile.ZipFile(next(place.glob("*.whl"))).extractall(place / "site")
+        return next(place.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Replay the sample story by the commands of the wheel, once for all workers of a run."""
+    with _once(tmp_path_factory, "demo") as (place, done), pytest.MonkeyPatch.context() as patch:
+        target, text, document = place / "store", place / "text", place / "document"
+        if not done:
             _seal(tmp_path_factory.mktemp("home"), patch)
+            patch.setenv("PYTHONPATH", str(wheel.with_name("site")))
             steps: list[Any] = []
             real = evalstore.demo.replay_story
-            patch.setattr(
-                evalstore.demo, "replay_story", lambda *args: (steps.append(step) or step for step in real(*args))
-            )
+            patch.setattr(evalstore.demo, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))
             text.write_text(_tell(target), "utf-8")
             patch.setattr(evalstore.demo, "replay_story", lambda *_: iter(steps))
             document.write_text(_tell(target, "--format", "json"), "utf-8")
-    return Demo(target, text.read_text("utf-8"), document.read_text("utf-8"))
+        return Demo(target, text.read_text("utf-8"), document.read_text("utf-8"))
+
+
+@contextmanager
+def _once(tmp_path_factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
+    """Give all workers of a run one folder, one after the other; whether another has filled it already."""
+    root = tmp_path_factory.getbasetemp()
+    place = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"once-{name}"
+    place.mkdir(exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield place, (place / "done").exists()
+        (place / "done").touch()
 
 
 def _tell(target: Path, *argv: str) -> str:

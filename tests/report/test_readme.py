@@ -56,14 +56,14 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture
-def store(git: Callable[..., str], shell: Callable[..., Any], tmp_path: Path) -> Path:
+def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> Path:
     git("status")
     repo = tmp_path / "repo"
     (repo / "rubrics").mkdir()
     (repo / "rubrics/tone.yaml").write_text(RUBRIC)
     git("add", ".")
     git("commit", "-q", "-m", "Start")
-    assert shell("evalstore bump --all").returncode == 0
+    assert cli("-C", repo, "bump", "--all").code == 0
     return repo
 
 

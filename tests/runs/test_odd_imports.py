@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -35,29 +36,27 @@ def replaced(document: Any, pointer: tuple[Any, ...], value: Any) -> Any:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
-def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path) -> None:
+def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path, samples: Callable[[int], int]) -> None:
     document = json.loads((CASES / case).read_text("utf-8"))
     path, read, refused = tmp_path / "file", 0, 0
-    for pointer in pointers(document):
-        for value in ODD:
-            path.write_text(json.dumps(replaced(document, pointer, value)), encoding="utf-8")
-            try:
-                found = list(
-                    read_outputs(path, SeriesFilter({"prompt": "short"} if case == "promptfoo-3.json" else {}))
-                )
-            except EvalstoreError as error:
-                assert error.place is not None
-                assert error.place.file == str(path)
-                refused += 1
+    stride = 1 if samples(100) == 100 else 5
+    for pointer, value in islice(product(pointers(document), ODD), None, None, stride):
+        path.write_text(json.dumps(replaced(document, pointer, value)), encoding="utf-8")
+        try:
+            found = list(read_outputs(path, SeriesFilter({"prompt": "short"} if case == "promptfoo-3.json" else {})))
+        except EvalstoreError as error:
+            assert error.place is not None
+            assert error.place.file == str(path)
+            refused += 1
+            continue
+        read += 1
+        for entry in found:
+            assert isinstance(entry.id, str)
+            if isinstance(entry, MissingOutput):
                 continue
-            read += 1
-            for entry in found:
-                assert isinstance(entry.id, str)
-                if isinstance(entry, MissingOutput):
-                    continue
-                assert isinstance(entry.output.text, str)
-                for call in entry.output.tool_calls or ():
-                    assert isinstance(call["name"], str)
-                    assert isinstance(call["args"], dict)
-    assert read > 500
-    assert refused > 50
+            assert isinstance(entry.output.text, str)
+            for call in entry.output.tool_calls or ():
+                assert isinstance(call["name"], str)
+                assert isinstance(call["args"], dict)
+    assert read > 500 / stride
+    assert refused > 50 / stride

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,11 @@ def replaced(value: Any, odd: Any) -> Iterator[Any]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings]) -> None:
+def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings], samples: Callable[[int], int]) -> None:
     value = read_yaml(path.read_bytes(), path.name).value
-    for odd in ODD:
-        for other in replaced(value, odd):
-            data = json.dumps(other, default=float).encode()
-            for finding in check([make_text_source(data)]).findings:
-                assert finding.message
-                assert finding.line == 1
+    every = (other for odd in ODD for other in replaced(value, odd))
+    for other in islice(every, None, None, 1 if samples(100) == 100 else 5):
+        data = json.dumps(other, default=float).encode()
+        for finding in check([make_text_source(data)]).findings:
+            assert finding.message
+            assert finding.line == 1
