@@ -3,7 +3,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 JOBS ?= auto
-LATER := audit integrations integrity release scoring store  # tests that make many commits
+LATER := audits integrations integrity release scoring store  # tests that make many commits
+
+unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
 .PHONY: demo quick test lint fresh bench fuzz clean
 

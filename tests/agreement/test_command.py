@@ -116,6 +116,7 @@ def test_a_refreshed_validation_is_a_patch(store: Path, labelled: Callable, cli:
     assert cli("validate", "judges", "--strict", cwd=store).code == 0
 
 
+@pytest.mark.heavy
 def test_a_judge_without_a_validation_gets_one(store: Path, labelled: Callable, cli: Callable, git: Callable) -> None:
     path = store / "judges/tone.yaml"
     head, _, tail = path.read_text("utf-8").partition("validation:")
@@ -251,6 +252,7 @@ def test_a_judge_is_asked_once_for_each_row_and_never_again(
     assert (again.code, judge_server.calls) == (0, 6)
 
 
+@pytest.mark.heavy
 def test_the_threshold_is_where_a_pass_begins(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -265,6 +267,7 @@ def test_the_threshold_is_where_a_pass_begins(
         assert cli(*JUDGED, "--threshold", odd, cwd=store).code == 2
 
 
+@pytest.mark.heavy
 def test_rows_with_a_verdict_are_not_asked_again(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -276,6 +279,7 @@ def test_rows_with_a_verdict_are_not_asked_again(
     assert found["engines"] == ["small-served"]
 
 
+@pytest.mark.heavy
 def test_rows_bring_their_own_question_and_variables(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any
 ) -> None:
@@ -293,6 +297,7 @@ def test_rows_bring_their_own_question_and_variables(
     assert "validated_against" not in validation(store)
 
 
+@pytest.mark.heavy
 def test_levels_are_scores_too(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -303,6 +308,7 @@ def test_levels_are_scores_too(
     assert found["counts"] == {"true_pass": 3, "false_fail": 0, "false_pass": 2, "true_fail": 1}
 
 
+@pytest.mark.heavy
 def test_what_cannot_be_judged_is_counted_and_left_out(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -318,6 +324,7 @@ def test_what_cannot_be_judged_is_counted_and_left_out(
     assert validation(store)["sample_size"] == 3
 
 
+@pytest.mark.heavy
 def test_a_reply_that_brings_its_own_score_is_none(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -333,6 +340,7 @@ def test_a_reply_that_brings_its_own_score_is_none(
 # --- nothing is asked or written beyond what the options say ---
 
 
+@pytest.mark.heavy
 def test_a_dry_run_asks_nobody_and_writes_nothing(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable, git: Callable
 ) -> None:
@@ -364,6 +372,7 @@ def test_without_an_endpoint_nothing_is_guessed(
     assert git("status", "--porcelain") == "?? labels.jsonl"
 
 
+@pytest.mark.heavy
 def test_a_file_that_changes_meanwhile_is_left_alone(
     store: Path, labelled: Callable, cli: Callable, judge_server: Any, rows: Callable
 ) -> None:
@@ -384,6 +393,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
     assert judge_server.calls == 6
 
 
+@pytest.mark.heavy
 def test_a_release_is_measured_and_never_written(
     store: Path, labelled: Callable, cli: Callable, git: Callable, tmp_path: Path
 ) -> None:
@@ -410,6 +420,7 @@ def test_a_release_is_measured_and_never_written(
     assert "a bare repository has no working tree" in ran.err
 
 
+@pytest.mark.heavy
 def test_the_dataset_is_written_by_its_exact_name(
     store: Path, labelled: Callable, cli: Callable, git: Callable
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_judge_that_always_says_the_same_beats_nothing(good: int, bad: int, an
     assert constant.baseline.hits == max(good, bad)
 
 
+@pytest.mark.heavy
 def test_a_written_rate_still_tells_the_count() -> None:
     for of in [*range(1, 130), 999, 1000, 1001, 54_321]:
         for hits in {*range(min(of, 60) + 1), of - 1, of}:

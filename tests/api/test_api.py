@@ -61,6 +61,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         evalstore.frobnicate  # noqa: B018  # the access is the test
 
 
+@pytest.mark.heavy
 def test_release_load_compare_and_evaluate(store: Store) -> None:
     released = store.release()
     assert [item.tag for item in released.released] == ["rubric/style@1.0.0", "dataset/answers@1.0.0"]
@@ -78,6 +79,7 @@ def test_release_load_compare_and_evaluate(store: Store) -> None:
     assert evaluate(new, {"output": "because"}).score == 1
 
 
+@pytest.mark.heavy
 def test_score_and_audit(store: Store, tmp_path: Path) -> None:
     store.release()
     runs = [

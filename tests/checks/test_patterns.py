@@ -215,6 +215,7 @@ def test_the_engine_is_recorded_with_its_version() -> None:
     assert re.fullmatch(r"regex [0-9.]+", name_engine())
 
 
+@pytest.mark.heavy
 def test_a_long_plain_pattern_on_a_long_text_is_out_of_time_at_once() -> None:
     began = time.monotonic()
     assert _ours("b" + "a" * 699, "search", "a" * 1_500_000) is None

@@ -55,6 +55,7 @@ def test_a_bomb_ends_in_a_sentence_in_time(name: str) -> None:
     assert len(stopped.value.message) < 200
 
 
+@pytest.mark.heavy
 def test_an_ordinary_output_is_far_from_the_limit() -> None:
     row = {"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"minimum": 0}}}
     compiled = compile_untrusted({"type": "array", "items": row})

@@ -91,6 +91,7 @@ def test_what_can_move_a_score_changes_both(resolve: Callable[..., Any], old: st
     assert after["scoring_digest"] != before["scoring_digest"]
 
 
+@pytest.mark.heavy
 def test_trailers_and_ledger_say_what_was_released(
     resolve: Callable[..., Any], cli: Callable, git: Callable, tmp_path: Path
 ) -> None:

@@ -216,6 +216,7 @@ def test_log_of_a_range(cli: Cli, repo: Path, ref: str, versions: list[str]) -> 
     assert [one["version"] for one in valid(ran, "log")["releases"]] == versions
 
 
+@pytest.mark.heavy
 def test_log_calls_the_first_release_first(cli: Cli, repo: Path) -> None:
     (repo / "rubrics/calm.yaml").write_text(TEXT.format(version="1.0.0", word="calm").replace("tone", "calm"))
     assert cli("-C", repo, "bump", "rubric/calm").code == 0

@@ -186,6 +186,7 @@ def test_beyond_its_budget_a_decider_says_that_it_does_not_know(name: str) -> No
     assert finding.level is Bump.MAJOR
 
 
+@pytest.mark.heavy
 def test_a_shift_is_told_where_few_checks_may_be_left_out() -> None:
     (finding,) = compare(*WORST["400 weights, 10 of which may be left out"]()).findings
     assert finding.max_shift is None

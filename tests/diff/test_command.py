@@ -88,6 +88,7 @@ def test_two_references_name_both_sides(cli: Cli, repo: Path) -> None:
     ]
 
 
+@pytest.mark.heavy
 def test_json_says_all_of_it(cli: Cli, repo: Path) -> None:
     document = valid(cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@worktree", "--format", "json"))
     assert (document["old"]["ref"], document["new"]["ref"]) == ("rubric/tone@1.0.0", "rubric/tone@worktree")
@@ -110,6 +111,7 @@ def test_json_says_all_of_it(cli: Cli, repo: Path) -> None:
     assert (phrase["pointer"], phrase["line"], phrase["old_file"]) == ("/checks/0/values/1", 7, None)
 
 
+@pytest.mark.heavy
 def test_a_moved_pin_brings_the_findings_of_what_it_pins(cli: Cli, repo: Path) -> None:
     path = repo / "datasets/mail.yaml"
     path.write_text(path.read_text().replace("tone@1.0.0", "tone@1.0.1"))

@@ -245,6 +245,7 @@ def test_no_witness_is_sought_where_a_model_would_have_to_answer() -> None:
     assert finding.witness is None
 
 
+@pytest.mark.heavy
 def test_the_witness_passes_the_other_checks_where_that_is_needed_to_move() -> None:
     others = [
         {"id": "b", "kind": "must_contain_any", "values": ["one", "two"], "min_matches": 2},
@@ -259,6 +260,7 @@ def test_the_witness_passes_the_other_checks_where_that_is_needed_to_move() -> N
     assert (finding.witness.old_verdict, finding.witness.new_verdict) == ("fail", "pass")
 
 
+@pytest.mark.heavy
 def test_a_pattern_that_runs_out_of_time_ends_the_search_and_nothing_else() -> None:
     def bomb(tail: str) -> dict[str, Any]:
         return {**rubric(), "checks": [{"id": "a", "kind": "regex", "pattern": f"(a+)+$|{'a' * 60}{tail}"}]}

@@ -63,6 +63,7 @@ def test_a_strange_key_anywhere_is_found() -> None:
                 assert compare(document, changed).required_bump > Bump.NONE, (document, pointer)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_garbage_ends_in_an_answer(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # not for secrets

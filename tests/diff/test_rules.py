@@ -95,6 +95,7 @@ def test_a_folder_is_named_after_a_rule_that_is_at_stake_in_it(name: str) -> Non
         assert not expected
 
 
+@pytest.mark.heavy
 def test_every_rule_fires_somewhere_and_has_a_folder() -> None:
     fired = {one["rule"] for name in NAMES for one in read(CASES / name / "expect.yaml")["findings"]}
     assert fired == set(RULES)
@@ -136,6 +137,7 @@ def test_a_number_is_told_with_all_its_digits(text: str) -> None:
     assert Fraction(convert_fraction(Fraction(text))) == Fraction(text)
 
 
+@pytest.mark.heavy
 def test_what_differs_is_listed_in_one_order_in_every_process() -> None:
     old, new = ([{f"k{number}": value for number in range(9)} for _ in range(11)] for value in (0, 1))
     assert list_differences(old, new) == "/0/k0, /0/k1, /0/k2, /0/k3, /0/k4 and 94 more"

@@ -237,6 +237,7 @@ def comments(block: str, new: dict[str, Any]) -> set[str]:
     return {line.partition(" #")[2].rstrip("\r") for line in lines if " #" in line}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("start", range(0, 400, 100))
 def test_nothing_beside_the_mapping_changes_in_any_layout(start: int) -> None:
     for seed in range(start, start + 100):

@@ -244,6 +244,7 @@ def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
         list(compiled.find_violations(value))
 
 
+@pytest.mark.heavy
 def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
     chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH_LIMIT + 1)}
     with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} keywords"):

@@ -15,6 +15,7 @@ from .conftest import World
 Cli = Callable[..., Any]
 
 
+@pytest.mark.heavy
 def test_the_text_names_who_refers_what_that_leads_to_and_what_stays_behind(world: World, cli: Cli) -> None:
     ran = cli("-C", world.top, "impact", "judge/accuracy")
     assert ran.out == (
@@ -34,6 +35,7 @@ def test_the_text_names_who_refers_what_that_leads_to_and_what_stays_behind(worl
     )
 
 
+@pytest.mark.heavy
 def test_the_text_for_a_version_names_releases_too(world: World, cli: Cli) -> None:
     out = cli("-C", world.top, "impact", "rubric/exact@1.0.0").out
     assert out.endswith("releases that hold it\n  dataset/big   1.0.0\n  rubric/whole  1.0.0\n  dataset/web   1.0.0\n")
@@ -43,6 +45,7 @@ def test_nothing_is_said_in_one_line(world: World, cli: Cli) -> None:
     assert cli("-C", world.top, "impact", "rubric/loose").out == "nothing refers to rubric/loose\n"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ref", ["judge/accuracy", "rubric/exact@1.0.0", "rubric/loose"])
 def test_the_document_is_what_its_schema_says(world: World, cli: Cli, ref: str) -> None:
     document = json.loads(cli("-C", world.top, "impact", ref, "--format", "json").out)
@@ -59,6 +62,7 @@ def test_the_mermaid_graph_is_a_block_with_dotted_lines_for_what_floats(world: W
     assert '  judge_accuracy -.->|"no pin"| rubric_loose' in lines
 
 
+@pytest.mark.heavy
 def test_a_mermaid_graph_shows_no_more_than_a_page_can_draw(world: World, cli: Cli) -> None:
     for number in range(250):
         world.rubric(f"many_{number}", "judge/accuracy@>=1 <2")
@@ -77,6 +81,7 @@ def test_the_dot_graph_has_every_node_and_arrow_once(world: World, cli: Cli) -> 
     assert len({arrow[:2] for arrow in arrows}) == len(arrows) == out.count("->") == 7
 
 
+@pytest.mark.heavy
 def test_long_tables_end_with_how_much_is_left_out(world: World, cli: Cli) -> None:
     for number in range(40):
         world.rubric(f"many_{number}", "judge/accuracy@1.0.0")

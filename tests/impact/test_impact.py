@@ -42,6 +42,7 @@ def test_every_pin_says_where_it_stands_and_what_the_next_release_does_to_it(wor
     assert str(pins["rubric/exact"].place) == "rubrics/exact.yaml:4:41"
 
 
+@pytest.mark.heavy
 def test_what_the_lock_holds_follows_nothing(world: World, cli: Any) -> None:
     assert cli("-C", world.top, "lock").code == 0
     pins = {held.user: held for held in world.impact("judge/accuracy").pins}
@@ -57,6 +58,7 @@ def test_only_files_that_mention_it_are_parsed(world: World, monkeypatch: pytest
     assert set(asked) == {"dataset/web@worktree", "dataset/big@worktree"}
 
 
+@pytest.mark.heavy
 def test_a_version_is_held_by_working_files_and_releases_that_mean_it(world: World) -> None:
     world.judge("2.0.0", "title: New\n")
     world.rubric("exact", "judge/accuracy@2.0.0", version="2.0.0")
@@ -79,6 +81,7 @@ def test_the_questions_of_a_version_are_those_that_it_grades(world: World) -> No
     assert reached(world.impact("rubric/whole@1.0.0")) == {"dataset/web": (1, 2, 4)}
 
 
+@pytest.mark.heavy
 def test_a_bare_repository_answers_for_versions(world: World, tmp_path: Any) -> None:
     world.git("clone", "-q", "--bare", str(world.top), str(tmp_path / "bare.git"))
     bare = World(tmp_path / "bare.git", world.git)

@@ -55,6 +55,7 @@ def test_few_calls_start_few_threads(endpoint: At, cache: ReplyCache, calls: Cal
     assert 1 <= max(most) <= 2
 
 
+@pytest.mark.heavy
 def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     told: list[JudgeReply] = []
     ask_all(calls(10), endpoint(), cache)
@@ -84,6 +85,7 @@ def test_calls_are_taken_from_the_iterator_as_they_are_needed(
     assert finished == 100
 
 
+@pytest.mark.heavy
 def test_told_hears_in_the_thread_that_asked(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     heard: set[int] = set()
     ask_all(calls(20), endpoint(), cache, on_reply=lambda _: heard.add(threading.get_ident()))
@@ -104,6 +106,7 @@ def test_each_failure_has_its_own_words_and_the_rest_is_answered(
     assert judge_server.calls == 29 + 5 + 5 * 6 + 5
 
 
+@pytest.mark.heavy
 def test_what_failed_is_asked_again_the_next_time(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
@@ -113,6 +116,7 @@ def test_what_failed_is_asked_again_the_next_time(
     assert ask_all(calls(3), endpoint(), cache) == {}
 
 
+@pytest.mark.heavy
 def test_retry_after_is_waited_for(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     judge_server.play("429, wait 0.3", "ok")
     begun = time.perf_counter()
@@ -120,6 +124,7 @@ def test_retry_after_is_waited_for(judge_server: Any, endpoint: At, cache: Reply
     assert time.perf_counter() - begun >= 0.3
 
 
+@pytest.mark.heavy
 def test_a_call_without_a_model_is_a_failure_of_its_own(
     judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
@@ -132,6 +137,7 @@ def test_a_call_without_a_model_is_a_failure_of_its_own(
 # When it ends.
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", ["400", "500", "not JSON", "cut off"])
 def test_when_nothing_is_ever_answered_the_rest_is_not_asked(
     behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
@@ -164,6 +170,7 @@ def test_prompts_that_are_refused_do_not_end_it_once_another_was_answered(
     assert judge_server.calls == 120
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("behaviour", ["401", "404", "quota", "redirect"])
 def test_what_all_would_meet_ends_it_at_any_time(
     behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
@@ -175,6 +182,7 @@ def test_what_all_would_meet_ends_it_at_any_time(
     assert judge_server.calls <= 10 + 2 * 2 + 2
 
 
+@pytest.mark.heavy
 def test_where_nobody_is_the_first_failure_ends_it(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     with pytest.raises(
         EvalstoreError, match=r"^http://127.0.0.1:9/v1: the endpoint cannot be reached: Connection refused"

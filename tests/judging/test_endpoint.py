@@ -115,6 +115,7 @@ def test_no_cookie_is_sent_back(judge_server: Any, endpoint: Callable[..., Endpo
     assert all("cookie" not in headers for headers in judge_server.headers)
 
 
+@pytest.mark.heavy
 def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache) -> None:
     calls = [JudgeCall("j", str(number), {"id": "m"}) for number in range(20)]
     assert ask_all(calls, endpoint(concurrency=2), cache) == {}

@@ -120,6 +120,7 @@ def test_whether_replies_can_be_kept_is_known_before_one_is_paid_for(at: At, pat
         cache.check_writable()
 
 
+@pytest.mark.heavy
 def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     sql(path, "UPDATE reply SET text = hex(zeroblob(20000000))")

@@ -52,6 +52,7 @@ def test_it_says_what_became_of_each_source(cli: Run, suite: Suite, tmp_path: Pa
     ]
 
 
+@pytest.mark.heavy
 def test_the_document_is_the_published_one(cli: Run, suite: Suite, tmp_path: Path) -> None:
     suite({"must_contain_any": ["a"]}, {"must_not_contain": None})
     for extra in ((), ("--dry-run",)):
@@ -130,6 +131,7 @@ def test_it_writes_to_the_store_around_the_directory(
     assert (tmp_path / "repo/deep/datasets/forms.yaml").is_file()
 
 
+@pytest.mark.heavy
 def test_the_sample_suite_comes_back_key_by_key(cli: Run, tmp_path: Path) -> None:
     assert cli("migrate", LEGACY, "--into", tmp_path, "--strict").code == 0
     one = cli("-C", tmp_path, "export", "--to", "ai_best_practices")

@@ -182,6 +182,7 @@ def test_an_empty_folder_has_nothing_to_give(tmp_path: Path) -> None:
         export(to=TO, store=tmp_path)
 
 
+@pytest.mark.heavy
 def test_a_released_dataset_is_given_back_as_it_was(
     cli: Callable[..., Any], git: Callable[..., str], suite: Suite, tmp_path: Path
 ) -> None:

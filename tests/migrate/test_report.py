@@ -51,6 +51,7 @@ def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: P
     ]
 
 
+@pytest.mark.heavy
 def test_what_many_sources_have_to_say_is_said_once(suite: Suite, cli: Run, tmp_path: Path) -> None:
     for number in range(30):
         cases = ({"must_contain_any": ["a"], "note": 1}, {"must_contain_any": ["a"], f"own_{number}": 1})

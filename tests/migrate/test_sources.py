@@ -50,6 +50,7 @@ def test_an_unknown_format_is_a_usage_error_with_a_guess() -> None:
     assert raised.value.hint == "did you mean ai_best_practices?"
 
 
+@pytest.mark.heavy
 def test_a_file_is_called_the_same_however_it_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = put(tmp_path / "legacy/forms/evals.json")
     monkeypatch.chdir(tmp_path)

@@ -169,6 +169,7 @@ def test_any_php_blocks(legacy: ModuleType, blocks: list[str], flag: Any) -> Non
     assert passes(read, response) == legacy.grade_case(response, case)["passed"]
 
 
+@pytest.mark.heavy
 @needs_php
 def test_the_samples_keep_their_verdicts(legacy: ModuleType, shared: Path, tmp_path: Path) -> None:
     migrate([shared / "samples/ai_best_practices"], into=tmp_path)

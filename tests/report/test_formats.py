@@ -215,6 +215,7 @@ def test_what_people_accepted_is_suppressed_with_their_reason(cli: Cli, store: P
         assert [one["suppressions"] for one in results if one is not accepted] == [[]] * (len(results) - 1)
 
 
+@pytest.mark.heavy
 def test_the_formats_of_ci_are_those_of_a_check(cli: Cli, store: Path) -> None:
     ran = cli("-C", store, "lock", "--format", "sarif")
     assert (ran.code, ran.out) == (2, "")

@@ -132,6 +132,7 @@ def relabelled() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield version, "row", {**row, "schema_version": f"instance_level_eval_{version}"}
 
 
+@pytest.mark.heavy
 def test_no_label_is_doubted_that_a_published_schema_bears_out(schemas: Path) -> None:
     for version, what, record in relabelled():
         names = [f"instance_level_eval.schema.{name}.json" for name in ROW_SCHEMAS.get(version, (version,))]

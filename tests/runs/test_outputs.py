@@ -86,6 +86,7 @@ def test_a_broken_line_is_one_sentence_with_its_place(line: Any, sentence: str, 
     assert (raised.value.place.file, raised.value.place.line) == (str(path), 2)
 
 
+@pytest.mark.heavy
 def test_a_file_without_line_breaks_is_not_read_whole(lines: Lines) -> None:
     with pytest.raises(LoadError, match="longer than"):
         next(read_outputs(lines(b'{"id": "a", "output": "' + b"x" * (40 << 20), end=b"")))

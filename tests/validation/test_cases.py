@@ -77,6 +77,7 @@ def test_strict_leaves_no_warning(run: Run) -> None:
         assert [(one.rule, one.line) for one in soft] == [(one.rule, one.line) for one in strict]
 
 
+@pytest.mark.heavy
 def test_every_rule_fires_somewhere(run: Run) -> None:
     fired = {finding.rule for case in LOUD for finding in run(case).findings}
     assert fired | ELSEWHERE == set(VALIDATION_RULES)
