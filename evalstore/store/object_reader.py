@@ -9,16 +9,19 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
-from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
+from evalstore.store.git import MISSING_HINT, NAME_ENCODING, TIMEOUT, CommandError, Git
+from evalstore.store.trees import TreeIndexes
 
 LIMIT = 4 << 20  # bytes of one object; larger ones are streamed or refused
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
-_CACHE_COUNT, _CACHE_SIZE = 64, 256 << 10  # objects, and bytes of one: 16 MiB at most
+_CACHE_COUNT, _CACHE_SIZE = 64, 16 << 20  # objects, and bytes of all of them
+_LISTED_FILES = 32  # of one folder; a listing takes a process, of 2 ms
 _CHUNK = 1 << 16
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
@@ -64,6 +67,7 @@ class ObjectReader:
     _buffer: bytearray = field(default_factory=bytearray)
     _cache: dict[str, GitObject] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    trees: TreeIndexes = field(default_factory=TreeIndexes)
 
     def read(self, oid: str) -> GitObject:
         """Return one object; `GitError` when it is missing or damaged, `LoadError` when it is too large."""
@@ -109,11 +113,13 @@ class ObjectReader:
             process.wait()
 
     def _cache_object(self, oid: str, object_: GitObject) -> GitObject:
-        if object_.type in _CACHED_TYPES and len(object_.data) <= _CACHE_SIZE:
+        if object_.type in _CACHED_TYPES:
             with self._lock:
                 self._cache[oid] = object_
                 # First in, first out.
-                if len(self._cache) > _CACHE_COUNT:
+                while (
+                    len(self._cache) > _CACHE_COUNT or sum(len(one.data) for one in self._cache.values()) > _CACHE_SIZE
+                ):
                     del self._cache[next(iter(self._cache))]
         return object_
 
@@ -192,7 +198,36 @@ def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
 
 
 def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
-    """Return the blob of each (commit, path), or None, by one git process that is not checked by hashes."""
+    """Return the blob of each (commit, path), or None; git answers, and no hash is checked."""
+    asked = list(files)
+    by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for commit, path in asked:
+        by_folder[commit, path.rpartition("/")[0]].add(path)
+    # git reads the folders on the way to a file anew for each file: many files of one folder are read by one listing.
+    listed: dict[tuple[str, str], str] = {}
+    whole: set[tuple[str, str]] = set()
+    for (commit, folder), paths in by_folder.items():
+        if len(paths) >= _LISTED_FILES and (blobs := _list_blobs(git, commit, folder)) is not None:
+            listed |= {(commit, path): blobs[path] for path in paths & blobs.keys()}
+            whole.add((commit, folder))
+    single = [file for file in asked if (file[0], file[1].rpartition("/")[0]) not in whole]
+    listed |= {file: blob for file, blob in zip(single, _find_blobs_one_by_one(git, single), strict=True) if blob}
+    return [listed.get(file) for file in asked]
+
+
+def _list_blobs(git: Git, commit: str, folder: str) -> dict[str, str] | None:
+    """Return the blobs of a folder at a commit by path; None where git cannot list them."""
+    try:
+        argv = ("ls-tree", "-z", "--full-tree", commit, *(["--", f"{folder}/"] if folder else []))
+        out = git.run(*argv).decode(*NAME_ENCODING)
+    except CommandError:
+        return None
+    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
+    heads = ((path, head.split(" ")) for head, path in entries)
+    return {path: oid for path, (_, type_, oid) in heads if type_ == "blob"}
+
+
+def _find_blobs_one_by_one(git: Git, files: Sequence[tuple[str, str]]) -> list[str | None]:
     names = [f"{commit}:{path}\n" for commit, path in files]
     if not names:
         return []

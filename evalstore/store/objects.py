@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
-# A tree has no separators, and a binary id may look like a name: a name counts only after whole entries.
-_ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
-_MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
-_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
 _MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -38,13 +35,6 @@ class TagObject(NamedTuple):
     name: str
 
 
-class TreeEntry(NamedTuple):
-    """An entry of a tree: the mode and object of one name."""
-
-    mode: str
-    oid: str
-
-
 def read_commit(objects: ObjectReader, oid: str) -> Commit:
     """Return a commit; an unreadable author or date does not raise."""
     headers, message = _split_headers(_read_object(objects, oid, "commit"))
@@ -59,7 +49,7 @@ def read_tag(objects: ObjectReader, oid: str) -> TagObject:
 
 def parse_tag(data: bytes) -> TagObject:
     """Return the headers of a tag object from its bytes."""
-    headers, _ = _split_headers(data)
+    headers = _parse_headers(data)
     return TagObject(*(_decode(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
@@ -78,35 +68,26 @@ def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, Tree
         return {}
     if folder.mode != "40000":
         raise _build_type_error(path, folder.mode, commit, "a folder")
-    entries = _ENTRY[len(folder.oid) // 2].finditer(_read_object(objects, folder.oid, "tree"))
-    return {_decode(entry[2]): TreeEntry(entry[1].decode("ascii"), entry[3].hex()) for entry in entries}
-
-
-def find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
-    """Return the entry of a tree with exactly this name."""
-    data, size = _read_object(objects, tree, "tree"), len(tree) // 2
-    needle = b" %s\0" % os.fsencode(name)
-    at = data.find(needle)
-    while at >= 0:
-        if mode := _MODE[size].fullmatch(data, 0, at):
-            start = at + len(needle)
-            return TreeEntry(mode[1].decode("ascii"), data[start : start + size].hex())
-        at = data.find(needle, at + 1)
-    return None
+    entries = list_entries(_read_object(objects, folder.oid, "tree"), len(folder.oid) // 2)
+    return {_decode(name): entry for name, entry in entries.items()}
 
 
 def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
-    headers, _ = _split_headers(_read_object(objects, commit, "commit"))
+    headers = _parse_headers(_read_object(objects, commit, "commit"))
     tree = _decode(headers.get(b"tree", b""))
     *folders, name = path.split("/")
     for folder in folders:
-        entry = find_entry(objects, tree, folder)
+        entry = _find_entry(objects, tree, folder)
         if entry is None:
             return None
         if entry.mode != "40000":
             raise _build_type_error(folder, entry.mode, commit, "a folder")
         tree = entry.oid
-    return find_entry(objects, tree, name)
+    return _find_entry(objects, tree, name)
+
+
+def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
+    return objects.trees.find(tree, _read_object(objects, tree, "tree"), os.fsencode(name))
 
 
 def _read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
@@ -124,12 +105,18 @@ def _build_type_error(path: str, mode: str, commit: str, expected: str) -> Refus
 
 
 def _split_headers(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
-    head, _, message = data.partition(b"\n\n")
+    return _parse_headers(data), data.partition(b"\n\n")[2]
+
+
+def _parse_headers(data: bytes) -> dict[bytes, bytes]:
+    # The message is not copied: that of a bump of thousands is as long as their names.
+    end = data.find(b"\n\n")
+    head = data if end < 0 else data[:end]
     headers: dict[bytes, bytes] = {}
     for line in head.split(b"\n"):
         key, _, value = line.partition(b" ")
         headers.setdefault(key, value)
-    return headers, message
+    return headers
 
 
 def _parse_person(line: bytes) -> tuple[str, str, str]:

@@ -1,0 +1,82 @@
+"""Finds entries in the bytes of git's trees; a tree that is asked again is indexed: thousands of files cost one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# A tree has no separators, and a binary id may look like a name: a name counts only after whole entries.
+_ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
+_MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
+_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
+_ASKED_TREES = 64  # that are remembered
+_INDEXED_ENTRIES = 200_000  # of all trees that are indexed at one time: some 50 MiB
+
+
+class TreeEntry(NamedTuple):
+    """An entry of a tree: the mode and object of one name."""
+
+    mode: str
+    oid: str
+
+
+@dataclass(slots=True)
+class TreeIndexes:
+    """The entries of trees by name, for those trees that were asked for a second name; the oldest are forgotten."""
+
+    _asked: dict[str, None] = field(default_factory=dict)
+    _indexes: dict[str, dict[bytes, tuple[bytes, bytes]]] = field(default_factory=dict)
+
+    def find(self, tree: str, data: bytes, name: bytes) -> TreeEntry | None:
+        """Return the entry of exactly this name in `data`, the bytes of the tree with the id `tree`."""
+        index = self._indexes.get(tree)
+        if index is None:
+            # Trees of a long history are asked for one name each: to index them would cost more than it saves.
+            if tree not in self._asked:
+                self._asked = dict.fromkeys((*list(self._asked)[1 - _ASKED_TREES :], tree))
+                return _scan_tree(data, name, len(tree) // 2)
+            index = self._add_index(tree, _index_entries(data, len(tree) // 2))
+        entry = index.get(name)
+        return TreeEntry(entry[0].decode("ascii"), entry[1].hex()) if entry else None
+
+    def _add_index(self, tree: str, index: dict[bytes, tuple[bytes, bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
+        indexes = {tree: index}
+        room = _INDEXED_ENTRIES - len(index)
+        for older, entries in reversed(self._indexes.items()):
+            room -= len(entries)
+            if room < 0:
+                break
+            indexes[older] = entries
+        # A new mapping, because another thread may read the old one.
+        self._indexes = dict(reversed(indexes.items()))
+        return index
+
+
+def list_entries(data: bytes, size: int) -> dict[bytes, TreeEntry]:
+    """Return all entries of a tree by name; `size` is the number of bytes of an id."""
+    return {
+        name: TreeEntry(mode.decode("ascii"), oid.hex()) for name, (mode, oid) in _index_entries(data, size).items()
+    }
+
+
+def _scan_tree(data: bytes, name: bytes, size: int) -> TreeEntry | None:
+    needle = b" %s\0" % name
+    at = data.find(needle)
+    while at >= 0:
+        if mode := _MODE[size].fullmatch(data, 0, at):
+            start = at + len(needle)
+            return TreeEntry(mode[1].decode("ascii"), data[start : start + size].hex())
+        at = data.find(needle, at + 1)
+    return None
+
+
+def _index_entries(data: bytes, size: int) -> dict[bytes, tuple[bytes, bytes]]:
+    index: dict[bytes, tuple[bytes, bytes]] = {}
+    end = 0
+    for entry in _ENTRY[size].finditer(data):
+        if entry.start() != end:  # what is no entry ends the tree, as it does for a scan
+            break
+        end = entry.end()
+        index.setdefault(entry[2], (entry[1], entry[3]))  # of two entries of one name, the first
+    return index
