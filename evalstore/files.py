@@ -19,6 +19,7 @@ from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
 _CHUNK = 1 << 16
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -87,11 +88,34 @@ def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> Non
         raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
 
 
-def sweep_below(root: Path, relative: str) -> None:
-    """Remove what a killed `write_below` of `root/relative` left beside it."""
-    with suppress(OSError), _open_parent(root, relative) as (folder, name):
-        for left in filter(re.compile(rf"\.{re.escape(name)}\.[0-9]+\.tmp").fullmatch, os.listdir(folder)):  # noqa: PTH208  # of a descriptor, which no link can replace
-            os.unlink(left, dir_fd=folder)
+def write_aside_below(root: Path, relative: str, data: Iterable[bytes]) -> None:
+    """Write the temporary file of `root/relative`, not synced, and make its folders; `RefusedError` for a link."""
+    try:
+        with _open_parent(root, relative, make=True) as (folder, name):
+            _write_temporary(folder, name, data, sync=False)
+    except OSError as error:
+        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
+
+
+def place_below(root: Path, relative: str) -> None:
+    """Rename the temporary file of `write_aside_below` into place; the folder is not synced."""
+    try:
+        with _open_parent(root, relative) as (folder, name):
+            os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
+
+
+def sweep_below(root: Path, *paths: str) -> None:
+    """Remove what killed processes, or this one, left beside the files `paths` that they were about to write."""
+    by_folder: dict[str, set[str]] = {}
+    for path in paths:
+        by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
+    for folder, names in by_folder.items():
+        with suppress(OSError), _open_parent(root, f"{folder}/*") as (parent, _):
+            for left in os.listdir(parent):  # noqa: PTH208  # of a descriptor, which no link can replace
+                if (match := _TEMPORARY.fullmatch(left)) and match[1] in names:
+                    os.unlink(left, dir_fd=parent)
 
 
 def move_below(root: Path, old: str, new: str) -> None:
@@ -116,25 +140,38 @@ def remove_folder_below(root: Path, relative: str) -> None:
 
 
 def _replace_file(folder: int, name: str, pieces: Iterable[bytes]) -> None:
+    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
+    _write_temporary(folder, name, pieces, sync=True)
+    try:
+        os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(_name_temporary(name), dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: bool) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "it is no regular file")
         mode = stat.S_IMODE(found.st_mode)
-    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
-    temporary = f".{name}.{os.getpid()}.tmp"
+    temporary = _name_temporary(name)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
             file.flush()
-            os.fsync(file.fileno())
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            if sync:
+                os.fsync(file.fileno())
     except BaseException:
         os.unlink(temporary, dir_fd=folder)
         raise
-    os.fsync(folder)
+
+
+def _name_temporary(name: str) -> str:
+    return f".{name}.{os.getpid()}.tmp"
 
 
 @contextmanager

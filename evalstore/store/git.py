@@ -97,10 +97,12 @@ class Git:
         answer = self.run("rev-parse", "--path-format=absolute", "--git-common-dir")
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
-    def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
+    def start(self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None) -> Any:
         """Start a subcommand that keeps running; GitPython's wrapper ends it when the wrapper is collected."""
-        command = self.environment.build_command(find_executable(), (f"--git-dir={self.directory}", *argv), {})
-        return _load_gitpython().execute(command, istream=stdin, as_process=True, shell=False)
+        command = self.environment.build_command(find_executable(), (f"--git-dir={self.directory}", *argv), env or {})
+        return _load_gitpython().execute(
+            command, istream=stdin, as_process=True, shell=False, pass_fds=self.inherited_fds
+        )
 
 
 def run_git(  # noqa: PLR0913  # how a process is started, each by its name

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import RefusedError
 from evalstore.store.git import NAME_ENCODING, CommandError, Git
+from evalstore.store.packing import write_packed_objects
+from evalstore.store.syncing import MANY, can_sync_all, sync_all
 from evalstore.text import make_excerpt
 
 REGULAR_MODE = "100644"
@@ -57,11 +61,19 @@ class RefUpdate(NamedTuple):
 
 
 def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
-    """Write objects of any number and size by few processes, and return their ids in order."""
-    oids: list[str] = []
-    for start in range(0, len(contents), _BATCH_SIZE):
-        oids += _write_batch(git, type_, contents[start : start + _BATCH_SIZE])
-    return oids
+    """Write objects of any number and size by few processes, and return their ids in order.
+
+    Many are one pack; those in files, which may be large, stay loose.
+    """
+    packed = {index: content for index, content in enumerate(contents) if isinstance(content, bytes)}
+    if len(packed) < MANY:
+        packed = {}
+    oids = dict(zip(packed, write_packed_objects(git, type_, packed.values()) if packed else (), strict=True))
+    loose = [index for index in range(len(contents)) if index not in packed]
+    for start in range(0, len(loose), _BATCH_SIZE):
+        batch = loose[start : start + _BATCH_SIZE]
+        oids |= dict(zip(batch, _write_batch(git, type_, [contents[index] for index in batch]), strict=True))
+    return [oids[index] for index in range(len(contents))]
 
 
 def write_tree(git: Git, commit: str | None, files: Mapping[str, IndexEntry]) -> str:
@@ -115,10 +127,17 @@ def read_committer(git: Git, commit: str) -> bytes:
 
 def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:
     """Update refs in order in one transaction, which fails as a whole when a ref is not at its old value."""
-    lines = ["start", *(_format_update(update) for update in updates), "prepare", "commit"]
-    git.run(
-        "update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(*NAME_ENCODING), env=signature
-    )
+    lines = ["start", *(_format_update(update) for update in updates), "prepare"]
+    prepared = ("\n".join(lines) + "\n").encode(*NAME_ENCODING)
+    if len(lines) < MANY or not can_sync_all():
+        git.run("update-ref", "-m", reason, "--stdin", stdin=prepared + b"commit\n", env=signature)
+    else:
+        _update_many_refs(git, prepared, reason, signature)
+
+
+def pack_tags(git: Git) -> None:
+    """Move the tags from a file each to the one file of packed refs."""
+    git.run("pack-refs")
 
 
 def find_file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, str]:
@@ -153,6 +172,28 @@ def _write_temporary(path: Path, content: bytes | BinaryIO) -> None:
             file.write(content)
         else:
             shutil.copyfileobj(content, file)
+
+
+def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping[str, str]) -> None:
+    # git syncs each ref before it renames it into place. Here all of them are written, then synced at once, and only
+    # then renamed: the same order, with one wait.
+    argv = ("-c", "core.fsync=all,-reference", "update-ref", "-m", reason, "--stdin")
+    started = git.start(*argv, stdin=subprocess.PIPE, env=signature)
+    process = started.proc
+    with process:
+        # A pipe that git has closed: it ended early, and says why.
+        with suppress(BrokenPipeError):
+            process.stdin.write(prepared)
+            process.stdin.flush()
+            if b"prepare: ok\n" in iter(process.stdout.readline, b""):
+                sync_all(git.find_common_directory())
+                process.stdin.write(b"commit\n")
+        # Without a commit the end of its input makes git undo what it has prepared.
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        stderr = process.stderr.read().decode("utf-8", "replace")
+    if process.returncode:
+        raise CommandError("update-ref", process.returncode, stderr)
 
 
 def _format_update(update: RefUpdate) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from evalstore.errors import AbsentError, EvalstoreError, LoadError, RefusedError
-from evalstore.files import sweep_below, write_below
+from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
+from evalstore.files import place_below, sweep_below, write_aside_below, write_below
 from evalstore.store.git import Git
 from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
+from evalstore.store.syncing import MANY, can_sync_all, sync_all
 from evalstore.store.working_files import hash_working_file
-from evalstore.store.writing import IndexEntry, RefUpdate, update_refs
-from evalstore.transactions.journal import Journal, ReleasedVersion, read_journal
+from evalstore.store.writing import IndexEntry, RefUpdate, pack_tags, update_refs
+from evalstore.transactions.journal import FileChange, Journal, ReleasedVersion, read_journal
 from evalstore.transactions.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
 
 _LIVE_LOCK_SECONDS = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
@@ -50,9 +52,13 @@ def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:
     """
     # Step 1, the refs: all or none. Killed here: some refs of a torn transaction; the next bump completes them.
     released = _finish_or_undo_refs(repository, journal)
+    # Many tags are packed, as a clone has them: a file each would slow every git command. Killed here: they are tags
+    # all the same, and the locks that are left go in step 4.
+    if released and len(journal.tags) >= MANY:
+        with suppress(GitError):
+            pack_tags(repository.git)
     # Step 2, temporary files that a killed one left beside the working files.
-    for change in journal.changes:
-        sweep_below(repository.top, change.path)
+    sweep_below(repository.top, *(change.path for change in journal.changes))
     # Step 3, working files and index, unless another branch is checked out by now. Killed here: git status shows the
     # files that are left as modified; the next bump writes those that nobody has edited since.
     if released and find_head_ref(repository.git) == journal.branch:
@@ -130,13 +136,49 @@ def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> Refu
 
 
 def _update_files(repository: LockedRepository, journal: Journal) -> None:
-    for change in journal.changes:
-        blob = change.worked or change.blob
-        if blob == change.before:
-            continue
-        # A file that somebody has edited since is left alone.
-        if _find_working_blob(repository, change.path) == change.before:
-            write_below(repository.top, change.path, ObjectReader(repository.git).stream(blob))
+    changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
+    objects = ObjectReader(repository.git)
+    try:
+        if len(changes) < MANY or not can_sync_all():
+            for change in changes:
+                if _is_unedited(repository, change):
+                    write_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
+        else:
+            _update_many_files(repository, objects, changes)
+    finally:
+        objects.close()
+
+
+def _update_many_files(repository: LockedRepository, objects: ObjectReader, changes: Iterable[FileChange]) -> None:
+    # The same order as for each: written aside, synced, renamed, and the folders synced; but all are synced at once.
+    # Killed here: temporary files, which step 2 of the next bump removes.
+    unedited = [change for change in changes if _is_unedited(repository, change)]
+    try:
+        for change in unedited:
+            write_aside_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
+        sync_all(repository.top)
+        for change in unedited:
+            if _is_unedited(repository, change):
+                place_below(repository.top, change.path)
+    finally:
+        sweep_below(repository.top, *(change.path for change in unedited))
+    sync_all(repository.top)
+
+
+def _find_new_blob(change: FileChange) -> str:
+    return change.worked or change.blob
+
+
+def _is_unedited(repository: LockedRepository, change: FileChange) -> bool:
+    """Whether a file is as it was when the bump began; one that somebody has edited since is left alone."""
+    return _find_working_blob(repository, change.path) == change.before
+
+
+def _read_pieces(objects: ObjectReader, blob: str) -> Iterable[bytes]:
+    try:
+        return [objects.read(blob).data]
+    except LoadError:  # too large to be read as a whole
+        return objects.stream(blob)
 
 
 def _find_working_blob(repository: LockedRepository, path: str) -> str | None:
@@ -160,7 +202,7 @@ def _update_index(repository: LockedRepository, journal: Journal) -> None:
 
 
 def _list_lock_paths(repository: LockedRepository, journal: Journal) -> list[Path]:
-    names = [*journal.refs, "reftable/tables.list"]
+    names = [*journal.refs, "packed-refs", "reftable/tables.list"]
     return [repository.git.directory / "HEAD.lock", *(repository.common / f"{name}.lock" for name in names)]
 
 
