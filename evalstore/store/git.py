@@ -1,12 +1,11 @@
-"""Runs git through GitPython's `execute`: argument lists of ours, an environment of ours, and a time limit."""
+"""Runs git through GitPython's `execute`: argument lists of ours, an environment of ours, and an end for a dead one."""
 
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,10 +14,11 @@ from typing import IO, Any
 
 from evalstore.errors import GitError
 from evalstore.store.environment import SEALED, GitEnvironment
+from evalstore.store.watchdog import communicate
 from evalstore.text import make_excerpt
 
 NAME_ENCODING = ("utf-8", "surrogateescape")  # of paths and refs, which are bytes to git
-TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
+TIMEOUT = 30.0  # seconds in which git does nothing; a FIFO in place of a ref would hang it for ever
 
 USER_CONFIG = {
     "GIT_CONFIG_GLOBAL": None,
@@ -115,43 +115,25 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     environment: GitEnvironment = SEALED,
 ) -> bytes:
     """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
-    with tempfile.TemporaryFile() as file, _cancel_watchdogs_on_error():
+    with tempfile.TemporaryFile() as file:
         # GitPython writes no stdin: git reads it from a file.
         file.write(stdin)
         file.seek(0)
-        status, stdout, stderr = _load_gitpython().execute(
-            environment.build_command(find_executable(), argv, env or {}),
-            istream=file,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            kill_after_timeout=timeout or TIMEOUT,
-            shell=False,
-            pass_fds=inherited_fds,
-        )
+        command = environment.build_command(find_executable(), argv, env or {})
+        # The wrapper ends the process when it is collected: after Ctrl-C, too.
+        started = _load_gitpython().execute(command, istream=file, as_process=True, shell=False, pass_fds=inherited_fds)
+        answer = communicate(started.proc, limit := timeout or TIMEOUT)
+    status = started.proc.returncode
+    if answer is None:
+        raise CommandError(_find_subcommand(argv), -signal.SIGKILL, f"Timeout: git did nothing for {limit:g} seconds")
     if status:
-        raise CommandError(_find_subcommand(argv), status, stderr, stdout)
-    output: bytes = stdout
-    return output
+        raise CommandError(_find_subcommand(argv), status, answer[1].decode("utf-8", "replace"), answer[0])
+    return answer[0]
 
 
 def _find_subcommand(argv: Sequence[str]) -> str:
     pairs = pairwise(("", *argv))
     return next((word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}), "git")
-
-
-@contextmanager
-def _cancel_watchdogs_on_error() -> Iterator[None]:
-    # GitPython's timer outlives a command that Ctrl-C ends: the process would wait for it, minutes in a bump.
-    before = set(threading.enumerate())
-    try:
-        yield
-    except BaseException:
-        for thread in set(threading.enumerate()) - before:
-            if isinstance(thread, threading.Timer):
-                thread.cancel()
-        raise
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import select
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from evalstore.errors import GitError, LoadError
 from evalstore.store.git import MISSING_HINT, NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.trees import TreeIndexes
+from evalstore.store.watchdog import wait_for_output
 
 LIMIT = 4 << 20  # bytes of one object; larger ones are streamed or refused
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
@@ -166,12 +166,12 @@ class ObjectReader:
         return piece
 
     def _fill_buffer(self, oid: str) -> None:
-        pipe = self._process.proc.stdout.fileno()
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        if not poll.poll(TIMEOUT * 1000):
-            raise GitError(f"git cat-file did not answer within {TIMEOUT:g} seconds")
-        piece = os.read(pipe, _CHUNK)
+        process = self._process.proc
+        if not wait_for_output(process, TIMEOUT):
+            raise GitError(
+                f"git cat-file did not answer within {TIMEOUT:g} seconds", hint="look for a FIFO among git's objects"
+            )
+        piece = os.read(process.stdout.fileno(), _CHUNK)
         if not piece:
             raise self._explain_exit(oid)
         self._buffer += piece

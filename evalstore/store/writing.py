@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import RefusedError
-from evalstore.store.git import NAME_ENCODING, CommandError, Git
+from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.packing import write_packed_objects
 from evalstore.store.syncing import MANY, can_sync_all, sync_all
+from evalstore.store.watchdog import communicate, wait_for_output
 from evalstore.text import make_excerpt
 
 REGULAR_MODE = "100644"
@@ -180,18 +181,22 @@ def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping
     argv = ("-c", "core.fsync=all,-reference", "update-ref", "-m", reason, "--stdin")
     started = git.start(*argv, stdin=subprocess.PIPE, env=signature)
     process = started.proc
-    with process:
-        # A pipe that git has closed: it ended early, and says why.
-        with suppress(BrokenPipeError):
-            process.stdin.write(prepared)
+    limit, said = git.timeout or TIMEOUT, b""
+    # A pipe that git has closed: it ended early, and says why.
+    with suppress(BrokenPipeError):
+        process.stdin.write(prepared)
+        process.stdin.flush()
+        while not said.endswith(b"prepare: ok\n") and wait_for_output(process, limit):
+            if not (piece := os.read(process.stdout.fileno(), 1 << 16)):
+                break
+            said += piece
+        if said.endswith(b"prepare: ok\n"):
+            sync_all(git.find_common_directory())
+            process.stdin.write(b"commit\n")
             process.stdin.flush()
-            if b"prepare: ok\n" in iter(process.stdout.readline, b""):
-                sync_all(git.find_common_directory())
-                process.stdin.write(b"commit\n")
-        # Without a commit the end of its input makes git undo what it has prepared.
-        with suppress(BrokenPipeError):
-            process.stdin.close()
-        stderr = process.stderr.read().decode("utf-8", "replace")
+    # Without a commit the end of its input makes git undo what it has prepared.
+    answer = communicate(process, limit)
+    stderr = answer[1].decode("utf-8", "replace") if answer else f"Timeout: git did nothing for {limit:g} seconds"
     if process.returncode:
         raise CommandError("update-ref", process.returncode, stderr)
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,19 +102,20 @@ def test_gitpython_is_imported_only_when_git_is_asked() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_an_interrupt_leaves_no_timer_that_the_process_would_wait_for(
-    here: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(process: subprocess.Popen[bytes]) -> None:
-        with process:
-            raise KeyboardInterrupt
+def test_an_interrupt_leaves_no_process(here: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
 
-    here.run("for-each-ref")  # the first call imports GitPython, which asks git for its version without a timer
+    def interrupted(process: subprocess.Popen[bytes], **_: object) -> None:
+        started.append(process)
+        raise KeyboardInterrupt
+
+    here.run("for-each-ref")
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    os.mkfifo(here.directory / "refs/heads/pipe")
     with pytest.raises(KeyboardInterrupt):
         here.run("for-each-ref")
-    timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
-    assert all(timer.finished.is_set() for timer in timers)
+    gc.collect()
+    assert started[0].wait(timeout=20)
 
 
 def test_a_folder_of_the_path_that_cannot_be_searched_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:

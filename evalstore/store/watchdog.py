@@ -1,0 +1,113 @@
+"""Ends a git that can never answer, as before a FIFO, and never one that is only slow: idle time counts, not time."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_STEP = 1.0  # seconds between two looks
+_LOOKS = 4  # at least, before a process is given up
+_GRACE = 5.0  # seconds for the pipes of a killed process to end
+# States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); the others wait for an event.
+_BUSY = frozenset("RDUT")
+
+
+@dataclass(slots=True)
+class IdleWatch:
+    """Watches a process and its children: idle is one that has neither run nor waited for a disk for `limit` seconds.
+
+    A busy machine, a slow disk or a suspended computer makes no process idle.
+    """
+
+    pid: int
+    limit: float
+    _idle: float = 0.0
+    _last: Any = field(default=None)
+
+    @property
+    def step(self) -> float:
+        """Seconds until the next look."""
+        return min(_STEP, self.limit / _LOOKS)
+
+    def look(self) -> bool:
+        """Return whether the process has been idle for too long; call it once a step."""
+        now = _measure(self.pid)
+        # Steps are counted, and not the clock: time in which this process was stopped, too, is nobody's fault.
+        self._idle = self._idle + self.step if now is not None and now == self._last else 0.0
+        self._last = now
+        return self._idle >= self.limit
+
+
+def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
+    """Wait until there is something to read of a process, or the end; False when it is idle for `limit` seconds."""
+    poll = select.poll()
+    poll.register(process.stdout, select.POLLIN)  # type: ignore[arg-type]  # a pipe
+    watch = IdleWatch(process.pid, limit)
+    while not poll.poll(watch.step * 1000):
+        if watch.look():
+            return False
+    return True
+
+
+def communicate(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
+    """Return what a process writes until its end; None when it is idle for `limit` seconds, and was killed."""
+    watch = IdleWatch(process.pid, limit)
+    while True:
+        try:
+            return process.communicate(timeout=watch.step)
+        except subprocess.TimeoutExpired:
+            if watch.look():
+                break
+    _kill(process)
+    with suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=_GRACE)
+    return None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # Its children first, while they can be found: one that lives on would keep the pipes open.
+    for pid in reversed(list(_list_family(process.pid))[1:]):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    process.kill()
+
+
+def _measure(pid: int) -> object:
+    """Return what changes whenever a process or its children do something; None when one of them is busy."""
+    if not Path("/proc/self/stat").exists():
+        return _measure_by_ps(pid)
+    found = []
+    for member in _list_family(pid):
+        for task in sorted(Path(f"/proc/{member}/task").glob("*")):
+            with suppress(OSError):
+                # After the name, which may hold spaces: the state, then numbers of which 11 and 12 are processor time.
+                fields = (task / "stat").read_text().rpartition(")")[2].split()
+                if fields[0] in _BUSY:
+                    return None
+                switches = [line for line in (task / "status").read_text().splitlines() if "ctxt_switches" in line]
+                found.append((task.name, fields[11], fields[12], *switches))
+    return found
+
+
+def _measure_by_ps(pid: int) -> object:
+    # Where there is no /proc: macOS and the BSDs have this one there.
+    argv = ["/bin/ps", "-o", "state=,time=", "-p", str(pid)]
+    done = subprocess.run(argv, capture_output=True, check=False)  # noqa: S603  # words of ours
+    return None if done.stdout.strip()[:1].decode("ascii", "replace") in _BUSY else done.stdout
+
+
+def _list_family(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        children = ""
+        with suppress(OSError):
+            children = (task / "children").read_text()
+        for child in children.split():
+            yield from _list_family(int(child))
