@@ -9,6 +9,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import PROSE, REF, read_ref
+from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
@@ -90,6 +91,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             push=push or push is not None,
             signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
             today=datetime.now(UTC).date(),
+            watch=make_watch("planning", quiet=settings.quiet),
         )
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

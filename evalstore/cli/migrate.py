@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.streams import can_show_bars
+from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.migration.table import list_formats
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
     from evalstore.migration.sources import LegacyFile
 
-_T = TypeVar("_T")
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
 
 
@@ -74,7 +72,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
         files.extend(sources)
-        return _watch_progress(sources, quiet=settings.quiet)
+        return make_watch("reading", quiet=settings.quiet)(sources)
 
     result = migrate(
         [settings.path / path for path in paths],
@@ -118,14 +116,3 @@ def _write_report(path: Path, report: MigrationReport, files: Iterable[Path]) ->
         path.write_text(render(report, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None
-
-
-def _watch_progress(items: Sequence[_T], *, quiet: bool) -> Iterable[_T]:
-    return _with_bar(items) if can_show_bars(quiet=quiet) else items
-
-
-def _with_bar(items: Sequence[_T]) -> Iterator[_T]:
-    with click.progressbar(length=len(items), label="reading", file=sys.stderr, show_pos=True) as bar:
-        for item in items:
-            yield item
-            bar.update(1)

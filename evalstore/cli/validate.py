@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.progress import make_watch
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
+            watch=make_watch("validating", quiet=settings.quiet),
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )
     settings.print_result(findings)

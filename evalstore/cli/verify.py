@@ -6,6 +6,7 @@ import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import REF
+from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
 
 
@@ -30,11 +31,12 @@ def command(settings: CommandSettings, refs: tuple[str, ...], file: str | None) 
     from evalstore.integrity import verify
     from evalstore.model.lock import LIMIT, read_lock
 
+    watch = make_watch("verifying", quiet=settings.quiet)
     with settings.open_store() as store:
         if file is None:
-            result = verify(store, refs)
+            result = verify(store, refs, watch=watch)
         else:
             lock = read_lock(read_user_file(settings.path / file, LIMIT), file)
-            result = verify(store, refs, lock=lock, file=file)
+            result = verify(store, refs, lock=lock, file=file, watch=watch)
     settings.print_result(result)
     return ExitCode.DONE if result.ok else ExitCode.NO

@@ -17,7 +17,7 @@ from evalstore.integrity.lock_blocks import (
 )
 from evalstore.integrity.records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
 from evalstore.integrity.rules import make_finding
-from evalstore.integrity.tags import TagListing, check_release, list_tag_refs
+from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.references.reading import walk_references
@@ -52,11 +52,17 @@ class Verification:
 
 
 def verify(
-    store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE
+    store: ArtifactStore,
+    refs: Sequence[str] = (),
+    *,
+    lock: Lock | None = None,
+    file: str = LOCK_FILE,
+    watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
-    `lock` is one from elsewhere, named `file` in findings; by default the store's own. Reads only. Raises `RefError`
+    `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
+    the releases (a progress bar). Reads only. Raises `RefError`
     for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
@@ -71,7 +77,7 @@ def verify(
     expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
     findings = chain(
-        chain.from_iterable(check_release(records, tag) for tag in releases),
+        chain.from_iterable(check_release(records, tag) for tag in watch(releases)),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_rewritten(records, ledgers, file),
         chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),

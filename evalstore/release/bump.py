@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -25,7 +25,7 @@ from evalstore.release.push import PushRoute, find_push_refs, find_push_route, p
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import Released
 from evalstore.status.acceptances import find_uncommitted_acceptances
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.transactions.journal import PinMove, ReleasedVersion
 from evalstore.transactions.locking import LockedRepository, lock_repository
 from evalstore.transactions.recovery import recover_interrupted
@@ -45,6 +45,7 @@ class BumpRequest:
     sign: bool
     push: bool
     today: date | None
+    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]]
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -63,6 +64,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     push: bool | str = False,
     signature: Mapping[str, str] | None = None,
     today: date | None = None,
+    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 
@@ -70,8 +72,9 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
     diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
-    settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. Raises
-    `RefusedError` and its like before anything is changed, and `ConflictError` when somebody else was faster.
+    settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. `watch`
+    wraps the iteration over the files that are planned (a progress bar). Raises `RefusedError` and its like before
+    anything is changed, and `ConflictError` when somebody else was faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
@@ -83,7 +86,9 @@ def bump(  # noqa: PLR0913  # one a word of the command line
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose_working_files(store, refs, all_=all_)
     route = find_push_route(store.git, remote_name=push) if commit else None
-    request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
+    request = BumpRequest(
+        chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today, watch
+    )
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
         return replace(preview, push=plan_push(store, route, preview) if push else None)
@@ -114,7 +119,7 @@ def _release_under_lock(
 
 
 def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:
-    plan = make_plan(store, request.refs, request.options, request.today)
+    plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
@@ -146,7 +151,7 @@ def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
 
 
 def _commit_release(store: ArtifactStore, repository: LockedRepository, request: BumpRequest) -> Released:
-    plan = make_plan(store, request.refs, request.options, request.today)
+    plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     if not plan.steps:
         return Released((), plan.unchanged)
     # Everything that can be refused is refused here, before the first object is written.

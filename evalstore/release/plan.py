@@ -50,7 +50,14 @@ def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: boo
     return list(working.values()) if all_ else [_find_working_file(working, name) for name in dict.fromkeys(refs)]
 
 
-def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, today: date | None) -> BumpPlan:
+def make_plan(
+    store: ArtifactStore,
+    refs: Sequence[Ref],
+    options: BumpOptions,
+    today: date | None,
+    *,
+    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
+) -> BumpPlan:
     """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _PlanDraft(), group_releases(store)
     context = BumpContext(
@@ -60,7 +67,7 @@ def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, t
     changed = {ref.name for ref in find_changed_files(store, refs, last)}
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
     # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
-    for resolved in _sort_by_dependency(_resolve_readable(store, changed)):
+    for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
     names = [*requested, *(name for name in draft.steps if name not in requested)]

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from evalstore.errors import GitError
 from evalstore.store.environment import SEALED, GitEnvironment
-from evalstore.store.watchdog import communicate
+from evalstore.store.watchdog import read_output
 from evalstore.text import make_excerpt
 
 NAME_ENCODING = ("utf-8", "surrogateescape")  # of paths and refs, which are bytes to git
@@ -122,7 +122,7 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
         command = environment.build_command(find_executable(), argv, env or {})
         # The wrapper ends the process when it is collected: after Ctrl-C, too.
         started = _load_gitpython().execute(command, istream=file, as_process=True, shell=False, pass_fds=inherited_fds)
-        answer = communicate(started.proc, limit := timeout or TIMEOUT)
+        answer = read_output(started.proc, limit := timeout or TIMEOUT)
     status = started.proc.returncode
     if answer is None:
         raise CommandError(_find_subcommand(argv), -signal.SIGKILL, f"Timeout: git did nothing for {limit:g} seconds")

@@ -15,7 +15,7 @@ def can_sync_all() -> bool:
     return _find_syncfs() is not None
 
 
-def sync_all(folder: Path) -> None:
+def wait_for_disk(folder: Path) -> None:
     """Wait until all that was written to the file system of a folder is on its disk; `OSError` when that fails."""
     syncfs = _find_syncfs()
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -56,7 +56,7 @@ def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
     return True
 
 
-def communicate(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
+def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
     """Return what a process writes until its end; None when it is idle for `limit` seconds, and was killed."""
     watch = IdleWatch(process.pid, limit)
     while True:

@@ -17,8 +17,8 @@ from typing import BinaryIO, NamedTuple
 from evalstore.errors import RefusedError
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.packing import write_packed_objects
-from evalstore.store.syncing import MANY, can_sync_all, sync_all
-from evalstore.store.watchdog import communicate, wait_for_output
+from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
+from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
 
 REGULAR_MODE = "100644"
@@ -191,11 +191,11 @@ def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping
                 break
             said += piece
         if said.endswith(b"prepare: ok\n"):
-            sync_all(git.find_common_directory())
+            wait_for_disk(git.find_common_directory())
             process.stdin.write(b"commit\n")
             process.stdin.flush()
     # Without a commit the end of its input makes git undo what it has prepared.
-    answer = communicate(process, limit)
+    answer = read_output(process, limit)
     stderr = answer[1].decode("utf-8", "replace") if answer else f"Timeout: git did nothing for {limit:g} seconds"
     if process.returncode:
         raise CommandError("update-ref", process.returncode, stderr)

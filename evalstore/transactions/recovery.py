@@ -17,7 +17,7 @@ from evalstore.store.git import Git
 from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
-from evalstore.store.syncing import MANY, can_sync_all, sync_all
+from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
 from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import IndexEntry, RefUpdate, pack_tags, update_refs
 from evalstore.transactions.journal import FileChange, Journal, ReleasedVersion, read_journal
@@ -156,13 +156,13 @@ def _update_many_files(repository: LockedRepository, objects: ObjectReader, chan
     try:
         for change in unedited:
             write_aside_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
-        sync_all(repository.top)
+        wait_for_disk(repository.top)
         for change in unedited:
             if _is_unedited(repository, change):
                 place_below(repository.top, change.path)
     finally:
         sweep_below(repository.top, *(change.path for change in unedited))
-    sync_all(repository.top)
+    wait_for_disk(repository.top)
 
 
 def _find_new_blob(change: FileChange) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
@@ -40,13 +40,14 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     strict: bool = False,
     known: KnownRules | None = None,
     locked: Container[str] = (),
+    watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
     `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
-    evalstore.lock holds, which do not float.
+    evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar).
     """
     reads = [found for source in sources if (found := read_source(source)) is not None]
     settings = _find_settings(reads) if settings is None else settings
@@ -57,7 +58,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         ReferenceLookup(files, load, locked), Bundles(settings), today, base, targets, known or KnownRules()
     )
     findings: dict[Finding, None] = {}
-    for item in reads:
+    for item in watch(reads):
         findings |= dict.fromkeys(_find_in_file(item, context))
     return Findings(
         len(reads) + sum(_find_rows_path(item) is not None for item in reads), tuple(_drop_repeated(findings))

@@ -98,7 +98,7 @@ def test_killed_while_git_has_prepared_the_refs_nothing_was_released(
     before = shop.git("for-each-ref")
     change(shop, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "sync_all", lambda _: sys.audit("os.mkdir", "synced"))
+        patch.setattr(writing, "wait_for_disk", lambda _: sys.audit("os.mkdir", "synced"))
         assert killed(shop, lambda _, args: args[0] == "synced")
     assert shop.git("for-each-ref") == before
     assert len(shop.bump().released) == len(NAMES)
@@ -127,7 +127,7 @@ def test_a_disk_that_cannot_sync_is_one_sentence_and_nothing_is_released(
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "sync_all", fail)
+        patch.setattr(writing, "wait_for_disk", fail)
         with pytest.raises(RefusedError, match="the release cannot be written: input/output error"):
             shop.bump()
     assert shop.git("for-each-ref") == before
@@ -160,13 +160,13 @@ def test_a_file_that_somebody_edits_meanwhile_is_left_alone(shop: Shop, monkeypa
     shop.bump()
     for name in NAMES:
         shop.write(f"rubrics/{name}.yaml", rubric(name, ban="other"))  # the version follows, in the file
-    real = recovery.sync_all
+    real = recovery.wait_for_disk
 
     def late(folder: Any) -> None:
         shop.write("rubrics/tone.yaml", "edited\n")
         real(folder)
 
-    monkeypatch.setattr(recovery, "sync_all", late)
+    monkeypatch.setattr(recovery, "wait_for_disk", late)
     assert len(shop.bump().released) == len(NAMES)
     assert shop.read("rubrics/tone.yaml") == b"edited\n"
     assert shop.git("status", "--porcelain") == "M rubrics/tone.yaml"

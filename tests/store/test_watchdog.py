@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.store import watchdog
-from evalstore.store.watchdog import IdleWatch, communicate, wait_for_output
+from evalstore.store.watchdog import IdleWatch, read_output, wait_for_output
 
 LIMIT = 0.4
 
@@ -43,17 +43,17 @@ def stopped(pipe: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_one_that_works_for_longer_than_the_limit_is_waited_for() -> None:
     process = start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done")
-    assert communicate(process, 0.05) == (b"done\n", b"")
+    assert read_output(process, 0.05) == (b"done\n", b"")
 
 
 def test_one_that_moves_between_two_sleeps_is_waited_for() -> None:
     process = start("for i in 1 2 3 4 5 6; do sleep 0.2; done; echo done")
-    assert communicate(process, LIMIT) == (b"done\n", b"")
+    assert read_output(process, LIMIT) == (b"done\n", b"")
 
 
 def test_one_whose_child_waits_for_a_fifo_is_ended_with_it(pipe: Path) -> None:
     process = start(f"echo begun; cat {pipe}; echo done")
-    assert communicate(process, LIMIT) is None
+    assert read_output(process, LIMIT) is None
     assert process.returncode == -signal.SIGKILL
     assert is_unread(pipe)
 
@@ -88,5 +88,5 @@ def test_without_proc_ps_tells(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> N
     if not Path("/bin/ps").exists():
         pytest.skip("there is no ps here")
     monkeypatch.setattr(watchdog, "_measure", watchdog._measure_by_ps)
-    assert communicate(start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done"), 0.05) == (b"done\n", b"")
-    assert communicate(start(f"exec cat {pipe}"), LIMIT) is None
+    assert read_output(start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done"), 0.05) == (b"done\n", b"")
+    assert read_output(start(f"exec cat {pipe}"), LIMIT) is None

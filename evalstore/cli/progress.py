@@ -1,0 +1,23 @@
+"""Draws a progress bar on stderr for a long run of one command, where there is a terminal to draw on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from evalstore.cli.streams import can_show_bars
+
+
+def make_watch(label: str, *, quiet: bool) -> Callable[[Sequence[Any]], Iterable[Any]]:
+    """Return a function that wraps the iteration over many things in a bar, or leaves it as it is."""
+    return (lambda items: _draw_bar(items, label)) if can_show_bars(quiet=quiet) else iter
+
+
+def _draw_bar(items: Sequence[Any], label: str) -> Iterator[Any]:
+    with click.progressbar(length=len(items), label=label, file=sys.stderr, show_pos=True) as bar:
+        for item in items:
+            yield item
+            bar.update(1)
