@@ -136,7 +136,7 @@ def _make_case_entry(
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
-        reasons=(*notes, *case.reasons),
+        reasons=(*case.sentences, *(() if case.reasons else notes)),
     )
 
 

@@ -461,4 +461,4 @@ def test_numbers_keep_their_digits() -> None:
 def test_a_judge_that_is_asked_otherwise_is_said_to_be(judge: dict[str, Any], said: str) -> None:
     (case,) = taken(judged({"score_type": "binary"}, judges=[judge], input_prompt="Right?")).cases
     assert case.outcome is MigrationOutcome.LOSSY
-    assert case.reasons[1:] == (said,)
+    assert case.sentences[1:] == (said,)

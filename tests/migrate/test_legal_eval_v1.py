@@ -21,6 +21,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
+OUR_WORDS = "another prompt: its words are ours"
 TABLE = load_tables("legal_eval_v1")[0]
 BARE = re.compile(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z")
 
@@ -82,7 +83,7 @@ def test_criteria_are_weighed_by_the_same_formula(
         for index, weight in enumerate(weights)
     ]
     said = taken(row(task_type="rubric_qa", rubric=rubric, metadata={"policy_id": policy} if policy else {}))
-    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
+    assert said.cases[0].reasons == (OUR_WORDS,)
 
     def ask(call: JudgeCall) -> JudgeReply:
         index = re.search(r"#(\d+)#", call.prompt)
@@ -138,7 +139,7 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
     criterion = {"id": "1", "title": "Cites the law", "weight": 1, "description": ["Article 5"]}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
     assert case.outcome is MigrationOutcome.REFUSED
-    assert case.reasons == ("the description of 'Cites the law' is a list",)
+    assert case.sentences == ("the description of 'Cites the law' is a list",)
 
 
 @pytest.mark.parametrize(
@@ -152,14 +153,14 @@ def test_parts_that_the_program_does_not_take_are_refused(more: dict[str, Any], 
     criterion = {"id": "1", "title": "Cites the law"}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], **more)).cases
     assert case.outcome is MigrationOutcome.REFUSED
-    assert case.reasons == (said,)
+    assert case.sentences == (said,)
 
 
 def test_keys_that_nobody_knows_are_said_with_what_they_may_mean() -> None:
     criterion = {"id": "1", "title": "Cites the law", "wieght": 5}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], contxt="It rains.")).cases
-    assert case.outcome is MigrationOutcome.MIGRATED
-    assert case.reasons == (
+    assert case.sentences == (
+        OUR_WORDS,
         "no grader reads 'contxt': kept as data; did you mean context by 'contxt'?",
         "no grader reads 'wieght': kept as data; did you mean weight by 'wieght'?",
     )

@@ -23,6 +23,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
+OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"
 TABLE = load_tables("skill_creator")[0]
 # Words of every kind: white space counts, and what looks like a tag of a template is text.
 WORDS = st.sampled_from(["holds", " holds ", "{{ output }}", "{{", "a\nb", "é", "0–4", "yes", '"quoted"', "x" * 80])
@@ -89,7 +90,7 @@ def test_the_score_is_the_pass_rate(
         return JudgeReply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
 
     said = taken({"skill_name": "s", root: [case]} if root else [case])
-    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
+    assert said.cases[0].reasons == (OUR_JUDGE,)
     result = graded(said, ask)
     texts = [text for _, text in statements]
     assert sorted(seen) == sorted(texts)
@@ -189,7 +190,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     root = {key: rows, "scoring": scoring} if key else rows
     said = taken(root)
     assert len(said.cases) == len(rows)
-    assert all(case.reasons for case in said.cases)
+    assert all(case.sentences for case in said.cases)
     names = [case.question["id"] for case in said.cases if not case.is_set_aside]
     assert len(names) == len(set(names))
     legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
@@ -226,5 +227,5 @@ def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
 )
 def test_what_another_key_came_before_is_said(more: dict[str, Any], said: str) -> None:
     (case,) = taken([{"id": 1, "prompt": "Go", "assertions": ["a"]} | more]).cases
-    assert case.outcome is MigrationOutcome.MIGRATED
-    assert case.reasons[-1] == said
+    assert case.reasons == (OUR_JUDGE,)
+    assert case.sentences[-1] == said

@@ -60,15 +60,18 @@ def _read_rows(
             continue
         name, twin_notes = names.claim_for_case(row["id"], pointer)
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
-        outcome = classify_losses({_LENIENT, _ROUNDED}.intersection(reasons))
+        losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
+        remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
         yield LegacyCase(
             pointer,
             row,
-            outcome,
-            (*twin_notes, *reasons, *_list_unknown_keys(row, table)),
+            classify_losses(losses),
+            losses,
             _build_question(row, name, table),
             rubric,
+            remarks=(*remarks, *twin_notes),
+            unseen=tuple(_list_unseen(row)),
         )
 
 
@@ -77,6 +80,15 @@ def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> di
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
     return mapped | {"id": name} | expected
+
+
+def _list_unseen(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the inputs of a row that no template shows to a judge."""
+    # The last turn is the prompt again.
+    if len(row.get("messages") or ()) > 1:
+        yield "the earlier turns of the conversation"
+    if row.get("attachments"):
+        yield "the attached files"
 
 
 def _list_unknown_keys(row: Mapping[str, Any], table: FormatTable) -> Iterator[str]:

@@ -19,17 +19,16 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_keys, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
-_SHARE = (
-    "the grader gives a share and no verdict, and sees the files of a run; "
-    "here a judge sees the answer, and a pass is all of them"
-)
+_RUN_FILES = "the files of a run"
+_SHARE = "the grader gives a share and no verdict; here a pass is all of them"
+_APART = "some of its parts are set aside, each reported by itself"
 _OWN = "no program reads scoring: its threshold and its weights are taken as evalstore has them"
 _NO_WEIGHT = "the weights add up to 0: each statement counts as one"
 _NOTHING = "nothing in it is graded: any answer that is not empty passes"
@@ -150,7 +149,7 @@ def _read_cases(rows: Sequence[Any], suite: _Suite) -> Iterator[LegacyCase]:
             case = _read_case(row, pointer, name, suite)
         except LoadError as error:
             case = LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
-        yield case if case.is_set_aside else replace(case, reasons=(*label_notes, *twin_notes, *case.reasons))
+        yield case if case.is_set_aside else replace(case, remarks=(*case.remarks, *label_notes, *twin_notes))
 
 
 def _make_label(row: Any, place: int) -> tuple[str, list[str]]:
@@ -173,20 +172,28 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
-    # A dict keeps the order and drops repeated sentences.
-    losses = dict.fromkeys([*checks.reasons, *(note.reason for note in checks.notes)])
+    # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of their own.
+    losses = dict.fromkeys(checks.reasons) | ({_APART: None} if checks.notes else {})
+    # Only a plain share of statements gives what the grader gives.
+    losses |= {} if scoring_note == _SHARE else {scoring_note: None}
     question = _build_question(row, name, prompt, table)
-    reasons = (
-        *losses,
-        scoring_note,
+    remarks = (
+        *([_SHARE] if scoring_note == _SHARE else []),
         *dict.fromkeys(checks.extra),
         *describe_misfits(row, question, table.mirrors),
         *extra,
     )
-    # Only a plain share of statements gives what the grader gives.
-    is_exact = scoring_note == _SHARE and not losses
-    outcome = MigrationOutcome.MIGRATED if is_exact else MigrationOutcome.LOSSY
-    return LegacyCase(at, row, outcome, reasons, question, _build_rubric(checks, suite), tuple(checks.notes))
+    return LegacyCase(
+        at,
+        row,
+        classify_losses(losses),
+        tuple(losses),
+        question,
+        _build_rubric(checks, suite),
+        tuple(checks.notes),
+        remarks=remarks,
+        unseen=(_RUN_FILES,),
+    )
 
 
 def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: FormatTable) -> dict[str, Any]:
