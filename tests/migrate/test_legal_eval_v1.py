@@ -23,7 +23,6 @@ from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdi
 
 OUR_WORDS = "another prompt: its words are ours"
 TABLE = load_tables("legal_eval_v1")[0]
-BARE = re.compile(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z")
 
 
 def by_criteria(weights: list[Decimal], met: list[bool | None]) -> Fraction:
@@ -37,10 +36,16 @@ def by_criteria(weights: list[Decimal], met: list[bool | None]) -> Fraction:
 
 
 def by_choice(correct: list[str], output: str) -> Fraction:
-    """Model the program's multiple choice: one answer, stripped and in capitals, of a JSON object."""
+    """Model the program's multiple choice: the first word of one answer, in capitals, of a JSON object."""
     answer = json.loads(output)["answer"]
     one = answer[0] if isinstance(answer, list) else answer
-    return Fraction(BARE.sub("", one).upper() in {BARE.sub("", id_).upper() for id_ in correct})
+    return Fraction(read_choice(one) in {read_choice(id_) for id_ in correct})
+
+
+def read_choice(text: str) -> str:
+    """Model how the program reads an id: from its first character of a word up to the next that is in none."""
+    bare = re.sub(r"^[^A-Za-z0-9_]*", "", text.strip())
+    return re.sub(r"[^A-Za-z0-9_].*$", "", bare).upper()
 
 
 def row(**said: Any) -> dict[str, Any]:
@@ -106,10 +111,33 @@ def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None
     said = taken(row(task_type="mcq", choices=[{"id": id_, "text": "?"} for id_ in ids], correct_choice_ids=correct))
     assert said.cases[0].outcome is MigrationOutcome.LOSSY
     word = data.draw(st.sampled_from([*ids, "AB", "", "\u212a", "C"]))
-    answer = data.draw(st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", [word], [word, ids[0]]]))
+    answer = data.draw(
+        st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", f"{word}. The court\n", [word], [word, ids[0]]])
+    )
     output = json.dumps({"why": "because", "answer": answer}, ensure_ascii=False)
     result = scored(said, output, lambda _: JudgeReply("", problem="nobody asks"))
     assert result.score == by_choice(correct, output)
+
+
+@pytest.mark.parametrize(
+    ("output", "score"),
+    [
+        ('{"answer": "B. The court held"}', 1),
+        ('```json\n{"answer": "b"}\n```', 1),
+        ('{"answer": ["B", "A"]}', 1),
+        ('{"answer": "B\\nas it held"}', 1),
+        ('{"answer": "B, or\\nA"}', 0),
+        ('{"answer": "BB"}', 0),
+        ('{"answer": "A", "reasoning": "\\"answer\\": \\"B\\""}', 0),
+        ('{"question": {"answer": "B"}}', 0),
+        ('{"answer": 1}', 0),
+        ("B", 0),
+    ],
+)
+def test_only_the_answer_of_the_object_is_read(output: str, score: int) -> None:
+    choices = [{"id": "A", "text": "?"}, {"id": "B", "text": "!"}]
+    said = taken(row(task_type="mcq", choices=choices, correct_choice_ids=["B"]))
+    assert scored(said, output, lambda _: JudgeReply("")).score == score
 
 
 def test_a_reference_is_graded_by_the_policys_judge() -> None:
