@@ -267,3 +267,15 @@ def test_every_name_becomes_an_id(tmp_path: Path, name: str) -> None:
     report = migrate([put(tmp_path / "x.json", json.dumps(suite))], into=tmp_path)
     for path in report.written:
         assert is_id(path.split("/")[1].removesuffix(".yaml"))
+
+
+def test_a_link_to_itself_is_one_entry_and_not_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "self.json").symlink_to("self.json")
+    (folder / "evals.json").write_text('{"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}')
+    report = migrate(folder, into=tmp_path / "store", dry_run=True)
+    assert [(entry.file.rpartition("/")[2], entry.outcome) for entry in report.entries] == [
+        ("evals.json", "migrated"),
+        ("self.json", "refused"),
+    ]
