@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.legacy_files import BrokenLine
-from evalstore.migration.outcome import JudgeFacts, MigrationOutcome
+from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome
 from evalstore.model import Kind
 
 VERSION = "1.0.0"
@@ -46,7 +46,7 @@ class ArtifactDraft:
     value: dict[str, Any]
     pointer: Pointer = ()
     version: str = VERSION
-    facts: JudgeFacts = JudgeFacts()
+    facts: JudgeFacts = OUR_JUDGE
 
     @property
     def ref(self) -> str:

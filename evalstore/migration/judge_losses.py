@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
-from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
+from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
 from evalstore.model import Kind
 
 
@@ -37,6 +37,6 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
         if draft and draft.kind is Kind.RUBRIC:
             yield from _find_judges(draft.value, drafts)
         elif key == "judge_prompt_ref":
-            yield draft.facts if draft else JudgeFacts()
+            yield draft.facts if draft else OUR_JUDGE
         elif key in {"checks", "jury", "members"}:
             yield from _find_judges(item, drafts)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-
 _SHOWN = 3  # reasons of an entry on one line
 
 
@@ -42,6 +41,9 @@ class JudgeFacts:
 
     prompt: str = "its words are ours"
     reply: str = ""
+
+
+OUR_JUDGE = JudgeFacts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySour
 from evalstore.migration.plan import plan_source
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
+from evalstore.migration.unknown_keys import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
 OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"
@@ -229,3 +230,30 @@ def test_what_another_key_came_before_is_said(more: dict[str, Any], said: str) -
     (case,) = taken([{"id": 1, "prompt": "Go", "assertions": ["a"]} | more]).cases
     assert case.reasons == (OUR_JUDGE,)
     assert case.sentences[-1] == said
+
+
+def test_a_value_without_a_path_is_about_the_answer() -> None:
+    statement = {"type": "content_contains", "value": "Use drush", "text": "It names drush"}
+    said = taken({"evals": [{"id": 1, "prompt": "Go", "assertions": [statement]}]})
+    (case,) = said.cases
+    assert case.rubric
+    (check,) = case.rubric.value["checks"]
+    assert (check["kind"], check["values"], check["case_sensitive"]) == ("must_contain_any", ["Use drush"], True)
+    assert case.outcome is MigrationOutcome.LOSSY
+    assert not case.notes
+
+
+def test_a_check_beside_a_name_is_in_its_own_words() -> None:
+    said = taken({"evals": [{"id": 1, "prompt": "Go", "assertions": [{"name": "polite", "check": "It greets"}]}]})
+    (case,) = said.cases
+    assert case.rubric
+    (check,) = case.rubric.value["checks"]
+    assert (check["id"], check["variables"]) == ("polite", {"statement": "It greets"})
+
+
+def test_a_guess_never_turns_a_demand_around() -> None:
+    known = ["must_not_contain", "must_contain_any"]
+    assert describe_unknown_keys(["must_contain"], known[:1]) == ["no grader reads 'must_contain': kept as data"]
+    assert describe_unknown_keys(["must_not_contian"], known)[0].endswith(
+        "did you mean must_not_contain by 'must_not_contian'?"
+    )

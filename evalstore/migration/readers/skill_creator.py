@@ -40,6 +40,7 @@ _STARTS = "{} says when the skill starts, which no check kind can say"
 _FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
+_PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
 _WORDS = 40  # of a rubric's id, before its digest
 
 
@@ -261,6 +262,8 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
     words = (value, *map(source.get, form["texts"]))
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = source.get("type")
+    if type_ == form["contains"] and not source.get("path") and isinstance(source.get("value"), str):
+        return _add_phrase(source, checks, form)
     if isinstance(type_, str) and type_ in form["of_files"]:
         checks.set_aside(value, at, _FILES.format(type_))
     elif text is None:
@@ -285,6 +288,23 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         )
         return id_
     return ""
+
+
+def _add_phrase(source: Mapping[str, Any], checks: _CaseChecks, form: Mapping[str, Any]) -> str:
+    """Add the check of a phrase that the answer itself must contain, and return its id."""
+    checks.reasons.append(_PHRASE.format(form["contains"]))
+    read_keys = (*form["statement"], *form["texts"], "path", "value")
+    checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
+    candidates = (source.get(key) for key in ("id", "name"))
+    id_ = _claim_check_id(next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks)
+    words = next((source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]), None)
+    checks.by_id[id_] = {
+        "kind": "must_contain_any",
+        **({"description": words} if words else {}),
+        "values": [source["value"]],
+        "case_sensitive": True,
+    }
+    return id_
 
 
 def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
@@ -317,6 +337,6 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    words = make_slug(next(iter(checks[0]["variables"].values())))
-    name = make_id(words).rstrip("_")
+    words = make_slug(str(next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))))
+    name = make_id(words or "phrase").rstrip("_")
     return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{compute_digest(value)[:8]}", value)
