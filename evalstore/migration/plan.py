@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.planned_writes import (
@@ -114,15 +114,18 @@ def _list_set_aside(
         yield MigrationEntry(legacy.file, "", line, MigrationOutcome.REFUSED, reasons=(broken.problem.message,))
     for note in extraction.notes:
         entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason)
-        entry_target = (
-            f"{target}#{note.question}" if note.question else f"{run}#{entry.pointer}" if note.in_run else None
-        )
-        yield replace(entry, target=entry_target)
+        yield replace(entry, target=_find_note_target(note, entry.pointer, target, run))
     for case in extraction.cases:
         document = case.document or legacy.document
         yield from (make_entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if case.is_set_aside:
             yield make_entry(document, case.pointer, case.outcome, *case.reasons)
+
+
+def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run: str | None) -> str | None:
+    if note.question or note.in_run:
+        return f"{target}#{note.question}" if note.question else f"{run}#{pointer}"
+    return target if note.outcome is MigrationOutcome.MIGRATED else None
 
 
 def _make_case_entry(
