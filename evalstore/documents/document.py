@@ -14,6 +14,7 @@ Pointer = tuple[str | int, ...]
 
 DEPTH_LIMIT = 64
 NODE_LIMIT = 200_000
+LEGACY_DEPTH_LIMIT = 128
 LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text

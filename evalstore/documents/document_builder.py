@@ -51,6 +51,7 @@ class DocumentBuilder:
     key_spans: dict[Pointer, Span] = field(default_factory=dict)
     anchors: dict[str, AnchorNode] = field(default_factory=dict)
     last_wins: bool = False
+    depth_limit: int = DEPTH_LIMIT
     node_limit: int = NODE_LIMIT
     doubled: list[DoubledKey] = field(default_factory=list)
     _stack: list[_Frame] = field(default_factory=list)
@@ -167,8 +168,8 @@ class DocumentBuilder:
     def _count_nodes(self, nodes: int, height: int, span: Span) -> None:
         # An alias counts as all the nodes that it repeats: a few lines of aliases could fill memory ("billion laughs").
         self._nodes += nodes
-        if len(self._stack) + height > DEPTH_LIMIT:
-            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.locate(span))
+        if len(self._stack) + height > self.depth_limit:
+            raise LimitError(f"nested deeper than {self.depth_limit} levels", place=self.locate(span))
         if self._nodes > self.node_limit:
             hint = "put large sets in rows: <id>.jsonl"
             raise LimitError(f"more than {self.node_limit:,} values", place=self.locate(span), hint=hint)

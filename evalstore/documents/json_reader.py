@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from evalstore.documents.document import (
     DEPTH_LIMIT,
+    LEGACY_DEPTH_LIMIT,
     LEGACY_NODE_LIMIT,
     NODE_LIMIT,
     Document,
@@ -58,8 +59,9 @@ def read_json(data: bytes | str, file: str) -> Document:
 
 
 def read_legacy_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document of another tool: larger, and of a key that stands twice the last counts."""
-    return _read_document(data, file, DocumentBuilder(file, "", last_wins=True, node_limit=LEGACY_NODE_LIMIT))
+    """Parse one JSON document of another tool: larger and deeper, and of a key that stands twice the last counts."""
+    builder = DocumentBuilder(file, "", last_wins=True, depth_limit=LEGACY_DEPTH_LIMIT, node_limit=LEGACY_NODE_LIMIT)
+    return _read_document(data, file, builder)
 
 
 def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Document:

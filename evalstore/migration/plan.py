@@ -84,9 +84,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         files = {path: render_text(path, part, read_current(path)) for path, part in parts.items()}
         files |= {run: keep_source_text(legacy, read_current(run))} if run else {}
     except EvalstoreError as error:
-        return SourcePlan(
-            {}, (make_entry(legacy.document, (), MigrationOutcome.REFUSED, f"cannot be kept: {error.message}"),)
-        )
+        return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
     # From here on the source is planned for good, and its ids are used.
     names.merge_trial(batch.names)
     target = build_path(main) if main and (extraction.dataset or not run) else run
@@ -97,6 +95,15 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         tuple(sorted([*_list_set_aside(extraction, legacy, target, run), *case_entries], key=_entry_order)),
         target,
     )
+
+
+def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) -> Iterator[MigrationEntry]:
+    """Yield an entry for every case of a source that is refused as a whole, or one for the source without a case."""
+    yield from _list_set_aside(extraction, legacy)
+    for case in extraction.usable_cases:
+        yield make_entry(case.document or legacy.document, case.pointer, MigrationOutcome.REFUSED, reason)
+    if not extraction.usable_cases:
+        yield make_entry(legacy.document, (), MigrationOutcome.REFUSED, reason)
 
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
