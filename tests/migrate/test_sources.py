@@ -215,7 +215,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
         ('{"evals": [{"id": 1, "prompt": "\x01"}]}', "not JSON: invalid control character"),
         ('{"evals": [{"id": 1, "prompt": "\\ud800", "must_contain_any": []}]}', "surrogate"),
         ('{"evals": [{"id": 1e999, "prompt": "?"}]}', "out of range"),
-        ('{"evals": ' + "[" * 100 + "]" * 100 + "}", "nested deeper"),
+        ('{"evals": ' + "[" * 200 + "]" * 200 + "}", "nested deeper"),
         ('{"evals": [' + "1" * 5000 + "]}", "digits"),
     ],
 )
