@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import Mirrors, is_same_data
@@ -64,7 +65,9 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
 
 def _select_same_side(name: str, known: Iterable[str]) -> list[str]:
     """Return the known keys that ask for or ban something as `name` does: a guess must not turn a demand around."""
-    return [key for key in known if bool(_BANS.search(key)) == bool(_BANS.search(name))]
+    side, letters = bool(_BANS.search(name)), make_slug(name).replace("_", "")
+    # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
+    return [key for key in known if bool(_BANS.search(key)) == side or make_slug(key).replace("_", "") == letters]
 
 
 def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:

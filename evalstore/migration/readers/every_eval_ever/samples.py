@@ -55,14 +55,13 @@ def _read_samples(rows: Sequence[Any], at: Pointer, document: Document) -> Itera
             yield MigrationNote(pointer, outcome, "; ".join([repeat, *reasons]), question=ids[key])
             continue
         ids[key] = id_
-        remarks: tuple[str, ...] = ()
         if id_ in first:
             ids[key] = names.claim(id_)
             twin_note = _TWIN.format(id=id_, first=format_json_pointer(first[id_]), own=ids[key])
-            remarks = (twin_note,)
+            outcome, reasons = MigrationOutcome.LOSSY, (twin_note, *reasons)
         first.setdefault(id_, pointer)
         question = {"id": ids[key], **question_fields, **_map_source(row, pointer, question_fields)}
-        yield LegacyCase(pointer, row, outcome, reasons, question, remarks=remarks)
+        yield LegacyCase(pointer, row, outcome, reasons, question)
 
 
 def _find_row_problem(row: Any) -> str:
