@@ -1,8 +1,16 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
-from evalstore.documents.document import Document, Pointer, Span, encode_document, format_json_pointer, read_text
+from evalstore.documents.document import (
+    Document,
+    DoubledKey,
+    Pointer,
+    Span,
+    encode_document,
+    format_json_pointer,
+    read_text,
+)
 from evalstore.documents.edit import replace_scalar, replace_scalars
-from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
+from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_legacy_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import (
     compute_digest,
@@ -18,6 +26,7 @@ from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 __all__ = [
     "LINE_LIMIT",
     "Document",
+    "DoubledKey",
     "JsonStream",
     "Pointer",
     "Span",
@@ -27,6 +36,7 @@ __all__ = [
     "format_exact",
     "format_json_pointer",
     "read_json",
+    "read_legacy_json",
     "read_legacy_yaml",
     "read_row",
     "read_text",

@@ -14,6 +14,8 @@ Pointer = tuple[str | int, ...]
 
 DEPTH_LIMIT = 64
 NODE_LIMIT = 200_000
+LEGACY_DEPTH_LIMIT = 128
+LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
 _BOM = "\ufeff"
@@ -30,11 +32,20 @@ class Span(NamedTuple):
     end: int
 
 
+class DoubledKey(NamedTuple):
+    """A key that stands twice in one mapping, of which the last counts: its pointer, and both lines."""
+
+    pointer: Pointer
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
 
     The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order span.
+    `doubled` are the keys that stand twice, where the reader takes the last.
     """
 
     file: str
@@ -43,6 +54,7 @@ class Document:
     spans: Mapping[Pointer, Span] = field(repr=False)
     key_spans: Mapping[Pointer, Span] = field(repr=False)
     bom: bool = False
+    doubled: tuple[DoubledKey, ...] = ()
 
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Pointer, Span
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, DoubledKey, Pointer, Span
 from evalstore.errors import LimitError, LoadError, Place
 
 
@@ -38,7 +38,10 @@ class _Frame:
 
 @dataclass(slots=True)
 class DocumentBuilder:
-    """Collects the value and positions of one document; a reader calls it in the order of the text."""
+    """Collects the value and positions of one document; a reader calls it in the order of the text.
+
+    With `last_wins`, of a key that stands twice the last counts.
+    """
 
     file: str
     text: str
@@ -47,12 +50,16 @@ class DocumentBuilder:
     spans: dict[Pointer, Span] = field(default_factory=dict)
     key_spans: dict[Pointer, Span] = field(default_factory=dict)
     anchors: dict[str, AnchorNode] = field(default_factory=dict)
+    last_wins: bool = False
+    depth_limit: int = DEPTH_LIMIT
+    node_limit: int = NODE_LIMIT
+    doubled: list[DoubledKey] = field(default_factory=list)
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
 
     def build(self, *, bom: bool) -> Document:
         """Return the document."""
-        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom)
+        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom, tuple(self.doubled))
 
     def locate(self, span: Span) -> Place:
         """Return the place of a position, for a message."""
@@ -67,7 +74,11 @@ class DocumentBuilder:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
-        if pointer in self.key_spans:
+        if self.last_wins:
+            # The mapping itself is asked, as positions below a dropped value stay.
+            if name in frame.container:
+                self.doubled.append(DoubledKey(pointer, self.key_spans[pointer].line, span.line))
+        elif pointer in self.key_spans:
             raise self._build_duplicate_error(
                 repr(name) if isinstance(name, str) else self.text[span.start : span.end], pointer, span
             )
@@ -157,8 +168,8 @@ class DocumentBuilder:
     def _count_nodes(self, nodes: int, height: int, span: Span) -> None:
         # An alias counts as all the nodes that it repeats: a few lines of aliases could fill memory ("billion laughs").
         self._nodes += nodes
-        if len(self._stack) + height > DEPTH_LIMIT:
-            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.locate(span))
-        if self._nodes > NODE_LIMIT:
+        if len(self._stack) + height > self.depth_limit:
+            raise LimitError(f"nested deeper than {self.depth_limit} levels", place=self.locate(span))
+        if self._nodes > self.node_limit:
             hint = "put large sets in rows: <id>.jsonl"
-            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.locate(span), hint=hint)
+            raise LimitError(f"more than {self.node_limit:,} values", place=self.locate(span), hint=hint)

@@ -11,7 +11,16 @@ from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode_utf8, parse_number
+from evalstore.documents.document import (
+    DEPTH_LIMIT,
+    LEGACY_DEPTH_LIMIT,
+    LEGACY_NODE_LIMIT,
+    NODE_LIMIT,
+    Document,
+    Span,
+    decode_utf8,
+    parse_number,
+)
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.errors import LimitError, LoadError, Place
 
@@ -46,12 +55,22 @@ _AFTER = {"": _END, "{": _NEXT_PAIR, "[": _NEXT_ITEM}
 
 def read_json(data: bytes | str, file: str) -> Document:
     """Parse one JSON document with the position of every value; `LoadError` at the place of what is not JSON."""
+    return _read_document(data, file, DocumentBuilder(file, ""))
+
+
+def read_legacy_json(data: bytes | str, file: str) -> Document:
+    """Parse one JSON document of another tool: larger and deeper, and of a key that stands twice the last counts."""
+    builder = DocumentBuilder(file, "", last_wins=True, depth_limit=LEGACY_DEPTH_LIMIT, node_limit=LEGACY_NODE_LIMIT)
+    return _read_document(data, file, builder)
+
+
+def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Document:
     if len(data) > LIMIT:
         raise LimitError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
     text = decode_utf8(data, file) if isinstance(data, bytes) else data
     bom = text.startswith("\ufeff")
     text = text[1:] if bom else text
-    builder = DocumentBuilder(file, text)
+    builder.text = text
     _parse_json(_JsonText(text, file), builder)
     return builder.build(bom=bom)
 

@@ -12,6 +12,7 @@ from evalstore.migration.table import ForeignShape, FormatSign, FormatTable
 
 SURE = 0.5
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
+_VARIANT_MARGIN = 0.25  # of the cases: closer than this, signs for a variant and against it decide nothing
 _MARGIN = 0.05  # formats within this distance of the best match are reported as alternatives
 
 
@@ -47,9 +48,34 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     )
 
 
-def select_variant(value: Any, table: FormatTable) -> FormatTable:
-    """Return the variant of a table whose signs a document shows, else the table itself."""
-    return next((dialect_table for dialect_table in table.variants if _match_table(value, dialect_table).table), table)
+def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
+    """Return the variant of a table whose signs most cases show, else the table itself.
+
+    Where about as many cases speak for the one as for the other, it is a sentence with both reasons.
+    """
+    for variant in table.variants:
+        cases = next((_list_items(value, key) for key in variant.lists if _has_list(value, key)), [])
+        signs = [sign for sign in variant.signs if sign.at == "case"]
+        others = [case for case in cases if not any(_is_sign_of(case, sign) for sign in signs)]
+        shown = len(cases) - len(others)
+        # Keys that only the table's own grader reads speak against its variant.
+        foreign = {row.key for row in table.checks} - {row.key for row in variant.checks}
+        against = sum(any(case.get(key) for key in foreign) for case in others)
+        if abs(shown - against) <= _VARIANT_MARGIN * len(cases) and shown and against:
+            return _describe_tie(variant, table, (shown, against, len(cases)), sorted(foreign))
+        if shown * 2 > len(cases) and shown > against:
+            return variant
+    return table
+
+
+def _describe_tie(variant: FormatTable, table: FormatTable, counts: tuple[int, int, int], keys: list[str]) -> str:
+    shown, against, total = counts
+    names = [next(iter(table.lists.values())), next(iter(variant.lists.values()))]
+    sign = next(sign.because for sign in variant.signs if sign.at == "case")
+    return (
+        f"it may be {names[1]} ({sign}: {shown} of {total}) or {names[0]} (a key of {', '.join(keys)}: "
+        f"{against} of {total}); --dialect decides"
+    )
 
 
 def _has_own_source(value: Any) -> bool:
@@ -92,7 +118,9 @@ def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
     root = value if isinstance(value, dict) else {}
     if not shape.root <= root.keys() or any(keys.isdisjoint(root) for keys in shape.any_of):
         return False
-    if shape.holder is not None and not any(_fits_shape(item, shape) for item in _list_items(value, shape.holder)):
+    # Most items must have the shape: a single odd one makes no other file of a suite.
+    items = _list_items(value, shape.holder) if shape.holder is not None else []
+    if shape.holder is not None and sum(_fits_shape(item, shape) for item in items) * 2 <= len(items):
         return False
     if not shape.camel_case and not shape.unless:
         return True

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.legacy_files import BrokenLine
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome
 from evalstore.model import Kind
 
 VERSION = "1.0.0"
@@ -36,13 +36,17 @@ class LegacySource:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDraft:
-    """An artifact without its `x_source`. `id` is the preferred id; the plan numbers it where it is used already."""
+    """An artifact without its `x_source`. `id` is the preferred id; the plan numbers it where it is used already.
+
+    `facts` compare a judge with that of the legacy grader.
+    """
 
     kind: Kind
     id: str
     value: dict[str, Any]
     pointer: Pointer = ()
     version: str = VERSION
+    facts: JudgeFacts = OUR_JUDGE
 
     @property
     def ref(self) -> str:
@@ -90,8 +94,9 @@ class LegacyCase:
     """One extracted case: its question and its rubric; a case that is set aside has neither.
 
     `rubric` is a draft; a question that pins a rubric of another file has the reference itself. `raw` is the case as
-    the file has it. `outcome` is that of the case itself, `notes` are on its parts. `document` is the companion file
-    that the pointer refers to, where it is not the source.
+    the file has it. `outcome` is that of the case itself, with `reasons` for it; `remarks` say what changes no verdict,
+    `notes` are on its parts. `unseen` are inputs that the legacy grader shows its judge and no template here does.
+    `document` is the companion file that the pointer refers to, where it is not the source.
     """
 
     pointer: Pointer
@@ -102,6 +107,13 @@ class LegacyCase:
     rubric: ArtifactDraft | None = None
     notes: tuple[MigrationNote, ...] = ()
     document: Document | None = None
+    remarks: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that there is to say of it: why it has its outcome, then the rest."""
+        return (*self.reasons, *self.remarks)
 
     @property
     def is_set_aside(self) -> bool:

@@ -12,7 +12,7 @@ from evalstore.documents import (
     Document,
     Pointer,
     Span,
-    read_json,
+    read_legacy_json,
     read_legacy_yaml,
     read_row,
     read_text,
@@ -43,7 +43,7 @@ def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ..
     Raises `LoadError` with the place, also where more lines are broken than whole: such a file is no JSON Lines.
     """
     suffix = _get_suffix(file)
-    return _parse_rows(data, file) if suffix in _LINES else (_PARSERS.get(suffix, read_json)(data, file), ())
+    return _parse_rows(data, file) if suffix in _LINES else (_PARSERS.get(suffix, read_legacy_json)(data, file), ())
 
 
 def parse_whole(data: bytes, file: str) -> Document:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+_SHOWN = 3  # reasons of an entry on one line
+
 
 class MigrationOutcome(StrEnum):
     """What became of an entry, the best first; the order is that of `find_worst_outcome`.
@@ -27,6 +29,21 @@ class FileState(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFacts:
+    """How a judge differs from the legacy grader's, each fact a clause; empty where it does not differ.
+
+    `prompt` is about the words of its template, `reply` about how its reply is read. A judge of which nothing is said
+    asks in words of ours.
+    """
+
+    prompt: str = "its words are ours"
+    reply: str = ""
+
+
+OUR_JUDGE = JudgeFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +88,9 @@ class MigrationEntry:
 
     @property
     def reason(self) -> str:
-        """All reasons on one line; empty when there is none."""
-        return "; ".join(self.reasons)
+        """The first reasons on one line, and how many more there are; empty when there is none."""
+        more = len(self.reasons) - _SHOWN
+        return "; ".join([*self.reasons[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +157,20 @@ class ExportResult:
     format: str
     files: tuple[ExportedFile, ...]
     out: str | None = None
+
+
+def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:
+    """Return in one sentence why judges are not the legacy grader's; empty where they are, or where none is asked.
+
+    This is the one rule of all formats: a case with a judge is migrated only if the template, the inputs and the
+    reading of the reply are the legacy grader's. `unseen` are the inputs that only the legacy grader's judge sees.
+    """
+    inputs = f"it does not see {' and '.join(dict.fromkeys(unseen))}" if unseen else ""
+    # Of several judges one difference of a sort says enough.
+    prompt = next(filter(None, (fact.prompt for fact in judges)), "")
+    reply = next(filter(None, (fact.reply for fact in judges)), "")
+    sentence = ", and ".join(filter(None, (prompt, inputs, reply)))
+    return f"another prompt: {sentence}" if judges and sentence else ""
 
 
 def classify_losses(losses: Collection[object]) -> MigrationOutcome:

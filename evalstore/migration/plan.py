@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.planned_writes import (
@@ -84,9 +84,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         files = {path: render_text(path, part, read_current(path)) for path, part in parts.items()}
         files |= {run: keep_source_text(legacy, read_current(run))} if run else {}
     except EvalstoreError as error:
-        return SourcePlan(
-            {}, (make_entry(legacy.document, (), MigrationOutcome.REFUSED, f"cannot be kept: {error.message}"),)
-        )
+        return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
     # From here on the source is planned for good, and its ids are used.
     names.merge_trial(batch.names)
     target = build_path(main) if main and (extraction.dataset or not run) else run
@@ -97,6 +95,15 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         tuple(sorted([*_list_set_aside(extraction, legacy, target, run), *case_entries], key=_entry_order)),
         target,
     )
+
+
+def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) -> Iterator[MigrationEntry]:
+    """Yield an entry for every case of a source that is refused as a whole, or one for the source without a case."""
+    yield from _list_set_aside(extraction, legacy)
+    for case in extraction.usable_cases:
+        yield make_entry(case.document or legacy.document, case.pointer, MigrationOutcome.REFUSED, reason)
+    if not extraction.usable_cases:
+        yield make_entry(legacy.document, (), MigrationOutcome.REFUSED, reason)
 
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
@@ -114,15 +121,18 @@ def _list_set_aside(
         yield MigrationEntry(legacy.file, "", line, MigrationOutcome.REFUSED, reasons=(broken.problem.message,))
     for note in extraction.notes:
         entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason)
-        entry_target = (
-            f"{target}#{note.question}" if note.question else f"{run}#{entry.pointer}" if note.in_run else None
-        )
-        yield replace(entry, target=entry_target)
+        yield replace(entry, target=_find_note_target(note, entry.pointer, target, run))
     for case in extraction.cases:
         document = case.document or legacy.document
         yield from (make_entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if case.is_set_aside:
             yield make_entry(document, case.pointer, case.outcome, *case.reasons)
+
+
+def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run: str | None) -> str | None:
+    if note.question or note.in_run:
+        return f"{target}#{note.question}" if note.question else f"{run}#{pointer}"
+    return target if note.outcome is MigrationOutcome.MIGRATED else None
 
 
 def _make_case_entry(
@@ -136,7 +146,7 @@ def _make_case_entry(
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
-        reasons=(*notes, *case.reasons),
+        reasons=(*case.sentences, *(() if case.reasons else notes)),
     )
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePosixPath
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError
@@ -91,11 +92,13 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
     except LoadError as error:
         # An unparsable file that mentions no root key of any format is not worth an entry.
         is_ours = any(has_key_mention(data, file.name, key) for table in options.tables for key in table.root_keys)
-        return _refuse_broken(file, sha256, error, skipped=file.in_folder and not is_ours)
+        return _refuse_broken(
+            file, sha256, error, skipped=file.in_folder and not is_ours and not _has_suite_name(file, options)
+        )
     match = detect_format(document.value, options.tables)
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     if match.table is None or (match.confidence < SURE and not options.is_forced):
-        return _pass_over(source, document, match, in_folder=file.in_folder)
+        return _pass_over(source, document, match, may_skip=file.in_folder and not _has_suite_name(file, options))
     # A list of raw cases may be included by a suite that is read later.
     if may_wait and may_have_companions(match.table) and isinstance(document.value, list):
         return SourceResult(source, _NO_PLAN, waits=True)
@@ -135,8 +138,8 @@ def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: 
     return SourceResult(source, SourcePlan({}, () if skipped else (entry,)), skipped)
 
 
-def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, *, in_folder: bool) -> SourceResult:
-    # A known foreign shape is reported even in a folder; an unknown file only where it was named.
+def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, *, may_skip: bool) -> SourceResult:
+    # A known foreign shape is reported even in a folder; an unknown file where it was named, or is called like a suite.
     if match.shape:
         return SourceResult(source, SourcePlan({}, (make_entry(document, (), match.shape.outcome, match.reason),)))
     if match.table:
@@ -144,4 +147,9 @@ def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, 
         reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"
         return SourceResult(source, SourcePlan({}, (make_entry(document, (), MigrationOutcome.UNMAPPED, reason),)))
     entry = make_entry(document, (), MigrationOutcome.REFUSED, match.reason)
-    return SourceResult(source, SourcePlan({}, () if in_folder else (entry,)), skipped=in_folder)
+    return SourceResult(source, SourcePlan({}, () if may_skip else (entry,)), skipped=may_skip)
+
+
+def _has_suite_name(file: LegacyFile, options: MigrationOptions) -> bool:
+    """Whether a file is called as the suites of a format are: no format takes it, and somebody will miss it."""
+    return PurePosixPath(file.name).name in {table.named_by_folder for table in options.tables}

@@ -84,7 +84,8 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
         return
     name = _make_name(path, store, folder=True)
     for below in _walk_folder(path):
-        reason = _LINK if (path / below).is_symlink() else ""
+        # A link that leads nowhere is no file to name instead: it is read, which says why it cannot be.
+        reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
         yield LegacyFile(_to_text(name / below), path, below, in_folder=True, skip_reason=reason)
 
 
@@ -113,7 +114,10 @@ def _walk_folder(root: Path) -> Iterator[str]:
 def _is_candidate(entry: os.DirEntry[str]) -> bool:
     """Whether an entry of a folder is a file with a legacy suffix, or a link to one or to a folder."""
     has_suffix = PurePosixPath(entry.name).suffix.lower() in SUFFIXES
-    return (has_suffix and entry.is_file()) or (entry.is_symlink() and entry.is_dir())
+    try:
+        return (has_suffix and entry.is_file()) or (entry.is_symlink() and entry.is_dir())
+    except OSError:
+        return True  # a link that leads to itself: reading it says so
 
 
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:

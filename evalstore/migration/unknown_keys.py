@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import Mirrors, is_same_data
@@ -14,6 +16,8 @@ from evalstore.migration.table import FormatTable
 from evalstore.text import find_nearest, make_excerpt
 
 _NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
+# Words of a key that turn a demand around.
+_BANS = re.compile(r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|[a-z]Not[A-Z]")
 _HIDDEN = "{} hides it: nothing in it is asked"
 
 
@@ -54,9 +58,16 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
     names, known = list(map(str, keys)), list(known)
     if not names:
         return []
-    nearest = ((name, find_nearest(name, known)) for name in names)
+    nearest = ((name, find_nearest(name, _select_same_side(name, known))) for name in names)
     guesses = (f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess)
     return [f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
+
+
+def _select_same_side(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known keys that ask for or ban something as `name` does: a guess must not turn a demand around."""
+    side, letters = bool(_BANS.search(name)), make_slug(name).replace("_", "")
+    # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
+    return [key for key in known if bool(_BANS.search(key)) == side or make_slug(key).replace("_", "") == letters]
 
 
 def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:

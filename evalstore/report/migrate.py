@@ -59,4 +59,5 @@ def _entry_document(entry: MigrationEntry) -> Any:
         "target": entry.target,
         "rubric": entry.rubric,
         "reason": entry.reason,
+        "reasons": list(entry.reasons),
     }

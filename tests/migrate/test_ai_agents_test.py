@@ -77,7 +77,7 @@ def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, s
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
     (case,) = run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
     assert case.outcome is MigrationOutcome.REFUSED
-    assert case.reasons[0].startswith(said)
+    assert case.sentences[0].startswith(said)
 
 
 @pytest.mark.parametrize("field", [None, [], {}, "", [{"value": None}], [{"value": ""}], [{}]])
@@ -92,7 +92,7 @@ def test_a_field_without_rules_asks_for_nothing(field: Any) -> None:
 def test_a_rule_that_wants_no_word_is_said_to_be_lost(wanted: Any) -> None:
     case = migrated({"rule_1": {"tool": "a", "tool_rules": wanted}})
     assert case.outcome is MigrationOutcome.LOSSY
-    assert case.reasons == ("a is neither wanted nor forbidden",)
+    assert case.sentences == ("a is neither wanted nor forbidden",)
 
 
 def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
@@ -102,10 +102,10 @@ def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
     assert [(note.pointer, note.outcome) for note in said.notes] == [
         (("approval_percentage",), MigrationOutcome.UNMAPPED)
     ]
-    assert said.cases[0].reasons[-1] == "no grader reads 'weight': kept as data"
+    assert said.cases[0].sentences[-1] == "no grader reads 'weight': kept as data"
     case = migrated({"rule_1": {"tool": "a", "tool_rules": "should_be_run", "times": 2}})
     assert case.outcome is MigrationOutcome.LOSSY
-    assert case.reasons == ("no grader reads 'times': kept as data",)
+    assert case.sentences == ("no grader reads 'times': kept as data",)
 
 
 def test_an_id_that_a_later_test_has_is_given_to_no_twin() -> None:

@@ -89,7 +89,7 @@ GRADERS = ["relevance_grader", "completeness_grader", "actionability_grader", "g
 def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data: st.DataObject, dialect: str) -> None:
     said = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": names}, dialect)
     (case,) = said.cases
-    assert case.outcome is MigrationOutcome.MIGRATED
+    assert case.reasons == ("another prompt: its words are ours",)
     low = 1 if dialect == "alpha" else 0
     grades = {
         name: data.draw(st.integers(0 if name == GRADERS[3] else low, 1 if name == GRADERS[3] else 5)) for name in names
@@ -127,8 +127,8 @@ def test_a_word_that_no_executor_reads_means_nothing_here_either(key: str) -> No
     assert case.rubric
     assert evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, "a theme").verdict is Verdict.PASS
     assert case.rubric.value["scoring"] == {"combine": "all_pass"}
-    assert any(repr(key) in reason for reason in case.reasons)
-    assert any("'required', 'errors'" in reason for reason in case.reasons)
+    assert any(repr(key) in reason for reason in case.sentences)
+    assert any("'required', 'errors'" in reason for reason in case.sentences)
 
 
 def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
@@ -136,7 +136,7 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
     scoring = {"combine": "weighted_avg", "weights": {"a": 0, "b": 1}}
     (case,) = taken({"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}).cases
     assert case.outcome is MigrationOutcome.LOSSY
-    assert "add up to 0" in case.reasons[0]
+    assert "add up to 0" in case.sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,8 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
 def test_a_target_never_loses_a_grader_without_a_word(graders: Any, said: str) -> None:
     (case,) = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": graders}).cases
     assert case.outcome is MigrationOutcome.LOSSY
-    assert case.reasons[0].startswith(said)
+    assert any(note.reason.startswith(said) for note in case.notes)
+    assert "some of its graders are set aside, each reported by itself" in case.reasons
     assert [note.outcome for note in case.notes] == [MigrationOutcome.UNMAPPED]
     assert case.rubric
     assert case.rubric.value["x_unmapped"]
@@ -170,7 +171,7 @@ def test_an_expected_format_that_is_no_word_is_kept_as_data(format_: Any) -> Non
     row = {"id": "q", "input": "Why?", "criteria": "Because.", "expected": {"format": format_}}
     (case,) = taken({"questions": [row]}).cases
     assert "expected" not in case.question
-    assert case.reasons == ("expected: not as graders read it, kept as data",)
+    assert case.sentences == ("expected: not as graders read it, kept as data",)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +216,11 @@ def test_ids_that_are_none_here_keep_their_weights() -> None:
     (case,) = taken(root).cases
     assert case.rubric
     assert evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, "X").score == Fraction(3, 4)
-    assert case.reasons[0].startswith("no grader reads 'nojquery': kept as data; did you mean no")
-    assert case.reasons[1:] == ("the check 'no-jquery' is no_jquery here", "the check 'no jquery' is no_jquery_2 here")
+    assert case.sentences[0].startswith("no grader reads 'nojquery': kept as data; did you mean no")
+    assert case.sentences[1:] == (
+        "the check 'no-jquery' is no_jquery here",
+        "the check 'no jquery' is no_jquery_2 here",
+    )
     root["checks"][1]["id"] = "no-jquery"  # type: ignore[index]
     assert taken(root).cases[0].outcome is MigrationOutcome.LOSSY
 
@@ -233,11 +237,11 @@ def test_a_target_comes_back_whatever_dialect_was_asked_for(dialect: str, tmp_pa
 def test_what_no_question_can_have_is_kept_as_data(key: str, value: Any) -> None:
     (case,) = taken({"questions": [{"id": "q", "input": "Why?", "criteria": "So.", key: value}]}).cases
     assert key not in case.question
-    assert case.reasons == (f"{key}: not as graders read it, kept as data",)
+    assert case.sentences == (f"{key}: not as graders read it, kept as data",)
 
 
 def test_what_a_row_bans_is_said_to_be_banned_nowhere() -> None:
     (case,) = taken({"questions": [{"id": "q", "input": "Why?", "criteria": "So.", "must_not_contain": ["no"]}]}).cases
-    assert case.reasons == (
-        "must_not_contain: the program caps the grade of accuracy where one occurs, which nothing here does; kept as data",
+    assert case.sentences == (
+        "must_not_contain: the program caps the grade of accuracy where one occurs, which nothing here does",
     )

@@ -134,9 +134,14 @@ def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) 
     for _ in range(61):
         deep = [deep]
     source = tmp_path / "evals.json"
-    source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"], "deep": deep}]}))
+    plain = {"prompt": "?", "must_contain_any": ["a"]}
+    source.write_text(json.dumps({"evals": [{"id": 1, **plain, "deep": deep}, {"id": 2, **plain}]}))
     report = migrate([source], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED]
+    # Every case counts, though the file is refused as a whole.
+    assert [(entry.pointer, entry.outcome) for entry in report.entries] == [
+        ("/evals/0", MigrationOutcome.REFUSED),
+        ("/evals/1", MigrationOutcome.REFUSED),
+    ]
     assert "nested deeper than 64 levels" in report.entries[0].reason
     assert not (tmp_path / "store").exists()
     assert write_yaml({"deep": deep})

@@ -285,7 +285,8 @@ def test_lines_that_cannot_be_read_are_entries_and_stay_in_the_run(lines: Callab
 @pytest.mark.parametrize("junk", [b"\xff\n", b'{"sample_id": "b", "input": {"raw": "\xe9"}}\n'])
 def test_a_run_that_is_no_text_is_refused(lines: Callable[..., Path], tmp_path: Path, junk: bytes) -> None:
     report = migrate([lines(row("a"), row("b"), junk)], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED]
+    # The line itself, and each question that is refused with it.
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED] * 3
     assert "not UTF-8" in report.entries[0].reason
     assert not (tmp_path / "store").exists()
 
@@ -461,4 +462,4 @@ def test_numbers_keep_their_digits() -> None:
 def test_a_judge_that_is_asked_otherwise_is_said_to_be(judge: dict[str, Any], said: str) -> None:
     (case,) = taken(judged({"score_type": "binary"}, judges=[judge], input_prompt="Right?")).cases
     assert case.outcome is MigrationOutcome.LOSSY
-    assert case.reasons[1:] == (said,)
+    assert case.sentences[1:] == (said,)

@@ -21,8 +21,8 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
+OUR_WORDS = "another prompt: its words are ours"
 TABLE = load_tables("legal_eval_v1")[0]
-BARE = re.compile(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z")
 
 
 def by_criteria(weights: list[Decimal], met: list[bool | None]) -> Fraction:
@@ -36,10 +36,16 @@ def by_criteria(weights: list[Decimal], met: list[bool | None]) -> Fraction:
 
 
 def by_choice(correct: list[str], output: str) -> Fraction:
-    """Model the program's multiple choice: one answer, stripped and in capitals, of a JSON object."""
+    """Model the program's multiple choice: the first word of one answer, in capitals, of a JSON object."""
     answer = json.loads(output)["answer"]
     one = answer[0] if isinstance(answer, list) else answer
-    return Fraction(BARE.sub("", one).upper() in {BARE.sub("", id_).upper() for id_ in correct})
+    return Fraction(read_choice(one) in {read_choice(id_) for id_ in correct})
+
+
+def read_choice(text: str) -> str:
+    """Model how the program reads an id: from its first character of a word up to the next that is in none."""
+    bare = re.sub(r"^[^A-Za-z0-9_]*", "", text.strip())
+    return re.sub(r"[^A-Za-z0-9_].*$", "", bare).upper()
 
 
 def row(**said: Any) -> dict[str, Any]:
@@ -82,7 +88,7 @@ def test_criteria_are_weighed_by_the_same_formula(
         for index, weight in enumerate(weights)
     ]
     said = taken(row(task_type="rubric_qa", rubric=rubric, metadata={"policy_id": policy} if policy else {}))
-    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
+    assert said.cases[0].reasons == (OUR_WORDS,)
 
     def ask(call: JudgeCall) -> JudgeReply:
         index = re.search(r"#(\d+)#", call.prompt)
@@ -105,10 +111,33 @@ def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None
     said = taken(row(task_type="mcq", choices=[{"id": id_, "text": "?"} for id_ in ids], correct_choice_ids=correct))
     assert said.cases[0].outcome is MigrationOutcome.LOSSY
     word = data.draw(st.sampled_from([*ids, "AB", "", "\u212a", "C"]))
-    answer = data.draw(st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", [word], [word, ids[0]]]))
+    answer = data.draw(
+        st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", f"{word}. The court\n", [word], [word, ids[0]]])
+    )
     output = json.dumps({"why": "because", "answer": answer}, ensure_ascii=False)
     result = scored(said, output, lambda _: JudgeReply("", problem="nobody asks"))
     assert result.score == by_choice(correct, output)
+
+
+@pytest.mark.parametrize(
+    ("output", "score"),
+    [
+        ('{"answer": "B. The court held"}', 1),
+        ('```json\n{"answer": "b"}\n```', 1),
+        ('{"answer": ["B", "A"]}', 1),
+        ('{"answer": "B\\nas it held"}', 1),
+        ('{"answer": "B, or\\nA"}', 0),
+        ('{"answer": "BB"}', 0),
+        ('{"answer": "A", "reasoning": "\\"answer\\": \\"B\\""}', 0),
+        ('{"question": {"answer": "B"}}', 0),
+        ('{"answer": 1}', 0),
+        ("B", 0),
+    ],
+)
+def test_only_the_answer_of_the_object_is_read(output: str, score: int) -> None:
+    choices = [{"id": "A", "text": "?"}, {"id": "B", "text": "!"}]
+    said = taken(row(task_type="mcq", choices=choices, correct_choice_ids=["B"]))
+    assert scored(said, output, lambda _: JudgeReply("")).score == score
 
 
 def test_a_reference_is_graded_by_the_policys_judge() -> None:
@@ -138,7 +167,7 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
     criterion = {"id": "1", "title": "Cites the law", "weight": 1, "description": ["Article 5"]}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
     assert case.outcome is MigrationOutcome.REFUSED
-    assert case.reasons == ("the description of 'Cites the law' is a list",)
+    assert case.sentences == ("the description of 'Cites the law' is a list",)
 
 
 @pytest.mark.parametrize(
@@ -152,14 +181,14 @@ def test_parts_that_the_program_does_not_take_are_refused(more: dict[str, Any], 
     criterion = {"id": "1", "title": "Cites the law"}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], **more)).cases
     assert case.outcome is MigrationOutcome.REFUSED
-    assert case.reasons == (said,)
+    assert case.sentences == (said,)
 
 
 def test_keys_that_nobody_knows_are_said_with_what_they_may_mean() -> None:
     criterion = {"id": "1", "title": "Cites the law", "wieght": 5}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], contxt="It rains.")).cases
-    assert case.outcome is MigrationOutcome.MIGRATED
-    assert case.reasons == (
+    assert case.sentences == (
+        OUR_WORDS,
         "no grader reads 'contxt': kept as data; did you mean context by 'contxt'?",
         "no grader reads 'wieght': kept as data; did you mean weight by 'wieght'?",
     )

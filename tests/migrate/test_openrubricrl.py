@@ -20,6 +20,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply
 
+OUR_WORDS = "another prompt: its words are ours"
 TABLE = load_tables("openrubricrl")[0]
 CRITERION = {"name": "kind", "description": "Kind?", "weight": 1}
 ENDS = st.sampled_from([(0, 10), (0, 1), (0, 100), (1, 5), (Decimal("0.5"), Decimal("2.5")), (-1, 1)])
@@ -89,7 +90,7 @@ def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataO
     if isinstance(grade, Decimal):
         assert found == reward(root["scale"], Decimal(str(float(grade))))
     else:
-        lossless = said.cases[0].outcome is MigrationOutcome.MIGRATED
+        lossless = said.cases[0].reasons == (OUR_WORDS,)
         assert found == 0
         assert lossless == (low == 0) == (reward(root["scale"], grade) == 0)
 
@@ -146,7 +147,7 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
 )
 def test_what_the_program_would_not_load_is_refused(more: dict[str, Any], said: str) -> None:
     root = {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 4}, "criteria": [CRITERION]}
-    assert taken(root).cases[0].outcome is MigrationOutcome.MIGRATED
+    assert taken(root).cases[0].reasons == (OUR_WORDS,)
     refused = taken(root | more)
     assert not refused.cases
     assert [note.outcome for note in refused.notes] == [MigrationOutcome.REFUSED]

@@ -21,8 +21,10 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySour
 from evalstore.migration.plan import plan_source
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
+from evalstore.migration.unknown_keys import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
+OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"
 TABLE = load_tables("skill_creator")[0]
 # Words of every kind: white space counts, and what looks like a tag of a template is text.
 WORDS = st.sampled_from(["holds", " holds ", "{{ output }}", "{{", "a\nb", "é", "0–4", "yes", '"quoted"', "x" * 80])
@@ -89,7 +91,7 @@ def test_the_score_is_the_pass_rate(
         return JudgeReply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
 
     said = taken({"skill_name": "s", root: [case]} if root else [case])
-    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
+    assert said.cases[0].reasons == (OUR_JUDGE,)
     result = graded(said, ask)
     texts = [text for _, text in statements]
     assert sorted(seen) == sorted(texts)
@@ -189,7 +191,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     root = {key: rows, "scoring": scoring} if key else rows
     said = taken(root)
     assert len(said.cases) == len(rows)
-    assert all(case.reasons for case in said.cases)
+    assert all(case.sentences for case in said.cases)
     names = [case.question["id"] for case in said.cases if not case.is_set_aside]
     assert len(names) == len(set(names))
     legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
@@ -226,5 +228,32 @@ def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
 )
 def test_what_another_key_came_before_is_said(more: dict[str, Any], said: str) -> None:
     (case,) = taken([{"id": 1, "prompt": "Go", "assertions": ["a"]} | more]).cases
-    assert case.outcome is MigrationOutcome.MIGRATED
-    assert case.reasons[-1] == said
+    assert case.reasons == (OUR_JUDGE,)
+    assert case.sentences[-1] == said
+
+
+def test_a_value_without_a_path_is_about_the_answer() -> None:
+    statement = {"type": "content_contains", "value": "Use drush", "text": "It names drush"}
+    said = taken({"evals": [{"id": 1, "prompt": "Go", "assertions": [statement]}]})
+    (case,) = said.cases
+    assert case.rubric
+    (check,) = case.rubric.value["checks"]
+    assert (check["kind"], check["values"], check["case_sensitive"]) == ("must_contain_any", ["Use drush"], True)
+    assert case.outcome is MigrationOutcome.LOSSY
+    assert not case.notes
+
+
+def test_a_check_beside_a_name_is_in_its_own_words() -> None:
+    said = taken({"evals": [{"id": 1, "prompt": "Go", "assertions": [{"name": "polite", "check": "It greets"}]}]})
+    (case,) = said.cases
+    assert case.rubric
+    (check,) = case.rubric.value["checks"]
+    assert (check["id"], check["variables"]) == ("polite", {"statement": "It greets"})
+
+
+def test_a_guess_never_turns_a_demand_around() -> None:
+    known = ["must_not_contain", "must_contain_any"]
+    assert describe_unknown_keys(["must_contain"], known[:1]) == ["no grader reads 'must_contain': kept as data"]
+    assert describe_unknown_keys(["must_not_contian"], known)[0].endswith(
+        "did you mean must_not_contain by 'must_not_contian'?"
+    )

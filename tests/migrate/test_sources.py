@@ -215,7 +215,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
         ('{"evals": [{"id": 1, "prompt": "\x01"}]}', "not JSON: invalid control character"),
         ('{"evals": [{"id": 1, "prompt": "\\ud800", "must_contain_any": []}]}', "surrogate"),
         ('{"evals": [{"id": 1e999, "prompt": "?"}]}', "out of range"),
-        ('{"evals": ' + "[" * 100 + "]" * 100 + "}", "nested deeper"),
+        ('{"evals": ' + "[" * 200 + "]" * 200 + "}", "nested deeper"),
         ('{"evals": [' + "1" * 5000 + "]}", "digits"),
     ],
 )
@@ -267,3 +267,15 @@ def test_every_name_becomes_an_id(tmp_path: Path, name: str) -> None:
     report = migrate([put(tmp_path / "x.json", json.dumps(suite))], into=tmp_path)
     for path in report.written:
         assert is_id(path.split("/")[1].removesuffix(".yaml"))
+
+
+def test_a_link_to_itself_is_one_entry_and_not_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "self.json").symlink_to("self.json")
+    (folder / "evals.json").write_text('{"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}')
+    report = migrate(folder, into=tmp_path / "store", dry_run=True)
+    assert [(entry.file.rpartition("/")[2], entry.outcome) for entry in report.entries] == [
+        ("evals.json", "migrated"),
+        ("self.json", "refused"),
+    ]

@@ -14,7 +14,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from evalstore.migration.doubled_keys import add_doubled_keys
 from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.judge_losses import add_judge_losses
 from evalstore.migration.remainder import decode_keys, restore_case, restore_root
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import find_unknown_keys
@@ -22,7 +24,8 @@ from evalstore.migration.unknown_keys import find_unknown_keys
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
-    extraction: Extraction = _load_reader(table).read(legacy, table)
+    extraction = add_judge_losses(_load_reader(table).read(legacy, table))
+    extraction = add_doubled_keys(extraction, legacy.document)
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
     notes = find_unknown_keys(legacy.document.value, table.select_dialect(extraction.dialect))

@@ -31,6 +31,7 @@ _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
 _NO_TALK = "messages are no conversation: kept as data, and the question is asked without them"
+_TURNS = "the earlier turns of the conversation"
 _SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
 _ODD = "{} is neither wanted nor forbidden"
 
@@ -87,14 +88,21 @@ def _read_test(
     conversation = _parse_inner_yaml(raw, "messages")
     messages = _read_messages(conversation)
     question = {"id": name, "input": input_, **({"messages": messages} if messages else {})}
-    reasons = [*twin_notes]
-    reasons += [_NO_TALK] if conversation and not messages else []
-    reasons += [note.reason for note in notes] or (
-        [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
+    losses = list(dict.fromkeys(note.reason for note in notes))
+    remarks = [_NO_TALK] if conversation and not messages else []
+    remarks += [] if notes or rules.tools or rules.forbidden or rules.instruction else [_NONE]
+    remarks += [*twin_notes, *describe_unknown_keys((key for key in raw if key not in table.data), table.data)]
+    return LegacyCase(
+        pointer,
+        raw,
+        classify_losses(losses),
+        tuple(losses),
+        question,
+        _build_rubric(rules, table, judge),
+        tuple(notes),
+        remarks=tuple(remarks),
+        unseen=(_TURNS,) if len(messages) > 1 else (),
     )
-    reasons += describe_unknown_keys((key for key in raw if key not in table.data), table.data)
-    outcome = classify_losses(notes)
-    return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _build_rubric(rules, table, judge), tuple(notes))
 
 
 def _find_label(raw: Any) -> str | None:

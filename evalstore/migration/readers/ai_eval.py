@@ -40,6 +40,7 @@ _NO_WEIGHT = "the weights of the checks that the program runs add up to 0, so he
 _TWINS = "several checks have one id: nothing says whether the program counts each of them, as is done here"
 _NO_NAME = "a grader is {} where its name belongs: what it adds to the score is lost"
 _AGAIN = "{} is named twice: it grades once here"
+_APART = "some of its graders are set aside, each reported by itself"
 _OWN = "{}: its own settings are kept as data, and it grades here with those of the module"
 _OWN_THRESHOLD = "question_pass_threshold is kept as data: a question passes here at 3.5 of 5"
 _NO_GRADERS = "graders is {} where the names of a target's graders belong"
@@ -73,16 +74,17 @@ def _read_rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
             continue
         name, twin_notes = names.claim_for_case(row["id"], pointer)
         ref, reasons = _parse_rubric_ref(row.get("rubric_ref"))
-        notes = [f"{key}: {reason}; kept as data" for key, reason in table.form["aside"].items() if row.get(key)]
-        notes += describe_unknown_keys((key for key in row if key not in known), known)
-        outcome = classify_losses(reasons)
+        reasons += [f"{key}: {reason}" for key, reason in table.form["lost"].items() if row.get(key)]
+        remarks = [f"{key}: {reason}; kept as data" for key, reason in table.form["aside"].items() if row.get(key)]
+        remarks += describe_unknown_keys((key for key in row if key not in known), known)
         question = _build_question(row, name, table)
         yield LegacyCase(
             pointer,
             row,
-            outcome,
-            (*twin_notes, *reasons, *describe_misfits(row, question, table.mirrors), *notes),
+            classify_losses(reasons),
+            tuple(reasons),
             question | ref,
+            remarks=(*describe_misfits(row, question, table.mirrors), *remarks, *twin_notes),
         )
 
 
@@ -194,11 +196,11 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
         *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
     )
     rubric = ArtifactDraft(Kind.RUBRIC, _make_artifact_id(root["id"]), value, version=version or "")
-    outcome = classify_losses(reasons)
-    reasons += tuple(_list_unread_keys([check for _, check in executed], root) if executed else ())
+    remarks = tuple(_list_unread_keys([check for _, check in executed], root) if executed else ())
     pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
-    reasons += tuple(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
-    return Extraction("rubric", cases=(LegacyCase((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
+    remarks += tuple(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
+    case = LegacyCase((), root, classify_losses(reasons), reasons, rubric=rubric, notes=tuple(notes), remarks=remarks)
+    return Extraction("rubric", cases=(case,))
 
 
 def _explain_leftover(kind: str, lost_kinds: list[str]) -> str:
@@ -298,7 +300,7 @@ def _read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTab
         )
     judges_used = {row["judge"]: judges[row["judge"]] for row in mapped.values() if "judge" in row}
     reasons = [f"{name}: {row['lossy']}" for name, row in mapped.items() if "lossy" in row]
-    reasons += [note.reason for note in notes]
+    reasons += [_APART] if notes else []
     reasons += [_OWN_THRESHOLD] if "question_pass_threshold" in root else []
     leftovers: list[dict[str, Any]] = [
         {"grader": name, "reason": _explain_unmapped(name, row)} for name, row in rows.items() if name not in mapped

@@ -25,7 +25,9 @@ _FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "reference_qa": ("rubric", "choices", "correct_choice_ids"),
     "mcq": ("rubric", "reference_answers"),
 }
-_LENIENT = "the program reads `answer` of the first JSON object in the output; this looks for the words of one"
+_LENIENT = "the program finds its JSON object amid other text, too; here it is the whole output or its fenced block"
+# Other words may follow the id on its line, as in `B. The court held`.
+_ANSWER = r"\A[^A-Za-z0-9_]*(?:{names})(?:[^A-Za-z0-9_][^\n]*)?\s*\Z"
 _ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
 
@@ -60,15 +62,18 @@ def _read_rows(
             continue
         name, twin_notes = names.claim_for_case(row["id"], pointer)
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
-        outcome = classify_losses({_LENIENT, _ROUNDED}.intersection(reasons))
+        losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
+        remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
         yield LegacyCase(
             pointer,
             row,
-            outcome,
-            (*twin_notes, *reasons, *_list_unknown_keys(row, table)),
+            classify_losses(losses),
+            losses,
             _build_question(row, name, table),
             rubric,
+            remarks=(*remarks, *twin_notes),
+            unseen=tuple(_list_unseen(row)),
         )
 
 
@@ -77,6 +82,15 @@ def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> di
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
     return mapped | {"id": name} | expected
+
+
+def _list_unseen(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the inputs of a row that no template shows to a judge."""
+    # The last turn is the prompt again.
+    if len(row.get("messages") or ()) > 1:
+        yield "the earlier turns of the conversation"
+    if row.get("attachments"):
+        yield "the attached files"
 
 
 def _list_unknown_keys(row: Mapping[str, Any], table: FormatTable) -> Iterator[str]:
@@ -210,15 +224,17 @@ def _grade_by_reference(
 
 
 def _grade_by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> RubricParts:
-    # The program strips non-word characters around an id, then compares without case.
-    ids = "|".join(_match_letters(bare) for bare in sorted(map(_trim_id, row["correct_choice_ids"])) if bare)
-    pattern = rf'"answer"\s*:\s*(?:\[\s*)?"[^A-Za-z0-9_"\\]*(?:{ids})[^A-Za-z0-9_"\\]*"'
-    return _build_rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
+    # The program reads `answer`, or the first text of a list, up to the first character that is in no word.
+    names = "|".join(dict.fromkeys(map(_match_letters, sorted(filter(None, map(_trim_id, row["correct_choice_ids"]))))))
+    text = {"type": "string", "pattern": _ANSWER.format(names=names)}
+    answer = {"anyOf": [text, {"type": "array", "prefixItems": [text], "minItems": 1}]}
+    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+    return _build_rubric([{"id": "choice", "kind": "json_schema", "schema": schema}], form), (_LENIENT,)
 
 
 def _trim_id(id_: str) -> str:
     """Return an id as the program compares it with an answer, before it folds case."""
-    return re.sub(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z", "", id_)
+    return re.sub(r"[^A-Za-z0-9_].*\Z", "", re.sub(r"\A[^A-Za-z0-9_]+", "", id_.strip()))
 
 
 def _match_letters(text: str) -> str:

@@ -60,7 +60,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
     outcome = classify_losses(reasons)
     return Extraction(
-        dialect, cases=(LegacyCase((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
+        dialect,
+        cases=(LegacyCase((), root, outcome, tuple(reasons), rubric=rubric, notes=notes, remarks=(_BAR,)),),
+        drafts=(judge,),
     )
 
 

@@ -19,17 +19,16 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_keys, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
-_SHARE = (
-    "the grader gives a share and no verdict, and sees the files of a run; "
-    "here a judge sees the answer, and a pass is all of them"
-)
+_RUN_FILES = "the files of a run"
+_SHARE = "the grader gives a share and no verdict; here a pass is all of them"
+_APART = "some of its parts are set aside, each reported by itself"
 _OWN = "no program reads scoring: its threshold and its weights are taken as evalstore has them"
 _NO_WEIGHT = "the weights add up to 0: each statement counts as one"
 _NOTHING = "nothing in it is graded: any answer that is not empty passes"
@@ -41,6 +40,7 @@ _STARTS = "{} says when the skill starts, which no check kind can say"
 _FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
+_PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
 _WORDS = 40  # of a rubric's id, before its digest
 
 
@@ -150,7 +150,7 @@ def _read_cases(rows: Sequence[Any], suite: _Suite) -> Iterator[LegacyCase]:
             case = _read_case(row, pointer, name, suite)
         except LoadError as error:
             case = LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
-        yield case if case.is_set_aside else replace(case, reasons=(*label_notes, *twin_notes, *case.reasons))
+        yield case if case.is_set_aside else replace(case, remarks=(*case.remarks, *label_notes, *twin_notes))
 
 
 def _make_label(row: Any, place: int) -> tuple[str, list[str]]:
@@ -173,20 +173,28 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
-    # A dict keeps the order and drops repeated sentences.
-    losses = dict.fromkeys([*checks.reasons, *(note.reason for note in checks.notes)])
+    # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of their own.
+    losses = dict.fromkeys(checks.reasons) | ({_APART: None} if checks.notes else {})
+    # Only a plain share of statements gives what the grader gives.
+    losses |= {} if scoring_note == _SHARE else {scoring_note: None}
     question = _build_question(row, name, prompt, table)
-    reasons = (
-        *losses,
-        scoring_note,
+    remarks = (
+        *([_SHARE] if scoring_note == _SHARE else []),
         *dict.fromkeys(checks.extra),
         *describe_misfits(row, question, table.mirrors),
         *extra,
     )
-    # Only a plain share of statements gives what the grader gives.
-    is_exact = scoring_note == _SHARE and not losses
-    outcome = MigrationOutcome.MIGRATED if is_exact else MigrationOutcome.LOSSY
-    return LegacyCase(at, row, outcome, reasons, question, _build_rubric(checks, suite), tuple(checks.notes))
+    return LegacyCase(
+        at,
+        row,
+        classify_losses(losses),
+        tuple(losses),
+        question,
+        _build_rubric(checks, suite),
+        tuple(checks.notes),
+        remarks=remarks,
+        unseen=(_RUN_FILES,),
+    )
 
 
 def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: FormatTable) -> dict[str, Any]:
@@ -254,6 +262,8 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
     words = (value, *map(source.get, form["texts"]))
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = source.get("type")
+    if type_ == form["contains"] and not source.get("path") and isinstance(source.get("value"), str):
+        return _add_phrase(source, checks, form)
     if isinstance(type_, str) and type_ in form["of_files"]:
         checks.set_aside(value, at, _FILES.format(type_))
     elif text is None:
@@ -278,6 +288,23 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         )
         return id_
     return ""
+
+
+def _add_phrase(source: Mapping[str, Any], checks: _CaseChecks, form: Mapping[str, Any]) -> str:
+    """Add the check of a phrase that the answer itself must contain, and return its id."""
+    checks.reasons.append(_PHRASE.format(form["contains"]))
+    read_keys = (*form["statement"], *form["texts"], "path", "value")
+    checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
+    candidates = (source.get(key) for key in ("id", "name"))
+    id_ = _claim_check_id(next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks)
+    words = next((source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]), None)
+    checks.by_id[id_] = {
+        "kind": "must_contain_any",
+        **({"description": words} if words else {}),
+        "values": [source["value"]],
+        "case_sensitive": True,
+    }
+    return id_
 
 
 def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
@@ -310,6 +337,6 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    words = make_slug(next(iter(checks[0]["variables"].values())))
-    name = make_id(words).rstrip("_")
+    words = make_slug(str(next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))))
+    name = make_id(words or "phrase").rstrip("_")
     return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{compute_digest(value)[:8]}", value)

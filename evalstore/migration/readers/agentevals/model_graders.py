@@ -19,6 +19,7 @@ from evalstore.migration.extraction import (
     find_template_variables,
     make_judge_draft,
 )
+from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
     EXCERPT,
@@ -51,7 +52,7 @@ _TOP = 10  # of a score range
 _BAND_TEXTS = ("outcome", "expected_outcome")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OF_A_POINT = ("id", "operator", "score_ranges")  # keys beside a value that is a text
-_OURS = "the judge asks in words of our own"
+_FACTS = JudgeFacts("it ends in a sentence of ours on the form of the reply")
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
 _BLIND = (
@@ -92,7 +93,7 @@ def grade_by_criteria(scope: CaseScope, pointer: Pointer, name: str = "criteria"
     """Return the grading of a test that has nothing but criteria."""
     judge = _find_own_judge("agentv_criteria", scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
-    return Grading((Term(name, pointer, check, steps=0),), (_OURS,), judges=(judge,))
+    return Grading((Term(name, pointer, check, steps=0),), judges=(judge,))
 
 
 def read_points(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
@@ -106,9 +107,8 @@ def read_points(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, An
 def read_bare_texts(texts: list[tuple[Any, Pointer]], scope: CaseScope) -> Grading:
     """Read bare texts among the checks of a test: one point each, with weight 1."""
     grading = join_gradings(read_point(text, place, scope) for text, place in texts)
-    losses = [_OURS] if grading.terms else []
-    if len(grading.terms) > 1:
-        losses += [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])]
+    several = len(grading.terms) > 1
+    losses = [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])] if several else []
     return join_gradings([grading, Grading(lossy=tuple(losses))])
 
 
@@ -150,7 +150,7 @@ def _grade_points(points: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer,
     if not members.terms:
         return join_gradings([members, note_skipped(pointer, "none of its points can be asked")])
     group = Term(find_name(raw), pointer, members=members.terms, steps=0)
-    grading = Grading((group,), (_OURS, *((_ONE_BY_ONE,) if len(members.terms) > 1 else ())))
+    grading = Grading((group,), (_ONE_BY_ONE,) if len(members.terms) > 1 else ())
     key_notes = (check_keys(item, place, scope, "point") for item, place in points)
     return join_gradings([grading, replace(members, terms=()), *key_notes])
 
@@ -195,7 +195,9 @@ def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, nam
         "score_type": "continuous",
         "reply_pattern": scope.table.form["reply_pattern"],
     }
-    judge = ArtifactDraft(Kind.JUDGE, f"{_make_judge_id(name)}_{compute_digest(value)[:8]}", value, pointer)
+    judge = ArtifactDraft(
+        Kind.JUDGE, f"{_make_judge_id(name)}_{compute_digest(value)[:8]}", value, pointer, facts=_FACTS
+    )
     check: Check = {
         "kind": "llm_judge",
         "judge_prompt_ref": judge.ref,

@@ -215,11 +215,12 @@ def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_befo
         pointer,
         raw,
         classify_losses(lossy),
-        (*notes_before, *lossy),
+        tuple(dict.fromkeys(lossy)),
         {"id": label} | question,
         result.rubric,
         own,
         place.document,
+        remarks=notes_before,
     )
     return _CaseResult(case, (*judges.values(), *result.inner), shared)
 

@@ -35,6 +35,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     root: Mapping[str, Any] = legacy.document.value
     key = next(key for key in table.lists if key in root)
     dialect_table = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    if isinstance(dialect_table, str):
+        tie = MigrationNote((key,), MigrationOutcome.REFUSED, dialect_table)
+        return Extraction(table.lists[key], notes=(tie,))
     table = dialect_table if key in dialect_table.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}

@@ -15,6 +15,7 @@ from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
 from evalstore.runs.stored_names import strip_run_ending
+from evalstore.text import make_excerpt
 
 RUNS = True
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -24,7 +25,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the extraction of a file of rows or of an aggregate; the file itself is stored as a run."""
     root: Any = legacy.document.value
     dialect = table.lists["" if isinstance(root, list) else "evaluation_results"]
-    if problem := _find_file_problem(root, PurePosixPath(legacy.file).suffix.lower()):
+    twice = legacy.document.doubled
+    # The format's own validator takes no key twice, so that it is unknown which counts.
+    problem = f"the key {make_excerpt(str(twice[0].pointer[-1]))!r} stands twice" if twice else ""
+    if problem := problem or _find_file_problem(root, PurePosixPath(legacy.file).suffix.lower()):
         return Extraction(dialect, notes=(MigrationNote((), MigrationOutcome.REFUSED, problem),))
     return _extract_rows(legacy, table) if isinstance(root, list) else _extract_aggregate(legacy, table)
 

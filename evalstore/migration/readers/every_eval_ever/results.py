@@ -16,7 +16,7 @@ from evalstore.migration.extraction import (
     escape_braces,
     find_template_variables,
 )
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
 from evalstore.runs.eee_versions import find_aggregate_doubt
@@ -28,10 +28,7 @@ _ALONE = "a score without the rows behind it: it is kept in the run, and nothing
 _UNKNOWN = -1
 _WORDS = 40  # characters of an id, before its digest
 _FEWEST = 2  # levels
-_SENTENCE = (
-    "the prompt is kept letter by letter; it marks its places in a way of its own, so what belongs there follows it in "
-    "our words, and replies can differ from those that gave the score"
-)
+_FACTS = JudgeFacts("it is kept letter by letter, and what belongs in its places follows it in our words")
 _KEPT = "it is kept in the run"
 
 
@@ -66,9 +63,10 @@ def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tup
         LegacyCase(
             pointer,
             result,
-            MigrationOutcome.LOSSY,
-            (*rubric.reasons, *_describe_odd_score(result)),
+            classify_losses(rubric.reasons),
+            rubric.reasons,
             rubric=rubric.rubric,
+            remarks=tuple(_describe_odd_score(result)),
         )
         for pointer, result, rubric in with_rubric
     )
@@ -133,7 +131,7 @@ def _build_result_rubric(
     return ResultRubric(
         judges,
         _draft_rubric(result, check),
-        (_SENTENCE, *_list_judge_losses(metric, scoring), *_list_jury_losses(scoring)),
+        (*_list_judge_losses(metric, scoring), *_list_jury_losses(scoring)),
     )
 
 
@@ -184,7 +182,7 @@ def _draft_judge(
         **({"model": model} if model else {}),
     }
     word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
-    return ArtifactDraft(Kind.JUDGE, _make_digest_id(word, value), value)
+    return ArtifactDraft(Kind.JUDGE, _make_digest_id(word, value), value, facts=_FACTS)
 
 
 def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:

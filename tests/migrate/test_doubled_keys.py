@@ -1,0 +1,45 @@
+"""Of a key that stands twice the last counts, as for the graders; the report names both lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from evalstore.documents import read_legacy_json
+from evalstore.migration import MigrationOutcome, migrate
+
+TEXT = """{
+  "skill_name": "one",
+  "skill_name": "twice",
+  "evals": [
+    {"id": 1, "prompt": "?", "difficulty": {"a": 1, "b": 2},
+     "must_contain_any": ["x"], "difficulty": {"a": 3}},
+    {"id": 2, "prompt": "?", "must_contain_any": ["x"],
+     "must_contain_any": ["y"]}
+  ]
+}
+"""
+
+
+def test_the_last_counts_and_both_lines_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "evals.json"
+    source.write_text(TEXT)
+    report = migrate(source, into=tmp_path / "store")
+    assert [(entry.pointer, entry.line, entry.outcome) for entry in report.entries] == [
+        ("/skill_name", 3, MigrationOutcome.MIGRATED),
+        ("/evals/0", 5, MigrationOutcome.MIGRATED),
+        ("/evals/1", 7, MigrationOutcome.MIGRATED),
+    ]
+    said = "the key {!r} stands twice, on lines {} and {}: the last counts"
+    assert report.entries[0].reason == said.format("skill_name", 2, 3)
+    assert said.format("difficulty", 5, 6) in report.entries[1].reasons
+    assert said.format("must_contain_any", 7, 8) in report.entries[2].reasons
+    assert report.complete
+    rubrics = sorted(path.name for path in (tmp_path / "store/rubrics").iterdir())
+    assert [name[0] for name in rubrics] == ["x", "y"]
+
+
+def test_what_stood_below_the_first_is_no_second_time() -> None:
+    document = read_legacy_json('{"a": {"b": 1}, "a": {"b": 2}, "a": 3}', "evals.json")
+    assert (document.value, [key.pointer for key in document.doubled]) == ({"a": 3}, [("a",), ("a",)])
+    assert json.loads(document.text) == document.value
