@@ -77,7 +77,7 @@ def main() -> None:
             "open": within(store, lambda store: store.root),
             "open + one exact pin": within(store, lambda store: store.resolve("rubric/rule_0007@1.3.0")),
             "open + one range": within(store, lambda store: store.resolve("rubric/rule_0007@^1")),
-            "open + all releases": within(store, lambda store: store.list_releases()),
+            "open + all releases": within(store, lambda store: store.releases()),
             "open + whole listing": within(store, list_artifacts),
             f"open + {rubrics:,} references": within(store, lambda store: [store.resolve(name) for name in every]),
             "git cat-file, all objects": everything(store),

@@ -69,7 +69,7 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
         rows=rows,
         dataset=dataset,
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions={q.id: digest_question(q) for q in finder.store.read_questions(dataset.resolved) if q.id in rows},
+        questions={q.id: digest_question(q) for q in finder.store.questions(dataset.resolved) if q.id in rows},
     )
 
 
@@ -134,7 +134,7 @@ def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder
     path = finder.find_path(a.dataset, b.dataset)
     # The two ends were read with the runs; only the versions in between are read here.
     between = [
-        {question.id: digest_question(question) for question in finder.store.read_questions(version.resolved)}
+        {question.id: digest_question(question) for question in finder.store.questions(version.resolved)}
         for version in path.versions[1:-1]
     ]
     versions: list[Mapping[str, QuestionVersion]] = [a.questions, *between, b.questions]

@@ -70,7 +70,7 @@ class VersionFinder:
 
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
-        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.list_releases(ref.kind, ref.id)))
+        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.releases(ref.kind, ref.id)))
         # What is recorded of a floating or working reference is most likely in a later release, so look there first.
         if ref.type is not PinType.EXACT:
             yield from releases
@@ -90,7 +90,7 @@ class VersionFinder:
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
 
     def _find_release(self, resolved: Resolved) -> Release | None:
-        releases = self.store.list_releases(resolved.kind, resolved.id)
+        releases = self.store.releases(resolved.kind, resolved.id)
         return next((release for release in releases if release.tag == resolved.tag), None)
 
     def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
@@ -98,7 +98,7 @@ class VersionFinder:
             return
         # Versions are walked by number; going back walks them in reverse.
         low, high = sorted((old.release.version, new.release.version))
-        releases = self.store.list_releases(old.release.kind, old.release.id)
+        releases = self.store.releases(old.release.kind, old.release.id)
         inside = [release for release in releases if low < release.version < high]
         for release in inside if low == old.release.version else reversed(inside):
             try:
@@ -118,7 +118,7 @@ class VersionFinder:
             names = (new.resolved.name, old.resolved.ref, new.resolved.ref)
         if oid is None:
             return Origin(*names)
-        commit = self.store.read_commit(oid)
+        commit = self.store.commit(oid)
         return Origin(*names, commit.oid, commit.author, commit.date)
 
 

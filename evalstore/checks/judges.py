@@ -64,7 +64,7 @@ def prepare_judge(
     """
     artifact = context.load_artifact(ref, Kind.JUDGE)
     judge = _read_judge(ref, artifact.value)
-    name = artifact.name_with_version
+    name = artifact.versioned
     template = compile_template(judge.template)
     if isinstance(template, str):
         return f"the template of {name}: {make_excerpt(template)}"

@@ -106,7 +106,7 @@ def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     load = make_loader(store, working=side.working)
     if is_file_name(side.name):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
-    return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
+    return ChangeSide(side.artifact, load, lambda: store.questions(side.name))
 
 
 def _default_other_side(a: str) -> str:
@@ -120,11 +120,11 @@ def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None
         return _read_file_side(word, settings)
     ref = read_ref(word)
     # Without a pin it is the last release, even where a lock holds an older one.
-    resolved = (store if ref.pin else store.ignore_lock()).resolve(ref)
+    resolved = (store if ref.pin else store.without_lock()).resolve(ref)
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
-    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.read_rows(resolved), release, working)
+    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
 
 
 def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:

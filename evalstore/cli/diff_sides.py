@@ -41,7 +41,7 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
     load = make_loader(store, working=new.working) if store else None
     diff = compare(
-        old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile)
+        old.artifact, new.artifact, load=load, rows=rows, terms=_read_comparison_settings(old, new, store, profile)
     )
     notes = _describe_moved_references(old, new, store) if store else ()
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)

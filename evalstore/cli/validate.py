@@ -125,7 +125,7 @@ def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactS
         if _is_finding(error, root, sources):
             return None
         raise
-    return store if _has_lock(store, root, sources) else store.ignore_lock()
+    return store if _has_lock(store, root, sources) else store.without_lock()
 
 
 def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:

@@ -29,15 +29,15 @@ def compare(
     *,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
-    settings: ComparisonSettings | None = None,
+    terms: ComparisonSettings | None = None,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
-    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `settings`
-    are what the store says of changes: a profile, declarations, overrides, and what people accepted.
+    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
+    what the store says of changes: a profile, declarations, overrides, and what people accepted.
     """
-    return _Comparison(load, settings or ComparisonSettings()).run(old, new, rows)
+    return _Comparison(load, terms or ComparisonSettings()).run(old, new, rows)
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ class ArtifactSource:
         if self.store:
             try:
                 resolved = self.store.resolve(ref)
-                return resolved.artifact, list(self.store.read_questions(resolved))
+                return resolved.artifact, list(self.store.questions(resolved))
             except RefError:
                 # Only a bare reference falls back to the disk: a pinned version must exist as a release.
                 if ref.type is not PinType.NONE:
@@ -63,7 +63,7 @@ class ArtifactSource:
 
     def load_artifact(self, ref: Ref) -> Artifact:
         """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
-        has_no_release = self.store is None or not self.store.list_releases(ref.kind, ref.id)
+        has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.load(ref)
         artifact = self._read_on_disk(ref)

@@ -37,7 +37,7 @@ class Artifact(ArtifactIdentity):
         return value
 
     @property
-    def name_with_version(self) -> str:
+    def versioned(self) -> str:
         """`<kind>/<id>@<version>`, with the version in its one spelling."""
         return f"{self.name}@{find_version(self.version) or self.version}"
 

@@ -91,12 +91,12 @@ class ReferenceGraph:
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of the working files, their rows included."""
-    return ReferenceGraph(store, {str(ref): scan_working_file(store, ref) for ref in store.list_working_refs()})
+    return ReferenceGraph(store, {str(ref): scan_working_file(store, ref) for ref in store.working()})
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
-    releases = store.list_releases()
+    releases = store.releases()
     files = [(release.commit, store.prefix + release.path) for release in releases]
     blobs = find_committed_blobs(store.git, files)
     released = {

@@ -227,7 +227,7 @@ def _check_known(store: ArtifactStore, target_ref: Ref, releases: Mapping[str, S
         raise RefusedError(
             "a bare repository has no working files to look through", hint=f"name a release: {target_ref.name}@1.0.0"
         )
-    if target_ref.name not in releases and target_ref.name not in {ref.name for ref in store.list_working_refs()}:
+    if target_ref.name not in releases and target_ref.name not in {ref.name for ref in store.working()}:
         raise build_unknown_error(store, target_ref)
 
 

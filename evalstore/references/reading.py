@@ -67,7 +67,7 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
         graded[text] += pointer[0] == "questions"
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
-    for line, row in enumerate(store.read_rows(resolved), start=1):
+    for line, row in enumerate(store.rows(resolved), start=1):
         questions += 1
         if isinstance(ref := row.get("rubric_ref"), str):
             first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))
@@ -109,7 +109,7 @@ def list_references(
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
         yield _parse_at(document.locate(pointer), moved.get(text, text))
-    for number, row in enumerate(store.read_rows(resolved), start=1):
+    for number, row in enumerate(store.rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
             place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
@@ -156,7 +156,7 @@ def _walk_roots(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
 def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     """Return the artifacts on disk, or in a bare repository those of HEAD."""
     if store.root is not None:
-        return store.list_working_refs()
+        return store.working()
     commit = resolve_head(store.git)
     return [
         Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)

@@ -77,7 +77,7 @@ def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None
     path = locate_ledger(step.name)
     blob = _find_committed_blob(store, tip, path)
     ledger = store.objects.read(blob).data if blob else b""
-    versions = [release.version for release in store.list_releases(step.resolved.kind, step.resolved.id)]
+    versions = [release.version for release in store.releases(step.resolved.kind, step.resolved.id)]
     check_ledger_complete(step.name, ledger, versions)
     # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not overwritten.
     on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)

@@ -46,7 +46,7 @@ class _PlanDraft:
 
 def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
     """Return the working files that `refs` name, or all; `RefError` for a name that is not among them."""
-    working = {ref.name: ref for ref in store.list_working_refs()}
+    working = {ref.name: ref for ref in store.working()}
     return list(working.values()) if all_ else [_find_working_file(working, name) for name in dict.fromkeys(refs)]
 
 
@@ -118,7 +118,7 @@ def _find_moves_if_readable(
 
 
 def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator[Resolved]:
-    for ref in store.list_working_refs():
+    for ref in store.working():
         try:
             yield store.resolve(ref)
         except EvalstoreError:  # a broken file stops only the bump of itself

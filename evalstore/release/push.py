@@ -98,7 +98,7 @@ def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released)
     unchanged = () if released.done else released.unchanged
     current = (_find_current_release(store, name) for name in unchanged)
     commits = {release.commit for release in current if release} | _find_unpushed_commits(store.git, route)
-    others = (release.tag for release in store.list_releases() if release.commit in commits)
+    others = (release.tag for release in store.releases() if release.commit in commits)
     return Push(route.to.name, route.branch, tuple(dict.fromkeys([*new_tags, *others])), PushOutcome.READY)
 
 
@@ -149,7 +149,7 @@ def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
 
 def _find_current_release(store: ArtifactStore, name: str) -> Release | None:
     ref = parse_ref(name)
-    releases = store.list_releases(ref.kind, ref.id)
+    releases = store.releases(ref.kind, ref.id)
     version = store.load(ref.with_pin("worktree")).version
     same = (release for release in releases if str(release.version) == version)
     return next(same, None) or find_last_release(releases)

@@ -104,7 +104,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     written = replace(working, prerelease="") if options.pre or level or not is_named else working
     version, bump = written, Bump.NONE
     if last is not None:
-        rows = (move_row_pin(row, moves) for row in context.store.read_rows(resolved)) if moves else None
+        rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
         required = compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy)
         # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:

@@ -27,7 +27,7 @@ class QuestionIndex:
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     # Checked while they stream by, since a dataset may not fit into memory.
-    questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
+    questions = _check_questions(store.questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(open_in_memory(questions))
 
 

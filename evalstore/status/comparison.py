@@ -88,9 +88,9 @@ def compare_with_release(  # noqa: PLR0913  # as above
         return None
     from evalstore.diff import compare
 
-    rows_pair = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if has_rows else None
+    rows_pair = (store.rows(old), store.rows(new) if rows is None else rows) if has_rows else None
     terms = policy.restrict_to_change(new.name, release.version) if policy else None
-    return compare(old.artifact, new.artifact, load=load, rows=rows_pair, settings=terms)
+    return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 
 
 def _find_unchanged(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:

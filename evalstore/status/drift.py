@@ -83,7 +83,7 @@ class MovedReferenceFinder:
     def _compare_versions(self, was: str, now: str) -> Bump:
         load = self.store.load
         try:
-            return compare(load(was), load(now), load=load, settings=self.settings).required_bump
+            return compare(load(was), load(now), load=load, terms=self.settings).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # what cannot be compared counts as major
 

@@ -165,8 +165,8 @@ class _ReleaseComparer:
         has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
         if old.digest == new.digest and not has_rows:
             return None
-        rows = (self.store.read_rows(old), self.store.read_rows(new)) if has_rows else None
-        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, settings=self.settings)
+        rows = (self.store.rows(old), self.store.rows(new)) if has_rows else None
+        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.settings)
 
 
 def _summarize_step(step: _LogStep) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def survey_store(store: ArtifactStore, policy: ChangePolicy) -> StoreSurvey:
     """Compare every working file with its last release; `policy` says at which level each change counts."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    releases, refs = group_releases(store), store.list_working_refs()
+    releases, refs = group_releases(store), store.working()
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = find_changed_files(store, refs, last)
     context = _SurveyContext(store, make_working_loader(store), policy)

@@ -76,15 +76,15 @@ class StoreContents:
             self._lock = NO_LOCK if data is None else read_lock(data)
         return self._lock
 
-    def ignore_lock(self) -> Self:
+    def without_lock(self) -> Self:
         """Return the same store without its evalstore.lock; closing either closes both."""
         return replace(self, _lock=NO_LOCK)
 
-    def list_releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+    def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
         """Return the released versions of one artifact, one kind or all, ascending, by one call to git."""
         return self.tags.list_releases(kind, id)
 
-    def list_working_refs(self) -> list[Ref]:
+    def working(self) -> list[Ref]:
         """Return the artifacts on disk as `@worktree` references; links and files with other names are left out."""
         if self.root is None:
             return []
@@ -95,7 +95,7 @@ class StoreContents:
             if name.endswith(".yaml") and is_id(name[:-5])
         ]
 
-    def read_commit(self, oid: str) -> Commit:
+    def commit(self, oid: str) -> Commit:
         """Return a commit by its full id."""
         return read_commit(self.objects, oid)
 

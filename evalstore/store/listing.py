@@ -94,10 +94,9 @@ def list_artifacts(store: ArtifactStore) -> StoreListing:
     """List a store by one call to git for tags and one for blobs."""
     # Files are compared by blob id: only those that have changed are parsed.
     released = {
-        key: list(group)
-        for key, group in groupby(store.list_releases(), key=lambda release: (release.kind, release.id))
+        key: list(group) for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
     }
-    files = {(ref.kind, ref.id): ref for ref in store.list_working_refs()}
+    files = {(ref.kind, ref.id): ref for ref in store.working()}
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     artifacts = (
         _summarize_artifact(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
@@ -125,7 +124,7 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
 
 def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
     """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
-    grouped = groupby(store.list_releases(), key=attrgetter("name"))
+    grouped = groupby(store.releases(), key=attrgetter("name"))
     return {name: tuple(group) for name, group in grouped}
 
 

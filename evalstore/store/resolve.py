@@ -148,7 +148,7 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
 
 def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
     """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id."""
-    releases = store.list_releases(ref.kind, ref.id)
+    releases = store.releases(ref.kind, ref.id)
     if releases:
         message = f"{ref.name} has no version {ref.version or ref.pin}"
         return RefError(message, hint=_add_clone_hint(store, _describe_versions(releases)))
@@ -190,7 +190,7 @@ def _build_lock_error(message: str, entry: LockEntry, ref: Ref) -> RefusedError:
 def _choose_version(store: StoreContents, ref: Ref) -> Version:
     if ref.version is not None:
         return ref.version
-    releases = store.list_releases(ref.kind, ref.id)
+    releases = store.releases(ref.kind, ref.id)
     if not releases:
         raise build_unknown_error(store, ref)
     versions = [release.version for release in releases if can_mean(ref, release.version)]
@@ -234,9 +234,9 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     if store.root is not None and (store.root / ref.path).is_file():
         hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
         return RefError(f"{ref.name} has no release yet", hint=_add_clone_hint(store, hint))
-    all_releases = store.list_releases()
+    all_releases = store.releases()
     ids = {release.id for release in all_releases if release.kind == ref.kind}
-    working = {working_ref.id for working_ref in store.list_working_refs() if working_ref.kind == ref.kind}
+    working = {working_ref.id for working_ref in store.working() if working_ref.kind == ref.kind}
     near = find_nearest(ref.id, sorted(ids | working))
     if near is None:
         return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "evalstore list shows what there is"))
@@ -254,4 +254,4 @@ def _describe_versions(releases: Sequence[Release]) -> str:
 def _add_clone_hint(store: StoreContents, hint: str) -> str:
     if store.repository.shallow:
         return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
-    return hint if store.list_releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"
+    return hint if store.releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"

@@ -27,13 +27,13 @@ class ArtifactStore(StoreContents):
         """Return the artifact that a reference means."""
         return self.resolve(ref).artifact
 
-    def read_rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
+    def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
         """Yield the rows in the file beside a dataset, as of the same commit; none when it has no such file."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
-    def read_questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
+    def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Yield the questions of a dataset, from its file or from the rows beside it."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         value = resolved.artifact.value
-        return iterate_questions(value, self.read_rows(resolved) if "rows" in value else None)
+        return iterate_questions(value, self.rows(resolved) if "rows" in value else None)

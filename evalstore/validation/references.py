@@ -78,7 +78,7 @@ def _lint_composites(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[No
         inner = find_referenced(text, lookup)
         if inner is None or not any(_list_inner_rubrics(inner)):
             continue
-        if path := _find_cycle(artifact.name_with_version, inner, lookup):
+        if path := _find_cycle(artifact.versioned, inner, lookup):
             yield make_note("composite-cycle", pointer, path=" → ".join(path))
         else:
             yield make_note("composite-nested", pointer, found=text)
@@ -92,13 +92,13 @@ def _list_inner_rubrics(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
 
 def _find_cycle(start: str, inner: Artifact, lookup: ReferenceLookup) -> list[str]:
     """Return the shortest path from `start` through `inner` back to `start`; empty when there is none."""
-    paths = {inner.name_with_version: [start, inner.name_with_version]}
+    paths = {inner.versioned: [start, inner.versioned]}
     queue = deque([inner])
     while queue and start not in paths:
         rubric = queue.popleft()
         for _, text in _list_inner_rubrics(rubric):
             next_ = find_referenced(text, lookup)
-            if next_ is not None and next_.name_with_version not in paths:
-                paths[next_.name_with_version] = [*paths[rubric.name_with_version], next_.name_with_version]
+            if next_ is not None and next_.versioned not in paths:
+                paths[next_.versioned] = [*paths[rubric.versioned], next_.versioned]
                 queue.append(next_)
     return paths.get(start, [])

@@ -44,7 +44,7 @@ OUTPUTS = {"one": "please, do", "two": "a long answer without any such word", "t
 
 
 def subject(store: ArtifactStore, ref: str) -> ChangeSide:
-    questions = (lambda: store.read_questions(ref)) if ref.startswith("dataset") else tuple
+    questions = (lambda: store.questions(ref)) if ref.startswith("dataset") else tuple
     return ChangeSide(store.load(ref), store.load, questions)
 
 

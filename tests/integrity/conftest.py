@@ -125,7 +125,7 @@ class World:
         """Return the digest that a reference has, or "refused"."""
 
         def resolve(store: ArtifactStore) -> str:
-            return (store if locked else store.ignore_lock()).resolve(ref).digest
+            return (store if locked else store.without_lock()).resolve(ref).digest
 
         try:
             return self.ask(resolve)

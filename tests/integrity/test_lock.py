@@ -109,7 +109,7 @@ def test_what_is_referred_to_is_followed_as_it_was_released(world: World) -> Non
 def test_a_reference_that_is_held_does_not_float(world: World) -> None:
     world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
     held, free = (
-        world.ask(lambda store, lock=lock: (store if lock else store.ignore_lock()).resolve("rubric/tone@^1"))
+        world.ask(lambda store, lock=lock: (store if lock else store.without_lock()).resolve("rubric/tone@^1"))
         for lock in (True, False)
     )
     assert (held.version, held.floating, held.locked) == ("1.1.0", False, True)

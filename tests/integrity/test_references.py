@@ -260,7 +260,7 @@ def answer(world: World, ref: str, *, locked: bool) -> str:
     """Return the digest of a reference, or what is said when it is refused."""
     with ArtifactStore.open(world.path) as store:
         try:
-            return (store if locked else store.ignore_lock()).resolve(ref).digest
+            return (store if locked else store.without_lock()).resolve(ref).digest
         except EvalstoreError as error:
             return f"{error} {error.hint}"
 

@@ -251,7 +251,7 @@ def test_a_submodule_beside_the_store_and_a_store_in_a_submodule(
     assert (one.ref, one.commit) == ("rubric/tone@2.0.0", inner.git("rev-parse", "HEAD"))
     assert inner.git("status", "--porcelain") == ""
     assert outer.git("status", "--porcelain") == "M lib"
-    assert [ref.name for ref in ArtifactStore.open(outer.root).list_working_refs()] == ["rubric/voice"]
+    assert [ref.name for ref in ArtifactStore.open(outer.root).working()] == ["rubric/voice"]
 
 
 @pytest.mark.parametrize("where", ["unborn", "orphan"])

@@ -141,7 +141,7 @@ def test_dangerous_names_in_packed_refs_stop_every_listing(
     with (repo / ".git/packed-refs").open("a") as file:
         file.write(f"{evil} refs/tags/rubric/../../evil@1.0.0\n")
     with pytest.raises(GitError):
-        store.list_releases()
+        store.releases()
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_working_files_are_regular_files_below_the_store(
         os.mkfifo(file)
     elif what == "folder":
         file.mkdir()
-    assert store.list_working_refs() == []
+    assert store.working() == []
     with pytest.raises(LoadError):
         store.resolve("rubric/tone@worktree")
 

@@ -45,7 +45,7 @@ def test_subfolder_store_is_found_from_below(save: Save, repo: Path) -> None:
         assert (store.root, store.prefix) == (repo / "eval/store", "eval/store/")
         assert store.settings == {"strict": True}
         assert store.resolve("rubric/tone@1.0.0").blob == store.resolve("rubric/tone@worktree").blob
-        assert [str(ref) for ref in store.list_working_refs()] == ["rubric/tone@worktree"]
+        assert [str(ref) for ref in store.working()] == ["rubric/tone@worktree"]
     with ArtifactStore.open(repo / "eval") as above:
         assert above.root == repo
 
@@ -68,7 +68,7 @@ def test_link_to_the_store_is_followed_where_the_user_names_it(
 
 def test_bare_repository(store: ArtifactStore, clone: Callable[..., Path]) -> None:
     with ArtifactStore.open(clone("--bare")) as bare:
-        assert (bare.root, bare.prefix, bare.list_working_refs()) == (None, "", [])
+        assert (bare.root, bare.prefix, bare.working()) == (None, "", [])
         assert bare.resolve("rubric/tone@^1") == store.resolve("rubric/tone@^1")
         assert bare.resolve("rubric/tone@git:main").version == "2.1.0-rc.1"
         with pytest.raises(RefError, match="a bare repository has no working tree") as caught:
@@ -111,7 +111,7 @@ def test_bare_repository_of_two_stores_is_refused_and_a_store_at_its_root_is_rea
 def test_empty_bare_repository(git: Git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", str(tmp_path / "bare"))
     with ArtifactStore.open(tmp_path / "bare") as bare:
-        assert bare.list_releases() == []
+        assert bare.releases() == []
         with pytest.raises(RefError, match="HEAD names no commit yet"):
             bare.resolve("rubric/tone@git:HEAD")
 
@@ -236,7 +236,7 @@ def test_git_dir_of_a_surrounding_hook_changes_nothing(
         monkeypatch.setenv(name, str(tmp_path / "other/.git"))
     with ArtifactStore.open(repo) as again:
         assert again.resolve("rubric/tone@1.0.0") == expected
-        assert again.list_releases() == store.list_releases()
+        assert again.releases() == store.releases()
 
 
 def test_rows_are_streamed_from_the_same_place(save: Save, repo: Path) -> None:
@@ -244,8 +244,8 @@ def test_rows_are_streamed_from_the_same_place(save: Save, repo: Path) -> None:
     save("datasets/big.yaml", 'id: big\nversion: "1.0.0"\nrows: big.jsonl\n', tag="dataset/big@1.0.0")
     (repo / "datasets/big.jsonl").write_text('{"id": "c", "input": "new"}\n')
     with ArtifactStore.open(repo) as store:
-        assert [row["id"] for row in store.read_rows("dataset/big@1.0.0")] == ["a", "b"]
-        assert [question.input for question in store.read_questions("dataset/big@worktree")] == ["new"]
+        assert [row["id"] for row in store.rows("dataset/big@1.0.0")] == ["a", "b"]
+        assert [question.input for question in store.questions("dataset/big@worktree")] == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_broken_row_is_placed(save: Save, repo: Path, line: str, message: str) -
     save("datasets/big.jsonl", f'{{"id": "a", "input": "x"}}\n{line}\n')
     save("datasets/big.yaml", 'id: big\nversion: "1.0.0"\nrows: big.jsonl\n', tag="dataset/big@1.0.0")
     with ArtifactStore.open(repo) as store, pytest.raises(LoadError, match=message) as caught:
-        list(store.read_rows("dataset/big@1.0.0"))
+        list(store.rows("dataset/big@1.0.0"))
     assert str(caught.value.place).startswith("dataset/big@1.0.0:datasets/big.jsonl:2")
 
 
@@ -264,4 +264,4 @@ def test_broken_row_is_placed(save: Save, repo: Path, line: str, message: str) -
 def test_rows_name_a_file_beside_the_dataset_only(save: Save, repo: Path, name: object) -> None:
     save("datasets/big.yaml", f'id: big\nversion: "1.0.0"\nrows: {name}\n')
     with ArtifactStore.open(repo) as store, pytest.raises(LoadError, match="rows names no file beside the dataset"):
-        list(store.read_rows("dataset/big@worktree"))
+        list(store.rows("dataset/big@worktree"))

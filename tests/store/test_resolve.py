@@ -226,7 +226,7 @@ def test_digests_ignore_version_and_comments(save: Save, repo: Path) -> None:
 
 
 def test_commit_tells_author_and_date(store: ArtifactStore, commits: dict[str, str]) -> None:
-    commit = store.read_commit(commits["1.0.0"])
+    commit = store.commit(commits["1.0.0"])
     assert (commit.author, commit.email, commit.summary) == ("Ada Tester", "ada@example.org", "Change the ruler")
     assert commit.date.startswith("2025-10-09T08:")
 
@@ -250,6 +250,6 @@ def test_odd_authors_are_told_as_far_as_they_go(
     tree = git("rev-parse", "HEAD^{tree}")
     text = f"tree {tree}\nauthor {author}\ncommitter C <c@x> 0 +0000\n\nOdd\n\nbody\n"
     oid = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=text)
-    commit = store.read_commit(oid)
+    commit = store.commit(oid)
     assert (commit.author, commit.email, commit.date) == told
     assert commit.summary == "Odd"

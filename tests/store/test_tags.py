@@ -14,7 +14,7 @@ Git = Callable[..., str]
 
 
 def names(store: ArtifactStore) -> list[str]:
-    return [release.tag for release in store.list_releases()]
+    return [release.tag for release in store.releases()]
 
 
 def test_releases_ascend_by_precedence_not_by_text(save: Save, git: Git, repo: Path) -> None:
@@ -23,7 +23,7 @@ def test_releases_ascend_by_precedence_not_by_text(save: Save, git: Git, repo: P
     for version in versions:
         git("tag", f"rubric/tone@{version}")
     with ArtifactStore.open(repo) as store:
-        listed = [str(release.version) for release in store.list_releases(Kind.RUBRIC, "tone")]
+        listed = [str(release.version) for release in store.releases(Kind.RUBRIC, "tone")]
     assert listed == ["1.0.0-1", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.0+a", "1.0.0+b", "2.0.0", "10.0.0"]
 
 
@@ -31,16 +31,16 @@ def test_annotated_and_lightweight_tags_are_releases(save: Save, git: Git, repo:
     commit = save("a", "a", tag="judge/exact@1.0.0")
     git("tag", "judge/exact@1.1.0")
     with ArtifactStore.open(repo) as store:
-        first, second = store.list_releases()
+        first, second = store.releases()
     assert (first.tag_object, first.commit) == (git("rev-parse", "judge/exact@1.0.0"), commit)
     assert (second.tag_object, second.commit) == (None, commit)
 
 
 def test_packed_refs_are_read_alike(store: ArtifactStore, git: Git) -> None:
-    loose = store.list_releases()
+    loose = store.releases()
     git("pack-refs", "--all")
     store.forget()
-    assert store.list_releases() == loose
+    assert store.releases() == loose
 
 
 @pytest.mark.parametrize(

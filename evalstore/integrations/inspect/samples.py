@@ -35,7 +35,7 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
         resolved = used.resolve(ref)
         if resolved.kind is not Kind.DATASET:
             raise RefusedError(f"{ref} holds no questions: it is a {resolved.kind}")
-        samples = list(_make_samples(used.store.read_questions(resolved), format_exact_ref(resolved)))
+        samples = list(_make_samples(used.store.questions(resolved), format_exact_ref(resolved)))
     return MemoryDataset(samples, name=resolved.id, location=format_exact_ref(resolved))
 
 

@@ -100,7 +100,7 @@ def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     ruled = ComparisonSettings(overrides={one.rule: Bump.PATCH for one in findings})
     accepted = {one.fingerprint: AcceptedLevel(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
     for terms, level in ((ruled, Bump.PATCH), (ComparisonSettings(accepted=accepted), Bump.MINOR)):
-        diff = compare(pair.old, pair.new, load=pair.load, settings=terms)
+        diff = compare(pair.old, pair.new, load=pair.load, terms=terms)
         bare = tuple(replace(one, level=one.level_before, overridden=None, accepted=None) for one in diff.findings)
         if bare != findings:
             yield "terms", f"{told(held.diff)}; under terms {told(diff)}", Drawn("")
@@ -114,7 +114,7 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
         return
     diff, grades = (
-        compare(pair.old, pair.new, load=pair.load, settings=ComparisonSettings(locked=frozenset(FLOATING))),
+        compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))),
         graders(pair),
     )
     for drawn in held.drawn:
