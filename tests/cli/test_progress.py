@@ -1,4 +1,4 @@
-"""A bar counts what a long command goes through: on a terminal only, and never with --quiet."""
+"""A bar counts what a long command goes through: on a terminal only, never with --quiet, and never for a few things."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def test_a_bar_is_drawn_on_a_terminal(
     drawn = terminal and term == "xterm" and not quiet
     assert streams.can_show_bars(quiet=quiet) == drawn
     assert list(make_watch("verifying", quiet=quiet)([1, 2, 3])) == [1, 2, 3]
+    assert capsys.readouterr() == ("", "")
+    many = list(range(100))
+    assert list(make_watch("verifying", quiet=quiet)(many)) == many
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert ("verifying" in shown.err and "3/3" in shown.err) == drawn
+    assert ("verifying" in shown.err and "100/100" in shown.err) == drawn

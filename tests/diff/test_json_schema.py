@@ -163,10 +163,10 @@ LARGE: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", LARGE)
-def test_any_input_is_answered_in_a_second(name: str) -> None:
+def test_any_input_is_answered_in_seconds(name: str) -> None:
     old, new = LARGE[name](0), LARGE[name](1)
     began = time.process_time()
     found, back = compare_schemas(old, new), compare_schemas(new, old)
-    assert (time.process_time() - began) / 2 < 1
+    assert (time.process_time() - began) / 2 < 3  # steps bound the work; the seconds only tell a bomb from an answer
     assert back.relation is MIRRORED.get(found.relation, found.relation)
     assert compare_schemas(old, old).relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.ASSUMED}
