@@ -72,11 +72,13 @@ def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, 
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # Its children first, while they can be found: one that lives on would keep the pipes open.
-    for pid in reversed(list(_list_family(process.pid))[1:]):
+    # Its children are found before it ends, and die after it: a parent that outlives them would go on without them, and
+    # a child that lives on would keep the pipes open.
+    children = list(_list_family(process.pid))[1:]
+    process.kill()
+    for pid in children:
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-    process.kill()
 
 
 def _measure(pid: int) -> object:

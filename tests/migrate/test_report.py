@@ -191,7 +191,10 @@ def test_markdown_from_outside_is_words(suite: Suite, tmp_path: Path, text: str)
 
 
 @pytest.mark.process
-def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, many: Path, tmp_path: Path) -> None:
+def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    for number in range(100):
+        suite({"must_contain_any": ["word"]}, name=f"suite_{number}")
+    many = tmp_path / "legacy"
     assert cli("migrate", many, "--into", tmp_path / "a").err == ""
     for extra, drawn in (({}, True), ({"TERM": "dumb"}, False)):
         ours, theirs = pty.openpty()
@@ -200,7 +203,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, many: Path, tmp
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=True)
         os.set_blocking(ours, False)
         os.write(theirs, b".")
-        assert (b"33/33" in os.read(ours, 1 << 20)) == drawn
+        assert (b"100/100" in os.read(ours, 1 << 20)) == drawn
         assert b"reading" not in done.stdout
         os.close(ours)
         os.close(theirs)
