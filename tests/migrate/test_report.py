@@ -203,7 +203,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, suite: Suite, t
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=True)
         os.set_blocking(ours, False)
         os.write(theirs, b".")
-        assert (b"100/100" in os.read(ours, 1 << 20)) == drawn
+        assert (b"reading" in os.read(ours, 1 << 20)) == drawn
         assert b"reading" not in done.stdout
         os.close(ours)
         os.close(theirs)
