@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstore.documents.document import check_text, locate_offset
-from evalstore.errors import LoadError, Place, RefError
+from evalstore.errors import LimitError, LoadError, Place, RefError
 from evalstore.text import make_excerpt
 
 LOCK_FILE = "evalstore.lock"
-LIMIT = 4 << 20  # ten thousand references
+LIMIT = 64 << 20  # bytes: a hundred thousand references; of every reader of a lock, and of its writer
 _FORM = 1
 _HEAD = "# What every reference of this store means. `evalstore lock` writes it: commit it, edit nothing.\n"
 _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
@@ -100,12 +100,19 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
 
 
 def write_lock(lock: Lock) -> bytes:
-    """Return a lock as bytes: sorted, an entry of several lines a reference, so that git merges two locks well."""
+    """Return a lock as bytes: sorted, an entry of several lines a reference, so that git merges two locks well.
+
+    Raises `LimitError` for one that `read_lock` would refuse for its size.
+    """
     refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
     ledgers = "".join(
         f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n' for name, seen in sorted(lock.ledgers.items())
     )
-    return f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
+    data = f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
+    if len(data) > LIMIT:
+        message = f"the lock would be larger than {LIMIT:,} bytes, the limit for one file"
+        raise LimitError(message, place=Place(LOCK_FILE), hint="keep the artifacts in several stores")
+    return data
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.store import ArtifactStore
 from evalstore.store.objects import find_file
-from evalstore.store.settings import read_root_file
+from evalstore.store.settings import FILE_LIMIT, read_root_file
 from evalstore.store.working_files import is_blob
 from evalstore.validation import ACCEPTED, VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form
@@ -86,7 +86,9 @@ def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> froze
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
     """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
-    data = read_root_file(store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED)
+    data = read_root_file(
+        store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=FILE_LIMIT
+    )
     if data is None:
         return None
     document = read_yaml(data, ACCEPTED)

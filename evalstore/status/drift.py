@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from evalstore.diff import ComparisonSettings, compare
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.references.graph import ReferenceGraph
 from evalstore.references.reading import ArtifactReference, read_references
@@ -60,7 +61,7 @@ class MovedReferenceFinder:
     def _read_lock_at(self, commit: str) -> Lock:
         blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
         if blob and blob not in self._locks:
-            self._locks[blob] = read_lock(self.store.objects.read(blob).data)
+            self._locks[blob] = read_lock(self.store.objects.read(blob, LOCK_LIMIT).data)
         return self._locks[blob] if blob else NO_LOCK
 
     def _was_released(self, release: Release, base: Release) -> bool:

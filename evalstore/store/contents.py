@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from evalstore.files import list_below
 from evalstore.model import Kind, PinType, Ref, is_id
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.git import Git
 from evalstore.store.ledger import Ledgers
@@ -72,7 +73,9 @@ class StoreContents:
     def lock(self) -> Lock:
         """The content of evalstore.lock; `LoadError` when it is not in the form that evalstore writes."""
         if self._lock is None:
-            data = read_root_file(self.repository, self.objects, root=self.root, prefix=self.prefix, name=LOCK_FILE)
+            data = read_root_file(
+                self.repository, self.objects, root=self.root, prefix=self.prefix, name=LOCK_FILE, limit=LOCK_LIMIT
+            )
             self._lock = NO_LOCK if data is None else read_lock(data)
         return self._lock
 

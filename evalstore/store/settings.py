@@ -12,11 +12,11 @@ from evalstore.files import read_below
 from evalstore.model import Kind
 from evalstore.store.git import Git
 from evalstore.store.locate import SETTINGS_FILE, Repository
-from evalstore.store.object_reader import LIMIT as FILE_LIMIT
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import find_head
 
+FILE_LIMIT = 4 << 20  # bytes of a file that people write
 # A prefix becomes part of ref names: what git allows there, without the characters of git's patterns.
 _PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
 _FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
@@ -42,7 +42,7 @@ def find_bare_prefix(git: Git) -> str:
 
 def read_settings(repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
-    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE)
+    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=FILE_LIMIT)
     document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings are a mapping", place=document.locate(), hint="see .evalstore/schema")
@@ -61,13 +61,13 @@ def read_tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def read_root_file(
-    repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str
+def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
+    repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str, limit: int
 ) -> bytes | None:
     """Return a file at the store's root, from disk or (of a bare repository) from HEAD; None when there is none."""
     if root is not None:
         # Anything there but a file is an error: without its settings a strict store would be a lenient one.
-        return read_below(root, name, FILE_LIMIT) if os.path.lexists(root / name) else None
+        return read_below(root, name, limit) if os.path.lexists(root / name) else None
     head = find_head(repository.git)
     blob = find_file(objects, head, prefix + name) if head else None
-    return objects.read(blob).data if blob else None
+    return objects.read(blob, limit).data if blob else None

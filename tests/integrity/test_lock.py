@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
-from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, LimitError, LoadError, RefError, RefusedError
 from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
@@ -40,6 +40,28 @@ def test_what_a_killed_lock_left_is_swept_by_the_next_that_writes(world: World) 
     (world.path / LOCK).unlink()
     world.lock()
     assert (left.exists(), other.exists()) == (False, True)
+
+
+def test_a_lock_of_twelve_thousand_references_is_read_wherever_it_stands(world: World) -> None:
+    """It has more bytes than any other file that is read whole."""
+    lock = Lock({f"rubric/tone_{number}@1.0.0": HELD for number in range(12_000)}, {})
+    data = write_lock(lock)
+    assert len(data) > 4 << 20
+    world.write(LOCK, data)
+    world.commit(LOCK)
+    assert world.held() == lock
+    world.git("clone", "-q", "--bare", ".", str(bare := world.path.parent / "bare.git"))
+    assert World(bare).held() == lock
+
+
+def test_a_lock_that_nothing_could_read_is_not_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
+    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@1.1.0"))
+    before = text(world)
+    monkeypatch.setattr("evalstore.model.lock.LIMIT", len(before))
+    with pytest.raises(LimitError, match=r"^evalstore\.lock: the lock would be larger than"):
+        world.lock()
+    assert text(world) == before
 
 
 def findings(world: World, *, strict: bool = False) -> list[str]:
