@@ -2,6 +2,7 @@
 
 from evalstore.schemas.compiled import Schema, compile_schema, describe_engine, find_flaws
 from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+from evalstore.schemas.predicates import Predicate, compile_predicate
 from evalstore.schemas.subschemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "TRUSTED",
     "Flaw",
     "Guard",
+    "Predicate",
     "Schema",
     "SchemaPatterns",
     "Violation",
+    "compile_predicate",
     "compile_schema",
     "describe_engine",
     "find_flaws",

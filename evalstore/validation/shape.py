@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
-from evalstore.schemas import Schema, compile_schema
+from evalstore.schemas import Predicate, Schema, compile_predicate, compile_schema
 from evalstore.validation.notes import Note, describe_value, list_mappings, list_names, make_note, suggest_name
 from evalstore.validation.wording import note_violation
 
@@ -45,6 +45,9 @@ def lint_artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
 
 def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
     """Yield what the schema `name` has against `value`, which stands at `pointer`."""
+    # Most values are valid, which a predicate says a hundred times as fast as the library.
+    if (meets := _compile_named_predicate(name)) and meets(value):
+        return
     for violation in _compile_named(name).find_violations(value):
         if (_last_key(violation.pointer), violation.keyword) not in _LEFT_TO_OTHER_RULES:
             yield from note_violation(violation, pointer)
@@ -66,7 +69,8 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
 
 def is_valid_by_schema(name: str, value: Any) -> bool:
     """Whether `value` meets the schema `name` in full."""
-    return _compile_named(name).is_valid(value)
+    meets = _compile_named_predicate(name)
+    return meets(value) if meets else _compile_named(name).is_valid(value)
 
 
 @cache
@@ -90,6 +94,11 @@ def load_schema(name: str) -> dict[str, Any]:
 @cache
 def _compile_named(name: str) -> Schema:
     return compile_schema(load_schema(name))
+
+
+@cache
+def _compile_named_predicate(name: str) -> Predicate | None:
+    return compile_predicate(load_schema(name))
 
 
 def _last_key(pointer: Pointer) -> str:
