@@ -68,7 +68,10 @@ class DocumentBuilder:
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is the key of a mapping."""
-        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
+        if not self._stack:
+            return False
+        frame = self._stack[-1]
+        return frame.key is _NO_KEY and isinstance(frame.container, dict)
 
     def add_key(self, name: Any, span: Span) -> None:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
@@ -99,7 +102,7 @@ class DocumentBuilder:
         self._count_nodes(1, 1, span)
         if anchor:
             self.anchors[anchor] = AnchorNode(value, 1, 0)
-        self._attach(value, span, 0)
+        self._attach(self._find_pointer(), value, span, 0)
 
     def open_container(self, container: dict[Any, Any] | list[Any], span: Span, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
@@ -118,7 +121,7 @@ class DocumentBuilder:
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = AnchorNode(frame.container, self._nodes - frame.first + 1, frame.height)
-        self._attach(frame.container, Span(line, column, start, end), frame.height)
+        self._attach(frame.pointer, frame.container, Span(line, column, start, end), frame.height)
 
     def add_alias(self, name: str, span: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
@@ -129,7 +132,7 @@ class DocumentBuilder:
             raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span))
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
-        self._attach(anchor.value, span, anchor.height)
+        self._attach(self._find_pointer(), anchor.value, span, anchor.height)
 
     def _find_pointer(self) -> Pointer:
         if not self._stack:
@@ -137,13 +140,14 @@ class DocumentBuilder:
         frame = self._stack[-1]
         return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
-    def _attach(self, value: object, span: Span, height: int) -> None:
-        self.spans[self._find_pointer()] = span
+    def _attach(self, pointer: Pointer, value: object, span: Span, height: int) -> None:
+        self.spans[pointer] = span
         if not self._stack:
             self.value, self.done = value, True
             return
         frame = self._stack[-1]
-        frame.height = max(frame.height, height + 1)
+        if frame.height <= height:
+            frame.height = height + 1
         if isinstance(frame.container, list):
             frame.container.append(value)
         elif frame.key is _MERGE_KEY:

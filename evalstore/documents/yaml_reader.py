@@ -25,10 +25,15 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _CORE = "tag:yaml.org,2002:"
+_TEXT_TAGS = frozenset({"!", _CORE + "str"})
 _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "MappingStartEvent": (dict, {None, "!", _CORE + "map"}),
     "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
 }
+
+
+_KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
+_new_tuple = tuple.__new__  # a NamedTuple's own is three times slower, and a file has hundreds of positions
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
@@ -51,8 +56,9 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
     try:
-        while parser.check_event():
-            _handle_event(parser.get_event(), builder, take_key)
+        while (event := parser.get_event()) is not None:
+            if handle := _HANDLERS.get(type(event).__name__):
+                handle(event, builder, take_key)
     except yaml.YAMLError as error:
         raise _find_merge_conflict(text, file) or _explain_yaml_error(error, file) from None
     finally:
@@ -60,33 +66,51 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     return builder.build(bom=bom)
 
 
-def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any, Span, DocumentBuilder], None]) -> None:
-    name = type(event).__name__
+def _handle_scalar(event: Any, builder: DocumentBuilder, take_key: _KeyTaker) -> None:
     span = _make_span(event)
-    if name == "ScalarEvent":
-        if builder.wants_key:
-            take_key(event, span, builder)
-        else:
-            builder.add_scalar(_resolve_scalar(event, span, builder), span, event.anchor)
-    elif name in _CONTAINERS:
-        _handle_container(event, span, builder)
-    elif name in {"MappingEndEvent", "SequenceEndEvent"}:
-        builder.close_container(span.end)
-    elif name == "AliasEvent":
-        if builder.wants_key:
-            raise LoadError("an alias cannot be a key", place=builder.locate(span))
-        builder.add_alias(event.anchor, span)
-    elif name == "DocumentStartEvent" and builder.done:
-        raise LoadError("a second document begins here", place=builder.locate(span), hint="keep one document a file")
+    if builder.wants_key:
+        take_key(event, span, builder)
+    else:
+        builder.add_scalar(_resolve_scalar(event, span, builder), span, event.anchor)
 
 
-def _handle_container(event: Any, span: Span, builder: DocumentBuilder) -> None:
+def _handle_container(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
+    span = _make_span(event)
     if builder.wants_key:
         raise LoadError("a key is a mapping or a list", place=builder.locate(span), hint="keys are plain words")
     if event.tag not in tags:
         raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(span), hint="only plain data is read")
     builder.open_container(kind(), span, event.anchor)
+
+
+def _handle_end(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
+    builder.close_container(event.end_mark.index)
+
+
+def _handle_alias(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
+    span = _make_span(event)
+    if builder.wants_key:
+        raise LoadError("an alias cannot be a key", place=builder.locate(span))
+    builder.add_alias(event.anchor, span)
+
+
+def _handle_document(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
+    if builder.done:
+        place = builder.locate(_make_span(event))
+        raise LoadError("a second document begins here", place=place, hint="keep one document a file")
+
+
+# The class of an event -> what it does; those of the stream, and the ends of documents, do nothing.
+_HANDLERS: dict[str, Callable[[Any, DocumentBuilder, _KeyTaker], None]] = {
+    "ScalarEvent": _handle_scalar,
+    "MappingStartEvent": _handle_container,
+    "SequenceStartEvent": _handle_container,
+    "MappingEndEvent": _handle_end,
+    "SequenceEndEvent": _handle_end,
+    "AliasEvent": _handle_alias,
+    "DocumentStartEvent": _handle_document,
+}
 
 
 def _add_plain_key(event: Any, span: Span, builder: DocumentBuilder) -> None:
@@ -108,7 +132,8 @@ def _is_merge_key(event: Any) -> bool:
 
 def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     text: str = event.value
-    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _may_be_typed(text))):
+    tag = event.tag
+    if tag in _TEXT_TAGS or (tag is None and not (event.implicit[0] and _may_be_typed(text))):
         return text
     place = builder.locate(span)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
@@ -142,8 +167,8 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
 
 
 def _make_span(event: Any) -> Span:
-    start, end = event.start_mark, event.end_mark
-    return Span(start.line + 1, start.column + 1, start.index, end.index)
+    start = event.start_mark
+    return _new_tuple(Span, (start.line + 1, start.column + 1, start.index, event.end_mark.index))
 
 
 def _find_merge_conflict(text: str, file: str) -> LoadError | None:
