@@ -109,7 +109,8 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
                 hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
             )
     # A ledger only grows, so that the lines of today hold until the next lock, too.
-    ledgers = {name: store.ledgers.read(name) for name in store.ledgers.list_names()}
+    store.ledgers.expect(names := store.ledgers.list_names())
+    ledgers = {name: store.ledgers.read(name) for name in names}
     lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
     return {name: LockedLedger(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
 

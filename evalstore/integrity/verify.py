@@ -22,7 +22,7 @@ from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.references.reading import walk_references
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.resolve import build_unknown_error
+from evalstore.store.resolve import build_unknown_error, expect_releases
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
@@ -73,6 +73,8 @@ def verify(
     ledgers = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records, file)
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
+    expect_releases(store, (tag.ref for tag in releases))
+    store.ledgers.expect(ledgers)
     # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
     expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
@@ -97,6 +99,7 @@ def check_lock(store: ArtifactStore) -> Verification:
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
     blocks, malformed = read_lock_blocks(records, LOCK_FILE)
     expected_tags = _expect_block_tags(records, blocks)
+    expect_releases(store, (tag.ref for name in expected_tags if (tag := listing.releases.get(name))))
     findings = chain(
         malformed,
         chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),

@@ -14,7 +14,7 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
-from evalstore.store.resolve import resolve_unlocked
+from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
 
 ReferenceResolver = Callable[[Place, Ref], Resolved | None]
@@ -132,6 +132,7 @@ def walk_references(store: ArtifactStore, resolve: ReferenceResolver) -> Iterato
     """
     seen: set[str] = set()
     waiting = deque(_walk_roots(store))
+    expect_releases(store, (ref for _, ref in waiting))
     while waiting:
         place, ref = waiting.popleft()
         if str(ref) in seen or ref.type is PinType.WORKTREE:

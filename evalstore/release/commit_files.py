@@ -16,7 +16,7 @@ from evalstore.release.step import ReleaseStep
 from evalstore.status.validity import LEDGER_LIMIT, check_ledger_complete
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.object_reader import compute_blob_id
+from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
 from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
 from evalstore.versions import Version
@@ -87,7 +87,7 @@ def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None
             place=Place(path),
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
-    before = None if on_disk is None else compute_blob_id(on_disk, store.repository.hex_digits)
+    before = None if on_disk is None else compute_object_id("blob", on_disk, store.repository.hex_digits)
     return CommitFile(path, extend_ledger(ledger, step.version, content), before)
 
 

@@ -154,9 +154,9 @@ def _check_steps(
         check_tag_name(f"{store.tag_prefix}{step.ref}")
         _check_version_free(step, known.get(name, []))
     # A pin may name a version of this bump: all of it is released by one transaction.
-    planned = {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
+    known |= {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
-        check_pins_released(list_references(store, step.resolved, step.moves), known | planned)
+        check_pins_released(list_references(store, step.resolved, step.moves), known)
 
 
 def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:

@@ -171,7 +171,7 @@ def _write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequ
             else stack.enter_context(_open_file(store.root or repository.top, file))
             for file in files
         ]
-        return write_objects(repository.git, "blob", contents)
+        return write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
 
 
 def _write_lf_blobs(
@@ -186,7 +186,8 @@ def _write_lf_blobs(
             else stack.enter_context(_open_lf_rows(repository, working_blobs[index]))
             for index in indexes
         ]
-        converted = dict(zip(indexes, write_objects(repository.git, "blob", contents), strict=True))
+        written = write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
+        converted = dict(zip(indexes, written, strict=True))
     return [converted.get(index, blob) for index, blob in enumerate(working_blobs)]
 
 

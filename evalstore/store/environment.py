@@ -101,16 +101,17 @@ class GitEnvironment:
     variables: Mapping[str, str]
     inherited: Sequence[str]
 
-    def build_command(self, executable: str, argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
-        """Return the whole command line; `env` adds variables, and None removes one."""
-        # GitPython hands its own environment on and can only add to it: `env -i` starts git from nothing, so that
-        # no GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches it.
+    def build_variables(self, env: Mapping[str, str | None]) -> dict[str, str]:
+        """Return all variables that git gets; `env` adds some, and None removes one."""
+        # No GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches git.
         inherited = {name: _read_variable(name) for name in self.inherited if name in os.environ}
-        pairs = [
-            f"{name}={value}" for name, value in {**inherited, **self.variables, **env}.items() if value is not None
-        ]
+        variables = {**inherited, **self.variables, **env}
+        return {name: value for name, value in variables.items() if value is not None}
+
+    def build_command(self, executable: str, argv: Sequence[str]) -> list[str]:
+        """Return the command line, without its environment."""
         options = (word for setting in self.config for word in ("-c", setting))
-        return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *options, *argv]
+        return [executable, "--no-pager", *options, *argv]
 
 
 SEALED = GitEnvironment(_SEALED_CONFIG, _SEALED_VARIABLES, _SEALED_INHERITED)

@@ -1,9 +1,10 @@
-"""Runs git through GitPython's `execute`: argument lists of ours, an environment of ours, and an end for a dead one."""
+"""Runs git with argument lists and an environment of ours, and ends a dead one; what writes goes through GitPython."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ USER_CONFIG = {
 }  # for `env`: lets the user's own settings be read
 
 MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
+
+# Subcommands that only read. They are started without GitPython, whose import takes longer than most of them.
+_READING = frozenset(
+    {"cat-file", "check-attr", "for-each-ref", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "show-ref"}
+)
 
 # A text in git's stderr -> what happened, and what to do next.
 _EXPLANATIONS = (
@@ -98,11 +104,27 @@ class Git:
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     def start(self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None) -> Any:
-        """Start a subcommand that keeps running; GitPython's wrapper ends it when the wrapper is collected."""
-        command = self.environment.build_command(find_executable(), (f"--git-dir={self.directory}", *argv), env or {})
-        return _load_gitpython().execute(
-            command, istream=stdin, as_process=True, shell=False, pass_fds=self.inherited_fds
-        )
+        """Start a subcommand that keeps running; it ends when what is returned, with its `proc`, is collected."""
+        words = (f"--git-dir={self.directory}", *argv)
+        return _start_process(self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds)
+
+
+class _ReadingProcess:
+    """A process that ends when this is collected, as GitPython's wrapper does."""
+
+    __slots__ = ("proc",)
+
+    def __init__(self, proc: subprocess.Popen[bytes]) -> None:
+        self.proc: subprocess.Popen[bytes] | None = proc
+
+    def __del__(self) -> None:
+        process, self.proc = self.proc, None
+        if process is not None and process.poll() is None:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr) if process else ():
+            if pipe is not None:
+                pipe.close()
 
 
 def run_git(  # noqa: PLR0913  # how a process is started, each by its name
@@ -119,9 +141,8 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
         # GitPython writes no stdin: git reads it from a file.
         file.write(stdin)
         file.seek(0)
-        command = environment.build_command(find_executable(), argv, env or {})
-        # The wrapper ends the process when it is collected: after Ctrl-C, too.
-        started = _load_gitpython().execute(command, istream=file, as_process=True, shell=False, pass_fds=inherited_fds)
+        # It ends when it is collected: after Ctrl-C, too.
+        started = _start_process(environment, argv, env or {}, stdin=file, inherited_fds=inherited_fds)
         answer = read_output(started.proc, limit := timeout or TIMEOUT)
     status = started.proc.returncode
     if answer is None:
@@ -134,6 +155,28 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
 def _find_subcommand(argv: Sequence[str]) -> str:
     pairs = pairwise(("", *argv))
     return next((word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}), "git")
+
+
+def _start_process(
+    environment: GitEnvironment,
+    argv: Sequence[str],
+    env: Mapping[str, str | None],
+    *,
+    stdin: IO[bytes] | int,
+    inherited_fds: Sequence[int],
+) -> Any:
+    command, variables = environment.build_command(find_executable(), argv), environment.build_variables(env)
+    if _find_subcommand(argv) not in _READING:
+        # GitPython hands its own environment on and can only add to it: `env -i` starts git from nothing.
+        pairs = [f"{name}={value}" for name, value in variables.items()]
+        words = ["/usr/bin/env", "-i", *pairs, *command]
+        return _load_gitpython().execute(words, istream=stdin, as_process=True, shell=False, pass_fds=inherited_fds)
+    pipe = subprocess.PIPE
+    return _ReadingProcess(
+        subprocess.Popen(  # noqa: S603  # an absolute path, and words of ours
+            command, env=variables, stdin=stdin, stdout=pipe, stderr=pipe, pass_fds=tuple(inherited_fds)
+        )
+    )
 
 
 @cache

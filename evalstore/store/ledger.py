@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_id
 from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader
+from evalstore.store.object_reader import ObjectReader, find_committed_blobs
 from evalstore.store.objects import find_file, list_folder
 from evalstore.store.revisions import find_head
 from evalstore.versions import Version, find_version
@@ -56,6 +58,13 @@ class Ledgers:
         if name not in self._by_name:
             self._by_name[name] = self.read_at(self._find_head(), name)
         return self._by_name[name]
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Say which ledgers will be read, in this order; a hint, which never fails."""
+        with suppress(EvalstoreError):
+            if commit := self._find_head():
+                blobs = find_committed_blobs(self.git, [(commit, self.locate(name)) for name in names])
+                self.objects.expect(blob for blob in blobs if blob)
 
     def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""

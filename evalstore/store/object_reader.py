@@ -21,6 +21,8 @@ from evalstore.store.watchdog import wait_for_output
 LIMIT = 4 << 20  # bytes of one object; larger ones are streamed or refused
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
 _CACHE_COUNT, _CACHE_SIZE = 64, 16 << 20  # objects, and bytes of all of them
+_AHEAD = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
+_AHEAD_COUNT, _AHEAD_SIZE = 2048, 1 << 14  # objects that are kept, and bytes of one
 _LISTED_FILES = 32  # of one folder; a listing takes a process, of 2 ms
 _CHUNK = 1 << 16
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -49,9 +51,9 @@ def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
     return algorithm(f"{type_} {size}\0".encode("ascii"), usedforsecurity=False)
 
 
-def compute_blob_id(data: bytes, hex_digits: int) -> str:
-    """Return the blob id of bytes in a repository, without filters."""
-    hash_ = start_object_hash("blob", len(data), hex_digits)
+def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
+    """Return the id of an object, `type_` being blob, tree, commit or tag; its bytes go through no filter."""
+    hash_ = start_object_hash(type_, len(data), hex_digits)
     hash_.update(data)
     digest: str = hash_.hexdigest()
     return digest
@@ -66,22 +68,38 @@ class ObjectReader:
     _pid: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
     _cache: dict[str, GitObject] = field(default_factory=dict)
+    _ahead: dict[str, GitObject] = field(default_factory=dict)
+    _expected: dict[str, tuple[Sequence[str], int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     trees: TreeIndexes = field(default_factory=TreeIndexes)
+    folders: dict[tuple[str, str], str] = field(default_factory=dict)  # (commit, path) -> tree
 
-    def read(self, oid: str) -> GitObject:
-        """Return one object; `GitError` when it is missing or damaged, `LoadError` when it is too large."""
+    def read(self, oid: str, limit: int | None = None) -> GitObject:
+        """Return one object; `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or LIMIT) bytes."""
         with self._lock:
             if oid in self._cache:
                 return self._cache[oid]
+            if oid in self._expected:
+                self._read_ahead(*self._expected[oid])
+            if oid in self._ahead:
+                return self._ahead[oid]
             try:
-                type_, size = self._request(oid, LIMIT)
+                type_, size = self._request(oid, limit or LIMIT)
                 data = self._read_bytes(size + 1, oid)[:-1]
             except BaseException:
                 self.close()  # the rest of the answer must not be read as that of the next request
                 raise
         _verify_hash(oid, start_object_hash(type_, size, len(oid)), data)
         return self._cache_object(oid, GitObject(type_, data))
+
+    def expect(self, oids: Iterable[str]) -> None:
+        """Say which objects will be read, in this order: git is asked for many at once, which never fails.
+
+        What is missing, damaged or large is left to `read`. A few thousand are kept until others take their place.
+        """
+        sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
+        with self._lock:
+            self._expected |= {oid: (sequence, index) for index, oid in enumerate(sequence)}
 
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces; `GitError` after the last one when the hash differs."""
@@ -112,6 +130,42 @@ class ObjectReader:
             process.kill()
             process.wait()
 
+    def _read_ahead(self, sequence: Sequence[str], start: int) -> None:
+        batch = [oid for oid in sequence[start : start + _AHEAD] if self._expected.pop(oid, None)]
+        try:
+            self._ahead |= self._read_batch(batch)
+        except BaseException as error:
+            self.close()
+            if not isinstance(error, GitError):
+                raise
+        for oid in list(self._ahead)[:-_AHEAD_COUNT]:
+            del self._ahead[oid]
+
+    def _read_batch(self, oids: Sequence[str]) -> dict[str, GitObject]:
+        self._send(oids)
+        found: dict[str, GitObject] = {}
+        for oid in oids:
+            line = self._read_line(oid)
+            if not (header := _HEADER.fullmatch(line)):
+                if line == f"{oid} missing\n".encode("ascii"):
+                    continue
+                raise GitError(f"git answered with another object than {oid[:12]}")
+            size = int(header[3])
+            if size > _AHEAD_SIZE:
+                self._skip_bytes(size + 1, oid)
+                continue
+            type_, data = header[2].decode("ascii"), self._read_bytes(size + 1, oid)[:-1]
+            hash_ = start_object_hash(type_, size, len(oid))
+            hash_.update(data)
+            # Its content tells whose answer it is.
+            if hash_.hexdigest() == oid:
+                found[oid] = GitObject(type_, data)
+        return found
+
+    def _skip_bytes(self, size: int, oid: str) -> None:
+        while size > 0:
+            size -= len(self._read_bytes(min(size, _CHUNK), oid))
+
     def _cache_object(self, oid: str, object_: GitObject) -> GitObject:
         if object_.type in _CACHED_TYPES:
             with self._lock:
@@ -126,12 +180,7 @@ class ObjectReader:
     def _request(self, oid: str, limit: int) -> tuple[str, int]:
         if not is_oid(oid):
             raise GitError(f"{oid!r} is no object id")
-        process = self._ensure_process()
-        try:
-            process.stdin.write(oid.encode("ascii") + b"\n")
-            process.stdin.flush()
-        except OSError:
-            raise self._explain_exit(oid) from None
+        self._send([oid])
         line = self._read_line(oid)
         if line == f"{oid} missing\n".encode("ascii"):
             raise _build_missing_error(oid)
@@ -141,6 +190,14 @@ class ObjectReader:
         if int(header[3]) > limit:
             raise LoadError(f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file")
         return header[2].decode("ascii"), int(header[3])
+
+    def _send(self, oids: Sequence[str]) -> None:
+        process = self._ensure_process()
+        try:
+            process.stdin.write("".join(f"{oid}\n" for oid in oids).encode("ascii"))
+            process.stdin.flush()
+        except OSError:
+            raise self._explain_exit(oids[0]) from None
 
     def _ensure_process(self) -> Any:
         if self._process is not None and self._pid != os.getpid():

@@ -13,6 +13,7 @@ from evalstore.store.object_reader import ObjectReader
 from evalstore.store.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
+_KNOWN_FOLDERS = 4096  # trees whose ids are remembered
 _MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -73,17 +74,27 @@ def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, Tree
 
 
 def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
+    folder, _, name = path.rpartition("/")
+    tree = objects.folders.get((commit, folder))
+    if tree is None and (tree := _find_folder(objects, commit, folder)):
+        if len(objects.folders) >= _KNOWN_FOLDERS:
+            objects.folders.clear()
+        objects.folders[commit, folder] = tree
+    return _find_entry(objects, tree, name) if tree else None
+
+
+def _find_folder(objects: ObjectReader, commit: str, path: str) -> str | None:
+    """Return the tree of a folder ("": the root) at a commit; None when there is none."""
     headers = _parse_headers(_read_object(objects, commit, "commit"))
     tree = _decode(headers.get(b"tree", b""))
-    *folders, name = path.split("/")
-    for folder in folders:
+    for folder in path.split("/") if path else ():
         entry = _find_entry(objects, tree, folder)
         if entry is None:
             return None
         if entry.mode != "40000":
             raise _build_type_error(folder, entry.mode, commit, "a folder")
         tree = entry.oid
-    return _find_entry(objects, tree, name)
+    return tree
 
 
 def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:

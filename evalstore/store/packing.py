@@ -8,39 +8,31 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalstore.store.git import Git
-from evalstore.store.object_reader import start_object_hash
+from evalstore.store.object_reader import compute_object_id
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
 _PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
-_HEX_DIGITS = {"sha1": 40, "sha256": 64}
+_FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 
 
-def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes]) -> list[str]:
-    """Write objects of one type and return their ids in order."""
-    format_ = git.run("rev-parse", "--show-object-format").decode("ascii").strip()
+def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes], *, hex_digits: int) -> list[str]:
+    """Write objects of one type and return their ids, of `hex_digits`, in order."""
     oids: list[str] = []
     for group in _split_by_size(contents):
-        keys = [_compute_id(type_, content, _HEX_DIGITS[format_]) for content in group]
+        keys = [compute_object_id(type_, content, hex_digits) for content in group]
         # A pack holds each object once.
-        pack = build_pack(type_, list(dict(zip(keys, group, strict=True)).values()), format_)
+        pack = build_pack(type_, list(dict(zip(keys, group, strict=True)).values()), hex_digits)
         # git hashes every object again, and refuses one that is malformed or refers to nothing.
         git.run("index-pack", "--stdin", "--strict", stdin=pack)
         oids += keys
     return oids
 
 
-def build_pack(type_: str, contents: Sequence[bytes], format_: str) -> bytes:
-    """Return the pack of objects of one type; `format_` is the repository's, sha1 or sha256."""
+def build_pack(type_: str, contents: Sequence[bytes], hex_digits: int) -> bytes:
+    """Return the pack of objects of one type; `hex_digits` are those of the repository's ids."""
     entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for content in contents)
     pack = struct.pack(">4sLL", b"PACK", 2, len(contents)) + entries
-    return pack + hashlib.new(format_, pack, usedforsecurity=False).digest()
-
-
-def _compute_id(type_: str, content: bytes, hex_digits: int) -> str:
-    hash_ = start_object_hash(type_, len(content), hex_digits)
-    hash_.update(content)
-    digest: str = hash_.hexdigest()
-    return digest
+    return pack + hashlib.new(_FORMATS[hex_digits], pack, usedforsecurity=False).digest()
 
 
 def _format_header(type_: str, size: int) -> bytes:

@@ -6,11 +6,12 @@ Nothing is guessed, and nothing is taken from git unchecked: objects are hashed,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evalstore.errors import LoadError, Place, RefError, RefusedError
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
@@ -18,13 +19,14 @@ from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, read_artifact
 from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.object_reader import compute_blob_id
+from evalstore.store.object_reader import compute_object_id, find_committed_blobs
 from evalstore.store.objects import find_file, read_tag
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import GitTag, Release
 from evalstore.text import find_nearest
 from evalstore.versions import Version, find_version
 
+_MANY_REFS = 32  # from which on reading ahead is worth a listing
 _SHOWN_VERSIONS = 12  # of a message
 _MOVED_HINT = "a tag names the commit that set this version; somebody moved it or made it by hand"
 
@@ -120,6 +122,20 @@ def resolve_release(store: StoreContents, ref: Ref, version: Version) -> Resolve
     return _build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob)
 
 
+def expect_releases(store: StoreContents, refs: Iterable[Ref]) -> None:
+    """Say which exact references will be resolved, in this order, so that git reads ahead; it never fails."""
+    exact = [(ref, ref.version) for ref in refs if ref.version]
+    if len(exact) < _MANY_REFS:
+        return
+    names = [store.tags.grammar.format_name(ref.kind, ref.id, version) for ref, version in exact]
+    with suppress(EvalstoreError):
+        tags = [(ref, tag) for (ref, _), name in zip(exact, names, strict=True) if (tag := store.tags.find(name))]
+        store.objects.expect(tag.oid for _, tag in tags)
+        files = [(tag.commit, store.prefix + ref.path) for ref, tag in tags if not tag.flaw]
+        store.objects.expect(blob for blob in find_committed_blobs(store.git, files) if blob)
+        store.ledgers.expect(ref.name for ref, _ in tags)
+
+
 def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
     """Return the version of a lock's entry; None when the reference can never mean that version."""
     version = find_version(entry.version)
@@ -160,7 +176,7 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
     return _build_resolved(
-        ref, read_artifact(ref, data, ref.path), blob=compute_blob_id(data, store.repository.hex_digits)
+        ref, read_artifact(ref, data, ref.path), blob=compute_object_id("blob", data, store.repository.hex_digits)
     )
 
 

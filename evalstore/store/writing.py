@@ -61,15 +61,16 @@ class RefUpdate(NamedTuple):
     old: str | None
 
 
-def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
-    """Write objects of any number and size by few processes, and return their ids in order.
+def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO], *, hex_digits: int) -> list[str]:
+    """Write objects of any number and size by few processes, and return their ids, of `hex_digits`, in order.
 
     Many are one pack; those in files, which may be large, stay loose.
     """
     packed = {index: content for index, content in enumerate(contents) if isinstance(content, bytes)}
     if len(packed) < MANY:
         packed = {}
-    oids = dict(zip(packed, write_packed_objects(git, type_, packed.values()) if packed else (), strict=True))
+    written = write_packed_objects(git, type_, packed.values(), hex_digits=hex_digits) if packed else ()
+    oids = dict(zip(packed, written, strict=True))
     loose = [index for index in range(len(contents)) if index not in packed]
     for start in range(0, len(loose), _BATCH_SIZE):
         batch = loose[start : start + _BATCH_SIZE]
@@ -101,7 +102,7 @@ def write_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, 
         b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s" % (commit.encode(), name.encode(), tagger, message.encode())
         for name, message in messages.items()
     ]
-    return dict(zip(messages, write_objects(git, "tag", texts), strict=True))
+    return dict(zip(messages, write_objects(git, "tag", texts, hex_digits=len(commit)), strict=True))
 
 
 def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, signature: Mapping[str, str]) -> str:

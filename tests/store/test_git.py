@@ -102,6 +102,16 @@ def test_gitpython_is_imported_only_when_git_is_asked() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.process
+def test_reading_imports_no_gitpython_and_writing_does(here: Git) -> None:
+    code = (
+        "import pathlib, sys; from evalstore.store.git import Git; git = Git(pathlib.Path(sys.argv[1])); "
+        "git.run('for-each-ref'); before = 'git' in sys.modules; git.run('pack-refs'); print(before, 'git' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, here.directory], check=True, capture_output=True, text=True)
+    assert ran.stdout == "False True\n"
+
+
 def test_an_interrupt_leaves_no_process(here: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
 

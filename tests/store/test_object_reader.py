@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from evalstore.errors import GitError, LoadError
 from evalstore.store import object_reader as module
 from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader, compute_blob_id
+from evalstore.store.object_reader import ObjectReader, compute_object_id
 
 
 def write(git: Callable[..., str], text: str) -> str:
@@ -137,5 +137,39 @@ def test_answer_for_another_id_is_refused(
 
 
 def test_blob_id_is_gits(git: Callable[..., str]) -> None:
-    assert compute_blob_id(b"text\n", 40) == git("hash-object", "--stdin", stdin="text\n")
-    assert compute_blob_id(b"text\n", 64) == hashlib.sha256(b"blob 5\0text\n").hexdigest()
+    assert compute_object_id("blob", b"text\n", 40) == git("hash-object", "--stdin", stdin="text\n")
+    assert compute_object_id("blob", b"text\n", 64) == hashlib.sha256(b"blob 5\0text\n").hexdigest()
+
+
+def test_objects_that_are_expected_are_read_together_and_never_wrong(
+    git: Callable[..., str], batch: ObjectReader, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {write(git, text): text for text in (*(f"text {number}" for number in range(6)), "x" * 20_000)}
+    first, forged, missing = next(iter(texts)), write(git, "honest"), "0" * 40
+    path = repo / ".git/objects" / forged[:2] / forged[2:]
+    path.chmod(0o644)
+    path.write_bytes(zlib.compress(b"blob 6\0forged"))
+    asked: list[Sequence[str]] = []
+    send = ObjectReader._send
+    monkeypatch.setattr(ObjectReader, "_send", lambda self, oids: (asked.append(oids), send(self, oids))[1])
+    batch.expect([*texts, missing, forged, "HEAD"])
+    assert {oid: batch.read(oid).data.decode() for oid in texts} == texts
+    # One question for all, and one more for the object that is too large to be kept.
+    assert [len(oids) for oids in asked] == [len(texts) + 2, 1]
+    with pytest.raises(GitError, match="is missing from this clone"):
+        batch.read(missing)
+    with pytest.raises(GitError, match="is not what its id says"):
+        batch.read(forged)
+    assert batch.read(first).data.decode() == texts[first]
+
+
+def test_what_is_expected_is_kept_within_bounds(
+    git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_AHEAD", 4)
+    monkeypatch.setattr(module, "_AHEAD_COUNT", 8)
+    texts = {write(git, f"text {number}"): f"text {number}" for number in range(20)}
+    batch.expect(texts)
+    for oid, text in texts.items():
+        assert batch.read(oid).data == text.encode()
+        assert len(batch._ahead) <= 8
