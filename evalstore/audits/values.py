@@ -9,6 +9,31 @@ from fractions import Fraction
 from evalstore.statistics import Interval
 
 
+class PlayerName(StrEnum):
+    """Who can have moved a score, in the order of the report; `JUDGE_SERVICE` is what answered as the judge."""
+
+    RUBRIC = "rubric"
+    JUDGE = "judge"
+    JUDGE_SERVICE = "judge_service"
+    DATASET = "dataset"
+    INPUT = "input"
+    OUTPUTS = "outputs"
+
+    @property
+    def label(self) -> str:
+        """The name in sentences."""
+        return self.replace("_", " ")
+
+
+class LineName(StrEnum):
+    """What moves the mean without being a player, in the order of the report."""
+
+    MIX = "mix"
+    NO_ANSWER = "no_answer"
+    JUDGE_ERRORS = "judge_errors"
+    NOT_REPRODUCED = "not_reproduced"
+
+
 class FactorName(StrEnum):
     """The factors of an audit, in the order of the report."""
 
@@ -32,7 +57,12 @@ class RunSide:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One step from a version to the next, and the commit that made it; None where no commit holds it."""
+    """Where an edit comes from: the commit in which the part took its value, and the release that first has it.
+
+    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends. `commit`,
+    `author` and `date` are None where no commit holds the content; `released_in` and `released_by` where no release
+    does. `co_authors` are those that the commit's trailers name.
+    """
 
     ref: str | None
     old: str
@@ -40,6 +70,9 @@ class Origin:
     commit: str | None = None
     author: str | None = None
     date: str | None = None
+    released_in: str | None = None
+    released_by: str | None = None
+    co_authors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
