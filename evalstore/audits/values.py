@@ -109,14 +109,15 @@ class Factor:
     """One factor's share of the change on the common questions.
 
     `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
-    for questions like these, `changed` the number of questions in which the factor differs, `moved` the number of
-    scores that it moved, and `claim` what may be concluded.
+    for questions like these, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of
+    questions in which the factor differs, `moved` the number of scores that it moved, `claim` what may be concluded.
     """
 
     name: FactorName
     share: Fraction
     order: tuple[Fraction, Fraction]
     ci: Interval | None
+    p: float | None
     changed: int
     moved: int
     claim: str
@@ -143,11 +144,11 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The common questions whose verdict flipped, and McNemar's exact mid-p of so uneven a split."""
+    """The common questions whose verdict flipped, and McNemar's mid-p of so uneven a split (None: nothing sampled)."""
 
     pass_to_fail: tuple[str, ...]
     fail_to_pass: tuple[str, ...]
-    mid_p: float
+    mid_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
