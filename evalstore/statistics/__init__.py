@@ -5,7 +5,7 @@ none of this. The unit is the question, or the group where questions name one: w
 alike, so that its questions are not independent. Functions take exact shares in [-1, 1] and a group (or None) for each.
 """
 
-from evalstore.statistics.claims import ChangeEstimate, Conclusion, adjust_p_values, bound_rate, estimate_change
+from evalstore.statistics.claims import ChangeEstimate, Conclusion, bound_rate, compute_holm_p_values, estimate_change
 from evalstore.statistics.noise import compute_noise_reach
 from evalstore.statistics.paired_mean import Interval, MeanEstimate, estimate_mean, sum_groups
 from evalstore.statistics.rates import compute_wilson_interval
@@ -17,8 +17,8 @@ __all__ = [
     "Conclusion",
     "Interval",
     "MeanEstimate",
-    "adjust_p_values",
     "bound_rate",
+    "compute_holm_p_values",
     "compute_mcnemar_p",
     "compute_noise_reach",
     "compute_sign_flip_p",

@@ -63,7 +63,7 @@ def bound_rate(units: int) -> Fraction:
     return min(Fraction(1), Fraction(_RULE_OF_THREE, units))
 
 
-def adjust_p_values(p_values: Sequence[float]) -> list[float]:
+def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted for their number (Holm 1979), in the given order: for slices of one change."""
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

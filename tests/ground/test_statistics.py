@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from evalstore.statistics import (
     Conclusion,
-    adjust_p_values,
     bound_rate,
+    compute_holm_p_values,
     compute_mcnemar_p,
     compute_noise_reach,
     compute_sign_flip_p,
@@ -240,9 +240,9 @@ def test_judge_noise_of_a_change() -> None:
 
 
 def test_p_values_of_slices_are_adjusted() -> None:
-    assert adjust_p_values([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert adjust_p_values([0.9, 0.8]) == [1.0, 1.0]
-    assert adjust_p_values([]) == []
+    assert compute_holm_p_values([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert compute_holm_p_values([0.9, 0.8]) == [1.0, 1.0]
+    assert compute_holm_p_values([]) == []
 
 
 @pytest.mark.sampling
