@@ -106,10 +106,10 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     import json
 
     from evalstore.resources import find_resource_folder
-    from evalstore.schemas import compile_schema
+    from evalstore.schemas import compile_shipped_schema
 
     text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
-    violation = next(compile_schema(json.loads(text)).find_violations(check.params), None)
+    violation = next(compile_shipped_schema(json.loads(text)).find_violations(check.params), None)
     if violation is None:
         return misfit
     message = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
