@@ -61,7 +61,8 @@ class Origin:
 
     `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends. `commit`,
     `author` and `date` are None where no commit holds the content; `released_in` and `released_by` where no release
-    does. `co_authors` are those that the commit's trailers name.
+    does. `co_authors` are those that the commit's trailers name. `undoes`: B lacks what this commit did. `gap` says why
+    there is no commit: it is not committed, or this clone lacks it.
     """
 
     ref: str | None
@@ -73,6 +74,8 @@ class Origin:
     released_in: str | None = None
     released_by: str | None = None
     co_authors: tuple[str, ...] = ()
+    undoes: bool = False
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

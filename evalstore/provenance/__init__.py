@@ -4,4 +4,4 @@ from evalstore.provenance.artifact_parts import WHOLE, ArtifactPart
 from evalstore.provenance.blame import Blame, BlamedPart, blame
 from evalstore.provenance.origins import OriginFinder, PartOrigin
 
-__all__ = ["WHOLE", "Blame", "BlamedPart", "OriginFinder", "ArtifactPart", "PartOrigin", "blame"]
+__all__ = ["WHOLE", "ArtifactPart", "Blame", "BlamedPart", "OriginFinder", "PartOrigin", "blame"]

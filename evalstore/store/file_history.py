@@ -11,6 +11,7 @@ from evalstore.files import read_below
 from evalstore.store.contents import StoreContents
 from evalstore.store.git import Git
 from evalstore.store.object_reader import is_oid
+from evalstore.store.revisions import find_head
 
 _SHALLOW_LIMIT = 16 << 20  # bytes of git's list of the commits at which a shallow clone ends
 _NO_REFS = "refs/none"
@@ -64,7 +65,10 @@ def read_file_history(
 def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
     """Return the commits of every branch and tag that changed one of the files, newest first."""
     files = ("--", *(store.prefix + path for path in paths))
-    out = store.git.run("rev-list", "--full-history", "--branches", "--remotes", "--tags", "HEAD", *files)
+    # A detached HEAD may be on no branch.
+    head = find_head(store.git)
+    tips = ("--branches", "--remotes", "--tags", *([head] if head else []))
+    out = store.git.run("rev-list", "--full-history", *tips, *files)
     return out.decode("ascii").split()
 
 
