@@ -97,7 +97,15 @@ def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResul
         bar = graded.threshold if check.threshold is None else check.threshold
         verdict = Verdict.PASS if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar) else Verdict.FAIL
     return CheckResult(
-        check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine, graded.replies
+        check.id,
+        check.kind,
+        score,
+        verdict,
+        graded.reason,
+        graded.unscored,
+        graded.engine,
+        graded.replies,
+        graded.reply_digests,
     )
 
 
