@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,8 +33,13 @@ settings.register_profile("again", derandomize=True, database=None, deadline=Non
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
 
+collect_ignore = ["cases"]  # folders of data, a thousand and more
+
 STARTERS = ("process", "chaos", "slow")  # the marks of tests that may start Python
 _start = subprocess.Popen.__init__
+
+_GIT_CONFIG = "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+_HOMES: list[Path] = []  # of this process
 
 
 @dataclass(frozen=True)
@@ -60,13 +67,42 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=_few(whole.max_examples))
 
 
+def pytest_configure() -> None:
+    """Let the children of the tests be interrupted, even where a shell started the run as a background job."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the garbage collector pass by ten thousand tests and the libraries, which live as long as the run."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def sealed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _seal(tmp_path_factory.mktemp("home"), monkeypatch)
+    _seal(_find_home(tmp_path_factory), monkeypatch)
     if not any(request.node.get_closest_marker(name) for name in STARTERS):
         monkeypatch.setattr(subprocess.Popen, "__init__", _start_no_python)
+
+
+def _find_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the home of the last test, or a new one where that test has written into it."""
+    last = _HOMES[-1] if _HOMES else None
+    if (
+        last
+        and [path.name for path in last.iterdir()] == [".gitconfig"]
+        and (last / ".gitconfig").read_text() == _GIT_CONFIG
+    ):
+        return last
+    _HOMES.append(tmp_path_factory.mktemp("home"))
+    (_HOMES[-1] / ".gitconfig").write_text(_GIT_CONFIG)
+    return _HOMES[-1]
 
 
 def _start_no_python(process: subprocess.Popen[Any], argv: Any, *more: Any, **named: Any) -> None:
@@ -78,9 +114,6 @@ def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # else each process compiles the whole package
     for name in [key for key in os.environ if key.startswith(("GIT_", "EVALSTORE_", "OPENAI_"))]:
         patch.delenv(name)
-    (home / ".gitconfig").write_text(
-        "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-    )
     patch.setenv("HOME", str(home))
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     patch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -235,7 +268,7 @@ def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
     with _once(tmp_path_factory, "demo") as (place, done), pytest.MonkeyPatch.context() as patch:
         target, text, document = place / "store", place / "text", place / "document"
         if not done:
-            _seal(tmp_path_factory.mktemp("home"), patch)
+            _seal(_find_home(tmp_path_factory), patch)
             patch.setenv("PYTHONPATH", str(wheel.with_name("site")))
             steps: list[Any] = []
             real = evalstore.demo.replay_story

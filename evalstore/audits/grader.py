@@ -49,6 +49,7 @@ class Grader:
     reuse_keys: set[_ResultKey] = field(default_factory=set)
     missing_count: int = 0
     _missing_calls: list[JudgeCall] = field(default_factory=list)
+    _wanted_replies: tuple[str, ...] = ()
     _run_results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
     _results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
@@ -102,7 +103,10 @@ class Grader:
 
     def _grade_or_reuse(self, key: _ResultKey, sample: Sample) -> CheckResult:
         self._missing_calls.clear()
-        result, recorded = self._graders[key[0]](sample), self._run_results.get(key)
+        recorded = self._run_results.get(key)
+        # Of several replies to one call, the one that the run saw.
+        self._wanted_replies = recorded.reply_digests if recorded else ()
+        result = self._graders[key[0]](sample)
         # A recorded result stands in where its replies are lost, or were replaced by other ones.
         if recorded and (self._missing_calls or _has_other_replies(recorded, result)):
             self.reuse_keys.add(key)
@@ -113,7 +117,7 @@ class Grader:
         return result
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.session.find_reply(call)
+        reply = self.session.find_reply(call, wanted=self._wanted_replies)
         # Calls are collected first: a recorded result may make asking them needless.
         if reply is None or reply.problem:
             self._missing_calls.append(call)

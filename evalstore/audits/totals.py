@@ -9,10 +9,10 @@ from fractions import Fraction
 from evalstore.audits.attribution import Attribution
 from evalstore.audits.question_grid import CommonQuestion
 from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips, Mix, QuestionShare
-from evalstore.audits.wording import choose_claim
+from evalstore.audits.wording import choose_claim, is_sampled
 from evalstore.model import Verdict
 from evalstore.runs import GradedRow
-from evalstore.statistics import compute_interval, compute_mid_p
+from evalstore.statistics import compute_mcnemar_p, estimate_change
 
 _WORST = 5
 Rows = Mapping[str, GradedRow]
@@ -55,11 +55,12 @@ def sum_mix(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> M
 
 
 def find_flips(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
-    """Return which recorded verdicts flipped."""
+    """Return which recorded verdicts flipped; `p` only where outputs differ: a replay is no sample."""
     turned = [(id_, a[id_].verdict, b[id_].verdict) for id_ in ids]
     worse = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.PASS, Verdict.FAIL))
     better = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.FAIL, Verdict.PASS))
-    return Flips(worse, better, compute_mid_p(len(worse), len(better)))
+    sampled = any(a[id_].output_digest != b[id_].output_digest for id_ in ids)
+    return Flips(worse, better, compute_mcnemar_p(len(worse), len(better)) if sampled else None)
 
 
 def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequence[str | None]) -> Factor:
@@ -69,16 +70,17 @@ def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequen
         compute_mean(found.last[index] for _, found in commons),
     ]
     changed = sum(any(common.levels[index]) for common, _ in commons)
-    ci = compute_interval(shares, groups) if changed else None
+    estimate = estimate_change(shares, groups) if changed else None
     moved = [QuestionShare(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
     return Factor(
         name=name,
         share=compute_mean(shares),
         order=(min(ends), max(ends)),
-        ci=ci,
+        ci=estimate.mean.interval if estimate and estimate.mean else None,
+        p=estimate.p if estimate and is_sampled(name) else None,
         changed=changed,
         moved=len(moved),
-        claim=choose_claim(name, shares, changed, ci),
+        claim=choose_claim(name, estimate),
         causes=_sum_causes(index, commons),
         worst=tuple(sorted(moved, key=lambda question: (-abs(question.share), question.id))[:_WORST]),
     )

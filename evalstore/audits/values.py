@@ -9,6 +9,31 @@ from fractions import Fraction
 from evalstore.statistics import Interval
 
 
+class PlayerName(StrEnum):
+    """Who can have moved a score, in the order of the report; `JUDGE_SERVICE` is what answered as the judge."""
+
+    RUBRIC = "rubric"
+    JUDGE = "judge"
+    JUDGE_SERVICE = "judge_service"
+    DATASET = "dataset"
+    INPUT = "input"
+    OUTPUTS = "outputs"
+
+    @property
+    def label(self) -> str:
+        """The name in sentences."""
+        return self.replace("_", " ")
+
+
+class LineName(StrEnum):
+    """What moves the mean without being a player, in the order of the report."""
+
+    MIX = "mix"
+    NO_ANSWER = "no_answer"
+    JUDGE_ERRORS = "judge_errors"
+    NOT_REPRODUCED = "not_reproduced"
+
+
 class FactorName(StrEnum):
     """The factors of an audit, in the order of the report."""
 
@@ -32,7 +57,13 @@ class RunSide:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One step from a version to the next, and the commit that made it; None where no commit holds it."""
+    """Where an edit comes from: the commit in which the part took its value, and the release that first has it.
+
+    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends. `commit`,
+    `author` and `date` are None where no commit holds the content; `released_in` and `released_by` where no release
+    does. `co_authors` are those that the commit's trailers name. `undoes`: B lacks what this commit did. `gap` says why
+    there is no commit: it is not committed, or this clone lacks it.
+    """
 
     ref: str | None
     old: str
@@ -40,6 +71,11 @@ class Origin:
     commit: str | None = None
     author: str | None = None
     date: str | None = None
+    released_in: str | None = None
+    released_by: str | None = None
+    co_authors: tuple[str, ...] = ()
+    undoes: bool = False
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +112,15 @@ class Factor:
     """One factor's share of the change on the common questions.
 
     `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
-    for questions like these, `changed` the number of questions in which the factor differs, `moved` the number of
-    scores that it moved, and `claim` what may be concluded.
+    for questions like these, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of
+    questions in which the factor differs, `moved` the number of scores that it moved, `claim` what may be concluded.
     """
 
     name: FactorName
     share: Fraction
     order: tuple[Fraction, Fraction]
     ci: Interval | None
+    p: float | None
     changed: int
     moved: int
     claim: str
@@ -110,11 +147,11 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The common questions whose verdict flipped, and McNemar's exact mid-p of so uneven a split."""
+    """The common questions whose verdict flipped, and McNemar's mid-p of so uneven a split (None: nothing sampled)."""
 
     pass_to_fail: tuple[str, ...]
     fail_to_pass: tuple[str, ...]
-    mid_p: float
+    mid_p: float | None
 
 
 @dataclass(frozen=True, slots=True)

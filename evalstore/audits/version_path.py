@@ -1,16 +1,20 @@
-"""Finds the artifacts of a run again in the store: by reference, proved by digest, with the releases in between."""
+"""Finds the artifacts of a run again in the store, proved by digest, and who made what differs between two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from evalstore.audits.values import Origin
-from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import MALFORMED_ERRORS, Kind, PinType, parse_ref, read_rubric
+from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
+from evalstore.model import MALFORMED_ERRORS, Kind, PinType, Ref, parse_ref, read_rubric
+from evalstore.provenance import WHOLE, ArtifactPart, OriginFinder, PartOrigin
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.file_history import list_file_commits, read_file_history
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.tags import list_patterns
 
 _DIGEST_LENGTH = 12
 
@@ -47,6 +51,10 @@ class VersionFinder:
 
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
+    _origins: OriginFinder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._origins = OriginFinder(self.store)
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content; raises `RefusedError` where the store has none."""
@@ -64,9 +72,25 @@ class VersionFinder:
         raise _make_missing_error(pinned, reasons)
 
     def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
-        """Return the released versions from `old` to `new`, in that order, and the origin of each step."""
+        """Return the versions released on the way from `old` to `new`, in that order, and the origin of each step.
+
+        Releases on other branches are no steps.
+        """
         versions = (old, *self._find_between(old, new), new)
-        return VersionPath(versions, tuple(self._find_origin(before, after) for before, after in pairwise(versions)))
+        steps = pairwise(versions)
+        return VersionPath(versions, tuple(self.find_origins(*step, [WHOLE])[WHOLE] for step in steps))
+
+    def find_origins(
+        self, old: ArtifactVersion, new: ArtifactVersion, parts: Iterable[ArtifactPart]
+    ) -> dict[ArtifactPart, Origin]:
+        """Return the origin of each part that differs between two versions: the commit on the way to `new`.
+
+        Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the second one's counts.
+        """
+        same = old.resolved.name == new.resolved.name
+        names = (old.label, new.label) if same else (old.resolved.ref, new.resolved.ref)
+        found = self._origins.find_origins(old.resolved if same else None, new.resolved, parts)
+        return {part: _build_origin(new.resolved.name, names, origin) for part, origin in found.items()}
 
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
@@ -75,11 +99,20 @@ class VersionFinder:
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
+            yield from self._list_commits(ref)
             return
         yield pinned.ref
         if pinned.commit:
             yield f"{ref.name}@git:{pinned.commit}"
         yield from releases
+        yield from self._list_commits(ref)
+
+    def _list_commits(self, ref: Ref) -> Iterator[str]:
+        """Yield a reference to every content that the file ever had in a commit, newest first."""
+        commits = list_file_commits(self.store, [ref.path])
+        blobs = find_committed_blobs(self.store.git, [(commit, self.store.prefix + ref.path) for commit in commits])
+        first = {blob: commit for commit, blob in reversed([*zip(commits, blobs, strict=True)]) if blob}
+        yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 
     def _note_move(self, pinned: UsedArtifact, found: str) -> None:
         if found == pinned.ref:
@@ -94,13 +127,12 @@ class VersionFinder:
         return next((release for release in releases if release.tag == resolved.tag), None)
 
     def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
-        if not (old.release and new.release) or old.resolved.name != new.resolved.name:
+        if not (old.commit and new.commit) or old.resolved.name != new.resolved.name:
             return
-        # Versions are walked by number; going back walks them in reverse.
-        low, high = sorted((old.release.version, new.release.version))
-        releases = self.store.releases(old.release.kind, old.release.id)
-        inside = [release for release in releases if low < release.version < high]
-        for release in inside if low == old.release.version else reversed(inside):
+        # On the way back from 3.0.0 to 1.0.0 the steps are those of the way there.
+        steps = self._list_releases_between(old.commit, new.commit, new)
+        steps = steps or [*reversed(self._list_releases_between(new.commit, old.commit, new))]
+        for release in steps:
             try:
                 resolved = self.store.resolve(f"{release.name}@{release.version}")
                 _check_readable(resolved)
@@ -109,17 +141,31 @@ class VersionFinder:
             else:
                 yield ArtifactVersion(resolved, release)
 
-    def _find_origin(self, old: ArtifactVersion, new: ArtifactVersion) -> Origin:
-        # A step back from 2.0.0 to 1.0.0 undoes the commit of 2.0.0.
-        back = old.release and new.release and old.release.version > new.release.version
-        oid = (old if back else new).commit
-        names = (new.resolved.name, old.label, new.label)
-        if old.resolved.name != new.resolved.name:
-            names = (new.resolved.name, old.resolved.ref, new.resolved.ref)
-        if oid is None:
-            return Origin(*names)
-        commit = self.store.commit(oid)
-        return Origin(*names, commit.oid, commit.author, commit.date)
+    def _list_releases_between(self, base: str, tip: str, artifact: ArtifactVersion) -> list[Release]:
+        """Return the releases in the history of `tip` that are not in that of `base`, without `tip`, oldest first."""
+        kind, id_ = artifact.resolved.kind, artifact.resolved.id
+        try:
+            tags = list_patterns(self.store.tags.grammar, kind, id_)
+            history = read_file_history(self.store, [artifact.resolved.path], tip, base=base, tags=tags)
+        except GitError:  # the history is not in this clone: then there are no steps to tell
+            return []
+        by_commit = {release.commit: release for release in self.store.releases(kind, id_) if release.commit != tip}
+        return [by_commit[commit] for commit in reversed([*history.commits]) if commit in by_commit]
+
+
+def _build_origin(name: str, versions: tuple[str, str], origin: PartOrigin) -> Origin:
+    return Origin(
+        name,
+        *versions,
+        commit=origin.commit,
+        author=origin.author,
+        date=origin.date,
+        released_in=origin.released_in,
+        released_by=origin.released_by,
+        co_authors=origin.co_authors,
+        undoes=origin.undoes,
+        gap=origin.gap,
+    )
 
 
 def _check_readable(resolved: Resolved) -> None:

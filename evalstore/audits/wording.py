@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from evalstore.audits.values import Factor, FactorName
-from evalstore.statistics import Interval, find_detectable_effect
+from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
 
-# An effect whose interval lies within one point is called a null.
-_NULL_MARGIN = 0.01
 _DIRECTION_PHRASES = {
     FactorName.RUBRIC: ("a stricter rubric", "a looser rubric"),
     FactorName.DATASET: ("changed references", "changed references"),
@@ -46,23 +44,35 @@ def write_sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lo
     return f"The score {moved}: {_join_phrases(phrases)}."
 
 
-def choose_claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
+def is_sampled(name: FactorName) -> bool:
+    """Whether the shares of a factor are a sample, and not a replay of these very questions."""
+    return name is FactorName.OUTPUTS
+
+
+def choose_claim(name: FactorName, estimate: ChangeEstimate | None) -> str:
     """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
-    if not changed:
+    if estimate is None:
         return "unchanged"
-    # Rubric and dataset are replayed on these very questions; only outputs are a sample of a model.
-    if name is not FactorName.OUTPUTS:
-        return "exact on these questions"
-    if not any(shares):
-        return f"moved none; at most {min(1, 3 / len(shares)):.0%} would"  # the rule of three
-    if ci is None:
-        return "exact here, too few for more"
-    if ci[0] > 0 or ci[1] < 0:
+    return describe_conclusion(estimate) if is_sampled(name) else "exact on these questions"
+
+
+def describe_conclusion(estimate: ChangeEstimate) -> str:
+    """Return the conclusion of an estimate in words; numbers are in points."""
+    conclusion, mean = estimate.conclusion, estimate.mean
+    if conclusion is Conclusion.MOVED_NONE:
+        return f"moved none; at most {float(bound_rate(estimate.units)):.0%} would"
+    if conclusion is Conclusion.SIGNIFICANT:
         return "significant"
-    reach = max(map(abs, ci))
-    if reach < _NULL_MARGIN:
-        return f"bounded null (below {reach * 100:.2f})"
-    return f"not resolvable (MDE {(find_detectable_effect(shares) or reach) * 100:.1f})"
+    if mean is None:
+        return "not resolvable (too few questions or groups)"
+    if conclusion is Conclusion.BOUNDED_NULL:
+        return f"bounded null (below {max(map(abs, mean.interval)) * 100:.2f})"
+    return f"not resolvable (MDE {mean.detectable_effect * 100:.1f})"
+
+
+def format_p(p: float) -> str:
+    """Format a p-value; the smallest only as a bound."""
+    return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
 
 
 def _join_phrases(parts: Sequence[str]) -> str:

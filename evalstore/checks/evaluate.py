@@ -97,7 +97,15 @@ def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResul
         bar = graded.threshold if check.threshold is None else check.threshold
         verdict = Verdict.PASS if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar) else Verdict.FAIL
     return CheckResult(
-        check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine, graded.replies
+        check.id,
+        check.kind,
+        score,
+        verdict,
+        graded.reason,
+        graded.unscored,
+        graded.engine,
+        graded.replies,
+        graded.reply_digests,
     )
 
 
@@ -106,10 +114,10 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     import json
 
     from evalstore.resources import find_resource_folder
-    from evalstore.schemas import compile_schema
+    from evalstore.schemas import compile_shipped_schema
 
     text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
-    violation = next(compile_schema(json.loads(text)).find_violations(check.params), None)
+    violation = next(compile_shipped_schema(json.loads(text)).find_violations(check.params), None)
     if violation is None:
         return misfit
     message = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message

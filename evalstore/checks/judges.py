@@ -101,12 +101,15 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     unscored = [answer for answer in answers if answer.parsed.score is None]
     texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""
+    digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
     if unscored:
         reason = f"{unscored[0].judge.name}: {unscored[0].parsed.words}"
         many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
-        return Grade(None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(answers), replies)
+        return Grade(
+            None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(answers), replies, reply_digests=digests
+        )
     score = combine([answer.parsed.score for answer in answers if answer.parsed.score is not None])
-    return Grade(score, _describe_scores(answers), engine=_name_models(answers), replies=replies)
+    return Grade(score, _describe_scores(answers), engine=_name_models(answers), replies=replies, reply_digests=digests)
 
 
 def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:

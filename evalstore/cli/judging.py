@@ -101,6 +101,7 @@ _OPTIONS = (
         metavar="FILE",
         help="Where replies are kept, and found again; else in the repository's git directory.",
     ),
+    _option("--fresh", is_flag=True, help="Ask again what replies are kept for; the new ones are kept beside them."),
     _option("--offline", is_flag=True, help="Ask nobody, whatever the environment says: kept replies only."),
 )
 _JUDGE_PARAMETERS = (
@@ -119,16 +120,18 @@ def add_judge_options(function: _F) -> _F:
     """Add the options about judges to a command, which gets them as one value `judges`."""
 
     @wraps(function)
-    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, **options: Any) -> Any:
+    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, fresh: bool, **options: Any) -> Any:
         values = {name: options.pop(name) for name in _JUDGE_PARAMETERS}
-        return function(settings, *args, judges=_make_judges(settings, offline=offline, **values), **options)
+        return function(
+            settings, *args, judges=_make_judges(settings, offline=offline, fresh=fresh, **values), **options
+        )
 
     for option in reversed(_OPTIONS):
         run_with_judges = option(run_with_judges)
     return run_with_judges  # type: ignore[return-value]  # the wrapper takes other keywords
 
 
-def _make_judges(settings: CommandSettings, *, offline: bool, **options: Any) -> Judges:
+def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any) -> Judges:
     from evalstore.judging import Endpoint, Judges
 
     endpoint = None
@@ -145,6 +148,7 @@ def _make_judges(settings: CommandSettings, *, offline: bool, **options: Any) ->
         endpoint=endpoint,
         model={"id": options["judge_model"]} if options["judge_model"] else {},
         cache=settings.path / cache if cache else None,
+        fresh=fresh,
         max_calls=options["max_calls"],
         progress=lambda plan: _show_progress(settings, plan),
     )

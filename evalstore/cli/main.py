@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "Print an artifact as it was at a version.",
     "resolve": "Say exactly what a reference points at.",
     "log": "List the releases of an artifact, and what each changed.",
+    "blame": "Say who last changed the meaning of each part of an artifact.",
     "diff": "Say which changes can move a score, and which bump they need.",
     "status": "List what changed since its release; --check is the gate for CI.",
     "impact": "Say what depends on an artifact, and what would move with it.",

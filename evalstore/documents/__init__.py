@@ -10,7 +10,14 @@ from evalstore.documents.document import (
     read_text,
 )
 from evalstore.documents.edit import replace_scalar, replace_scalars
-from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_legacy_json, read_row, read_value
+from evalstore.documents.json_reader import (
+    LINE_LIMIT,
+    read_json,
+    read_legacy_json,
+    read_legacy_row,
+    read_row,
+    read_value,
+)
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import (
     compute_digest,
@@ -20,14 +27,17 @@ from evalstore.documents.json_writer import (
     write_json,
     write_row,
 )
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 
 __all__ = [
     "LINE_LIMIT",
+    "OPAQUE_DEPTH",
     "Document",
     "DoubledKey",
     "JsonStream",
+    "OpaqueValue",
     "Pointer",
     "Span",
     "compute_digest",
@@ -37,6 +47,7 @@ __all__ = [
     "format_json_pointer",
     "read_json",
     "read_legacy_json",
+    "read_legacy_row",
     "read_legacy_yaml",
     "read_row",
     "read_text",

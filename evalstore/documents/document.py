@@ -14,7 +14,6 @@ Pointer = tuple[str | int, ...]
 
 DEPTH_LIMIT = 64
 NODE_LIMIT = 200_000
-LEGACY_DEPTH_LIMIT = 128
 LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
@@ -45,7 +44,8 @@ class Document:
     """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
 
     The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order span.
-    `doubled` are the keys that stand twice, where the reader takes the last.
+    `doubled` are the keys that stand twice, where the reader takes the last; `opaque` are the places of values that no
+    artifact can hold.
     """
 
     file: str
@@ -55,6 +55,7 @@ class Document:
     key_spans: Mapping[Pointer, Span] = field(repr=False)
     bom: bool = False
     doubled: tuple[DoubledKey, ...] = ()
+    opaque: tuple[Pointer, ...] = ()
 
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, DoubledKey, Pointer, Span
+from evalstore.documents.document import (
+    DEPTH_LIMIT,
+    LEGACY_NODE_LIMIT,
+    NODE_LIMIT,
+    Document,
+    DoubledKey,
+    Pointer,
+    Span,
+)
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue, write_flat
 from evalstore.errors import LimitError, LoadError, Place
 
 
@@ -40,7 +49,8 @@ class _Frame:
 class DocumentBuilder:
     """Collects the value and positions of one document; a reader calls it in the order of the text.
 
-    With `last_wins`, of a key that stands twice the last counts.
+    A `legacy` document may be larger; of a key that stands twice the last counts, and what is nested too deep for an
+    artifact becomes an `OpaqueValue`.
     """
 
     file: str
@@ -50,16 +60,17 @@ class DocumentBuilder:
     spans: dict[Pointer, Span] = field(default_factory=dict)
     key_spans: dict[Pointer, Span] = field(default_factory=dict)
     anchors: dict[str, AnchorNode] = field(default_factory=dict)
-    last_wins: bool = False
+    legacy: bool = False
     depth_limit: int = DEPTH_LIMIT
-    node_limit: int = NODE_LIMIT
     doubled: list[DoubledKey] = field(default_factory=list)
+    opaque: list[Pointer] = field(default_factory=list)
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
 
     def build(self, *, bom: bool) -> Document:
         """Return the document."""
-        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom, tuple(self.doubled))
+        doubled, opaque = tuple(self.doubled), tuple(self.opaque)
+        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom, doubled, opaque)
 
     def locate(self, span: Span) -> Place:
         """Return the place of a position, for a message."""
@@ -76,8 +87,11 @@ class DocumentBuilder:
     def add_key(self, name: Any, span: Span) -> None:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
+        frame.key = name
+        if self._is_deep:
+            return
         pointer = (*frame.pointer, name)
-        if self.last_wins:
+        if self.legacy:
             # The mapping itself is asked, as positions below a dropped value stay.
             if name in frame.container:
                 self.doubled.append(DoubledKey(pointer, self.key_spans[pointer].line, span.line))
@@ -86,23 +100,22 @@ class DocumentBuilder:
                 repr(name) if isinstance(name, str) else self.text[span.start : span.end], pointer, span
             )
         self.key_spans[pointer] = span
-        frame.key = name
 
     def add_merge_key(self, span: Span) -> None:
         """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
-        if frame.merged is not None:
-            raise self._build_duplicate_error("<<", pointer, span)
+        if frame.merged is not None and not self._is_deep:
+            self.doubled.append(DoubledKey((*frame.pointer, "<<"), self.key_spans[pointer].line, span.line))
         self.key_spans[pointer] = span
-        frame.key, frame.merged = _MERGE_KEY, []
+        frame.key, frame.merged = _MERGE_KEY, frame.merged or []
 
     def add_scalar(self, value: object, span: Span, anchor: str | None = None) -> None:
         """Add a scalar value."""
         self._count_nodes(1, 1, span)
         if anchor:
             self.anchors[anchor] = AnchorNode(value, 1, 0)
-        self._attach(self._find_pointer(), value, span, 0)
+        self._attach(value, span, 0)
 
     def open_container(self, container: dict[Any, Any] | list[Any], span: Span, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
@@ -121,7 +134,9 @@ class DocumentBuilder:
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = AnchorNode(frame.container, self._nodes - frame.first + 1, frame.height)
-        self._attach(frame.pointer, frame.container, Span(line, column, start, end), frame.height)
+        is_cut = self.legacy and len(self._stack) == OPAQUE_DEPTH
+        value = OpaqueValue(write_flat(frame.container)) if is_cut else frame.container
+        self._attach(value, Span(line, column, start, end), frame.height)
 
     def add_alias(self, name: str, span: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
@@ -132,16 +147,27 @@ class DocumentBuilder:
             raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span))
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
-        self._attach(self._find_pointer(), anchor.value, span, anchor.height)
+        # A cut within a value that stands elsewhere, too, would give another value back.
+        if self.legacy and not self._is_deep and len(self._stack) + anchor.height > OPAQUE_DEPTH:
+            raise LimitError(f"an alias is nested deeper than {OPAQUE_DEPTH} levels", place=self.locate(span))
+        self._attach(anchor.value, span, anchor.height)
+
+    @property
+    def _is_deep(self) -> bool:
+        """Whether the open container is part of an opaque value: the positions within are not kept."""
+        return self.legacy and len(self._stack) > OPAQUE_DEPTH
 
     def _find_pointer(self) -> Pointer:
-        if not self._stack:
+        if not self._stack or self._is_deep:
             return ()
         frame = self._stack[-1]
         return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
-    def _attach(self, pointer: Pointer, value: object, span: Span, height: int) -> None:
-        self.spans[pointer] = span
+    def _attach(self, value: object, span: Span, height: int) -> None:
+        if not self._is_deep:
+            pointer = self._find_pointer()
+            self.spans[pointer] = span
+            self.opaque += [pointer] if isinstance(value, OpaqueValue) else []
         if not self._stack:
             self.value, self.done = value, True
             return
@@ -151,7 +177,8 @@ class DocumentBuilder:
         if isinstance(frame.container, list):
             frame.container.append(value)
         elif frame.key is _MERGE_KEY:
-            frame.merged, frame.key = self._check_mappings(value, span), _NO_KEY
+            # Of several merge keys the last wins, of the mappings of one the first.
+            frame.merged, frame.key = [*self._check_mappings(value, span), *(frame.merged or ())], _NO_KEY
         elif frame.key is not _NO_KEY:
             frame.container[frame.key], frame.key = value, _NO_KEY
 
@@ -174,6 +201,7 @@ class DocumentBuilder:
         self._nodes += nodes
         if len(self._stack) + height > self.depth_limit:
             raise LimitError(f"nested deeper than {self.depth_limit} levels", place=self.locate(span))
-        if self._nodes > self.node_limit:
+        node_limit = LEGACY_NODE_LIMIT if self.legacy else NODE_LIMIT
+        if self._nodes > node_limit:
             hint = "put large sets in rows: <id>.jsonl"
-            raise LimitError(f"more than {self.node_limit:,} values", place=self.locate(span), hint=hint)
+            raise LimitError(f"more than {node_limit:,} values", place=self.locate(span), hint=hint)

@@ -8,13 +8,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
 from evalstore.documents.document import (
     DEPTH_LIMIT,
-    LEGACY_DEPTH_LIMIT,
-    LEGACY_NODE_LIMIT,
     NODE_LIMIT,
     Document,
     Span,
@@ -22,14 +21,16 @@ from evalstore.documents.document import (
     parse_number,
 )
 from evalstore.documents.document_builder import DocumentBuilder
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
 LINE_LIMIT = 4 << 20
+LEGACY_DEPTH = 900  # Python's own decoder ends a little further down
 
-_TOKEN = re.compile(
-    r'[ \t\n\r]*+([{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null)'
-)
+_TOKENS = r'[{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null'
+_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS})")
+_LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # what Python's decoder takes, too
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
@@ -59,9 +60,11 @@ def read_json(data: bytes | str, file: str) -> Document:
 
 
 def read_legacy_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document of another tool: larger and deeper, and of a key that stands twice the last counts."""
-    builder = DocumentBuilder(file, "", last_wins=True, depth_limit=LEGACY_DEPTH_LIMIT, node_limit=LEGACY_NODE_LIMIT)
-    return _read_document(data, file, builder)
+    """Parse one JSON document of another tool, as Python's decoder does: of a key that stands twice the last counts.
+
+    What no artifact can hold (NaN, what is nested too deep) becomes an `OpaqueValue`.
+    """
+    return _read_document(data, file, DocumentBuilder(file, "", legacy=True, depth_limit=LEGACY_DEPTH))
 
 
 def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Document:
@@ -101,6 +104,26 @@ def read_row(data: bytes, file: str, line: int) -> Any:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
     check_row(value, text, place)
     return value
+
+
+def read_legacy_row(data: bytes, file: str, line: int) -> Document:
+    """Parse one line of JSONL of another tool, as `read_legacy_json` does; a broken line is a `LoadError`."""
+    problem: LoadError | None = None
+    # Few rows need the slower reader: those that the strict one refuses, and those that may be nested too deep.
+    try:
+        value = read_row(data, file, line)
+        if data.count(b"[") + data.count(b"{") <= OPAQUE_DEPTH:
+            return Document(file, "", value, {}, {})
+    except LoadError as error:
+        if len(data) > LINE_LIMIT:
+            raise
+        problem = error
+    try:
+        document = read_legacy_json(data, file)
+    except LoadError as error:
+        raise problem or error from None
+    doubled = tuple(key._replace(first=line, last=line) for key in document.doubled)
+    return replace(document, text="", doubled=doubled, spans={}, key_spans={})
 
 
 def check_row(value: Any, text: str, place: Place) -> None:
@@ -180,8 +203,9 @@ class _JsonText:
 def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
     # A table-driven parser: `state` says which tokens may come, `open_` holds the brackets that are not closed.
     position, state, open_ = 0, _VALUE, ""
+    token_pattern, read_scalar = (_LEGACY_TOKEN, _read_legacy_scalar) if builder.legacy else (_TOKEN, _read_scalar)
     while state != _END:
-        match = _TOKEN.match(source.text, position)
+        match = token_pattern.match(source.text, position)
         start = match.start(1) if match else source.skip_space(position)
         if match is None or _classify_token(match[1]) not in _ALLOWED[state]:
             source.refuse_at(start, f"expected {state}")
@@ -203,10 +227,21 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             open_ = open_[:-1]
         else:
             span = source.build_span(start, position)
-            builder.add_scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(span)), span)
+            builder.add_scalar(read_scalar(token, builder.locate(span)), span)
         state = _AFTER[open_[-1:]]
     if (end := source.skip_space(position)) != len(source.text):
         source.refuse_at(end, "something stands after the value")
+
+
+def _read_scalar(token: str, place: Place) -> object:
+    return _WORDS[token] if token in _WORDS else parse_number(token, place)
+
+
+def _read_legacy_scalar(token: str, place: Place) -> object:
+    try:
+        return OpaqueValue(token) if token[-1] in "Ny" else _read_scalar(token, place)
+    except LimitError:
+        return OpaqueValue(token)
 
 
 def _classify_token(token: str) -> str:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from json.encoder import encode_basestring
 from typing import Any
 
+from evalstore.documents.opaque import OpaqueValue
 from evalstore.errors import RefusedError
 
 # Made once: `json.dumps` makes an encoder for every call that is not its default.
@@ -37,7 +38,7 @@ def write_canonical(value: Any) -> str:
         return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return format_exact(value)
-    return "null" if value is None else _encode(value)
+    return "null" if value is None else value.text if isinstance(value, OpaqueValue) else _encode(value)
 
 
 def compute_digest(value: Any) -> str:
@@ -76,7 +77,13 @@ def _format_parts(value: Any, line: str, colon: str) -> Iterator[str]:
             yield from _format_parts(item, inner, colon)
         yield line + ("}" if keys else "]")
     else:
-        yield str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+        yield _format_scalar(value)
+
+
+def _format_scalar(value: Any) -> str:
+    if isinstance(value, OpaqueValue):
+        return value.text
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
 def _format_key(key: Any) -> str:

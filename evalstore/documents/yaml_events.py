@@ -26,6 +26,8 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.tag import Tag
 
+from evalstore.documents.opaque import OpaqueValue, parse_flat
+
 # Plain scalars that some reader of YAML 1.1 or 1.2 takes for something other than text.
 _RETYPED = re.compile(
     r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
@@ -35,6 +37,7 @@ _LINE_TEXT = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 _PLAIN = re.compile(rf"[\w(/]{_LINE_TEXT}*")
 _INDICATORS = re.compile(r": | #|[ :]\Z")
 _BLOCK = re.compile(rf"(?=\S)(?:{_LINE_TEXT}+(?<!\s)\n|\n)+(?:{_LINE_TEXT}+(?<!\s))?\Z")
+_SPECIAL = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
 _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", "map", "seq"))
 
 
@@ -71,6 +74,10 @@ def _emit_node(value: Any) -> Iterator[Event]:
         yield SequenceEndEvent()
     elif isinstance(value, str):
         yield _make_scalar(value, _choose_style(value))
+    elif isinstance(value, OpaqueValue) and value.text[:1] in {"[", "{"}:
+        yield from _emit_node(parse_flat(value.text))
+    elif isinstance(value, OpaqueValue):
+        yield _make_scalar(_SPECIAL.get(value.text, value.text), "")
     else:
         yield _make_scalar(json.dumps(value) if value is None or isinstance(value, bool) else str(value), "")
 

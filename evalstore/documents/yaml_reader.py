@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evalstore.documents.document import DIGIT_LIMIT, Document, Span, check_text, parse_number
+from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT, Document, Span, check_text, parse_number
 from evalstore.documents.document_builder import DocumentBuilder
+from evalstore.documents.opaque import OpaqueValue
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20
 LEGACY_LIMIT = 8 << 20  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
 
+LEGACY_DEPTH = 300  # about where PyYAML ends
 # The first characters of unquoted scalars that may mean something other than text.
 _TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
 _NULL = re.compile(r"|~|null|Null|NULL")
@@ -42,7 +44,10 @@ def read_yaml(data: bytes | str, file: str) -> Document:
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document of another tool: larger, with keys that are no texts, and with merge keys expanded."""
+    """Parse one YAML document of another tool: larger, with keys that are no texts, and with merge keys expanded.
+
+    Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an `OpaqueValue`.
+    """
     return _parse_yaml(data, file, loose=True)
 
 
@@ -52,7 +57,7 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
 
     # Parser events only: no constructor of PyYAML runs, so no tag can make an object.
     text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
-    builder = DocumentBuilder(file, text)
+    builder = DocumentBuilder(file, text, legacy=loose, depth_limit=LEGACY_DEPTH if loose else DEPTH_LIMIT)
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
     try:
@@ -138,6 +143,8 @@ def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     place = builder.locate(span)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
+    if builder.legacy and not builder.wants_key and _SPECIAL.fullmatch(text):
+        return OpaqueValue("NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity")
     value = resolve_plain_scalar(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)

@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefusedError
 from evalstore.judging.endpoint import Endpoint
-from evalstore.judging.response import LOCATION, CallFailure, FailureEffect, read_completion, read_failure
+from evalstore.judging.response import LOCATION, CallFailure, FailureEffect, read_completion, read_date, read_failure
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.text import make_excerpt
 
@@ -132,7 +132,7 @@ class JudgeClient:
             # A failure quotes the body, and an endpoint may have echoed the key: read it again without.
             return read_completion(self._hide_key(response.body.decode("utf-8", "replace")).encode("utf-8"))
         self.has_reply = True
-        return result
+        return replace(result, at=read_date(response.headers))
 
     def _describe_error(self, error: Exception) -> CallFailure:
         import httpx

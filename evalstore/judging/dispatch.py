@@ -33,10 +33,12 @@ def ask_all(
     endpoint: Endpoint,
     cache: ReplyCache,
     *,
+    since: int = 0,
     on_reply: Callable[[JudgeReply], None] = lambda _: None,
 ) -> Failures:
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
+    Replies with numbers up to `since` do not count: their calls are asked again.
     `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls
     would fail too. A reply is in the cache the moment it comes, whatever ends this.
     """
@@ -45,7 +47,7 @@ def ask_all(
     client, stop = JudgeClient(endpoint), threading.Event()
     watch = _FailureWatch(client)
     pool = WorkerPool[JudgeCall, JudgeReply | CallFailure](
-        lambda call: _ask_with_retries(call, client, cache, stop), client.close, endpoint.concurrency, stop
+        lambda call: _ask_with_retries(call, client, cache, since, stop), client.close, endpoint.concurrency, stop
     )
     with closing(pool.map_unordered(calls)) as results:
         for call, result in results:
@@ -65,10 +67,10 @@ def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> f
 
 
 def _ask_with_retries(
-    call: JudgeCall, client: JudgeClient, cache: ReplyCache, stop: threading.Event
+    call: JudgeCall, client: JudgeClient, cache: ReplyCache, since: int, stop: threading.Event
 ) -> JudgeReply | CallFailure:
     # Another process may have asked it meanwhile.
-    if (reply := cache.get(call)) is not None:
+    if (reply := cache.get(call, since=since)) is not None:
         return reply
     tries = 1
     while isinstance(result := client.ask_once(call), CallFailure):

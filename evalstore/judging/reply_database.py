@@ -11,11 +11,31 @@ from pathlib import Path
 from evalstore.errors import Place, RefusedError
 
 _APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
-_VERSION = 1
-_TABLE = (
+# Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until the first write.
+ONE_REPLY, ALL_REPLIES = 1, 2
+_OLD_TABLE = (
     "CREATE TABLE reply (key TEXT PRIMARY KEY, judge TEXT, model TEXT, served TEXT, finish TEXT, text TEXT, sum TEXT)"
 )
-_SCHEMA = [("table", "reply", _TABLE), ("index", "sqlite_autoindex_reply_1", None)]
+_TABLE = (
+    "CREATE TABLE kept_reply (number INTEGER PRIMARY KEY, key TEXT, judge TEXT, model TEXT, served TEXT, finish TEXT, "
+    "text TEXT, at TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, sum TEXT)"
+)
+_INDEX = "CREATE INDEX kept_reply_by_key ON kept_reply (key)"
+_SCHEMAS = {
+    ONE_REPLY: [("table", "reply", _OLD_TABLE), ("index", "sqlite_autoindex_reply_1", None)],
+    ALL_REPLIES: [("table", "kept_reply", _TABLE), ("index", "kept_reply_by_key", _INDEX)],
+}
+_OLD_ROWS = "SELECT rowid, key, judge, model, served, finish, text, '', NULL, NULL, sum FROM reply"
+# By form: the rows of one call, the first kept first.
+REPLY_QUERIES = {
+    ONE_REPLY: f"{_OLD_ROWS} WHERE key = ?",
+    ALL_REPLIES: "SELECT * FROM kept_reply WHERE key = ? ORDER BY number",
+}
+LAST_NUMBER_QUERIES = {
+    ONE_REPLY: "SELECT coalesce(max(rowid), 0) FROM reply",
+    ALL_REPLIES: "SELECT coalesce(max(number), 0) FROM kept_reply",
+}
+INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
 _VALUE_LIMIT = 16 << 20  # bytes of one value: more than any reply that an endpoint may give
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
@@ -57,28 +77,34 @@ def open_connection(path: Path, *, make: bool = False) -> sqlite3.Connection:
     return database
 
 
-def is_reply_database(database: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file holds replies; False of an empty one. Anything more or other than our table is refused."""
+def find_form(database: sqlite3.Connection, path: Path) -> int:
+    """Return the form of the file, 0 of an empty one. Anything more or other than the table of a form is refused."""
     ids = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
     if (ids, schema) == ([0, 0], []):
-        return False
-    if ids[0] == _APPLICATION and ids[1] != _VERSION:
-        raise _make_error(path, f"was written by another evalstore, whose caches have form {ids[1]}", _ELSEWHERE)
-    if ids[0] != _APPLICATION or schema != _SCHEMA:
+        return 0
+    form: int = ids[1]
+    if ids[0] == _APPLICATION and form not in _SCHEMAS:
+        raise _make_error(path, f"was written by another evalstore, whose caches have form {form}", _ELSEWHERE)
+    if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
         raise _make_error(path, "is no cache of replies", _ELSEWHERE)
-    return True
+    return form
 
 
 def create_database(path: Path) -> sqlite3.Connection:
-    """Open the file for writing; create its folder, the file and the table where they are missing."""
+    """Open the file for writing; create what is missing, and move the replies of form 1 into the new table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     database = open_connection(path, make=True)
     with _close_on_failure(database), hold_write_lock(database):
-        if not is_reply_database(database, path):
+        if (form := find_form(database, path)) != ALL_REPLIES:
             database.execute(_TABLE)
+            database.execute(_INDEX)
+            # In one transaction: whatever kills it, the file is whole in its old form or in the new one.
+            if form == ONE_REPLY:
+                database.execute(f"INSERT INTO kept_reply {_OLD_ROWS} ORDER BY rowid")
+                database.execute("DROP TABLE reply")
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
+            database.execute(f"PRAGMA user_version = {ALL_REPLIES}")
     return database
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +35,7 @@ class CallFailure:
 REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
 _MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
 _NAME_LIMIT = 200  # characters of a name that the endpoint gives
+_MOST_TOKENS = 1 << 40
 
 LOCATION = "x-location"  # the header into which the client moves the target of a redirect
 
@@ -78,9 +80,19 @@ def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
         text, finish = refusal, REFUSAL_FINISH
     if text is None and finish not in _MAY_BE_EMPTY:
         return CallFailure("the endpoint answers without a text", FailureEffect.RETRY)
+    usage = document.get("usage")
     return JudgeReply(
-        text=_replace_half_characters(text or ""), served=_read_name(document.get("model")), finish=finish
+        text=_replace_half_characters(text or ""),
+        served=_read_name(document.get("model")),
+        finish=finish,
+        prompt_tokens=_read_count(usage, "prompt_tokens"),
+        completion_tokens=_read_count(usage, "completion_tokens"),
     )
+
+
+def _read_count(usage: Any, name: str) -> int | None:
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count <= _MOST_TOKENS else None
 
 
 def _read_content(content: Any) -> str | None:
@@ -140,6 +152,12 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
         if seconds is not None and 0 <= seconds < float("inf"):
             return seconds
     return None
+
+
+def read_date(headers: Mapping[str, str]) -> str:
+    """Return the Date of a response in ISO 8601, UTC; empty where it gives none."""
+    seconds = _try_parse(_parse_date, headers.get("date", ""))
+    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _try_parse(read: Callable[[str], float], text: str) -> float | None:

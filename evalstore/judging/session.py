@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,14 @@ class Judges:
     """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
 
     `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
-    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for. An
-    impossible name of a model is a `UsageError`.
+    repository's git directory; `fresh` asks again what replies are kept for, and keeps both; more than `max_calls`
+    missing replies are refused before the first is asked for. An impossible name of a model is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
     cache: Path | None = None
+    fresh: bool = False
     max_calls: int | None = None
     progress: Progress = _show_no_progress
 
@@ -50,14 +51,15 @@ class Judges:
             raise UsageError(f"{make_printable(repr(name))} is no name of a model for judges")
 
 
-@dataclass(slots=True)
+@dataclass
 class JudgeSession:
-    """The judges of one job; `reuse_count` counts the answers that came from the cache."""
+    """The judges of one job; of its answers `reuse_count` were kept before it, and `new_count` came since."""
 
     judges: Judges
     replies: Callable[[], ReplyCache]
     missing: CallQueue
     reuse_count: int = 0
+    new_count: int = 0
     failures: dict[str, str] = field(default_factory=dict)
 
     def ask(self, call: JudgeCall) -> JudgeReply:
@@ -67,12 +69,24 @@ class JudgeSession:
         self.missing.add_call(call)
         return NO_REPLY
 
-    def find_reply(self, call: JudgeCall) -> JudgeReply | None:
-        """Return the cached reply, or why its call failed; None where it was not asked yet."""
-        if (reply := self.replies().get(call)) is not None:
-            self.reuse_count += 1
+    def find_reply(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply | None:
+        """Return the cached reply, or why its call failed; None where it was not asked yet.
+
+        Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`.
+        """
+        kept = self.replies().find_replies(call)
+        since = self.start if self.judges.fresh else 0
+        reply = next((one for one in kept if one.digest in wanted), None)
+        if reply := reply or next((one for one in kept if one.number > since), None):
+            self.reuse_count += reply.number <= self.start
+            self.new_count += reply.number > self.start
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
+
+    @cached_property
+    def start(self) -> int:
+        """The number of the last reply that was kept before this job."""
+        return self.replies().find_last_number()
 
     def plan_calls(self) -> CallPlan:
         """Return the calls that would be made."""
@@ -99,10 +113,11 @@ class JudgeSession:
             )
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
-            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), on_reply=on_reply)
+            since = self.start if self.judges.fresh else 0
+            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), since=since, on_reply=on_reply)
         # The caller grades again: what was answered is found in the cache, what failed in `failures`.
         self.missing.clear()
-        self.reuse_count = 0
+        self.reuse_count = self.new_count = 0
 
     def list_notes(self) -> Iterator[str]:
         """Yield notes about replies that are missing, and why."""

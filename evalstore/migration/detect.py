@@ -1,30 +1,101 @@
-"""Detects the format of a document by its content alone, with a confidence and a reason; the file name never counts."""
+"""Detects the format of a document by its content alone: signs for and against, weighed over all cases of the file.
+
+The file name never counts. A case speaks for a format or against it by its surest sign, and a sign at the root speaks
+for every case, so that one odd case turns no file into another format.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from evalstore.migration.outcome import FormatGuess
-from evalstore.migration.table import ForeignShape, FormatSign, FormatTable
+from evalstore.migration.table import ForeignShape, FormatSign, FormatTable, get_path, has_path
 
 SURE = 0.5
+MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
 _VARIANT_MARGIN = 0.25  # of the cases: closer than this, signs for a variant and against it decide nothing
-_MARGIN = 0.05  # formats within this distance of the best match are reported as alternatives
+
+
+@dataclass(frozen=True, slots=True)
+class SignCount:
+    """In how many of a file's cases a sign is, for a format or against it; one at the root counts for all of them."""
+
+    sign: FormatSign
+    is_against: bool
+    shown: int
+    cases: int
+
+    @property
+    def sentence(self) -> str:
+        """The sign in words, with its count."""
+        where = "at the root" if self.sign.at == "root" else f"{self.shown:,} of {self.cases:,}"
+        return f"{self.sign.because}: {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class FormatWeight:
+    """How much of a file speaks for a format: its `weight` from -1 to 1, and the signs that are there, strongest first.
+
+    `mass` is what its signs weigh whether they speak for it or against it. `confidence` is how sure they are, from 0 to
+    1, over those cases that speak at all.
+    """
+
+    table: FormatTable
+    weight: Fraction
+    mass: Fraction
+    confidence: float
+    signs: tuple[SignCount, ...]
+
+    @property
+    def reason(self) -> str:
+        """The strongest sign for the format."""
+        return next((count.sign.because for count in self.signs if not count.is_against), "")
+
+    @property
+    def has_sure_sign(self) -> bool:
+        """Whether some sign for the format would be enough by itself."""
+        return any(not count.is_against and count.sign.confidence >= SURE for count in self.signs)
+
+    def compute_margin(self, other: FormatWeight) -> Fraction:
+        """Return by how much it outweighs another format, as a share of what the signs of both weigh."""
+        mass = self.mass + other.mass
+        return (self.weight - other.weight) / mass if mass else Fraction(0)
+
+    @property
+    def guess(self) -> FormatGuess:
+        """The format as one that a file may have."""
+        return FormatGuess(self.table.format, self.confidence, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class FormatMatch:
-    """A detected format, or the shape of a file that is something else, or neither; `also` are close alternatives."""
+    """A detected format, or the shape of a file that is something else, or neither.
+
+    `weights` are all formats with a sign for them, the heaviest first; `also` are those that weigh about as much as the
+    best. Where one of these is another format, there is no `table`, and the reason asks for --from.
+    """
 
     table: FormatTable | None
     shape: ForeignShape | None
     confidence: float
     reason: str
     also: tuple[FormatGuess, ...] = ()
+    weights: tuple[FormatWeight, ...] = ()
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether two formats weigh about the same."""
+        return self.table is None and bool(self.also)
+
+    @property
+    def margin(self) -> Fraction | None:
+        """By how much the heaviest format outweighs the next, as a share of their signs; None without a next."""
+        return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
 
 NO_MATCH = FormatMatch(None, None, 0.0, "this is no format that evalstore migrates")
@@ -32,20 +103,116 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
-    """Return the best match among the tables; a foreign shape (`not_this`) wins over every format."""
+    """Return the heaviest of the tables, if no other weighs about as much.
+
+    A foreign shape (`not_this`) wins over every format, and a table of the user's own over those of evalstore.
+    """
     if _has_own_source(value):
         return OWN_MATCH
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
+    weights = weigh_formats(value, tables)
     if shape := next(shapes, None):
-        return FormatMatch(None, shape, 1.0, shape.reason)
-    # The first sign that a document shows gives a table's confidence, so tables list their signs from the surest down.
-    matches = sorted((_match_table(value, table) for table in tables), key=lambda match: -match.confidence)
-    best, *others = matches or [NO_MATCH]
-    # Alternatives must be sure enough to be taken with --from, and about as sure as the best.
-    least = max(SURE, best.confidence - _MARGIN)
-    return replace(
-        best, also=tuple(_make_guess(match) for match in others if match.table and match.confidence >= least)
-    )
+        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
+    if not weights:
+        return NO_MATCH
+    # Most cases fit the user's own table: it was written for them.
+    own = next((one for one in weights if one.table.is_own and one.weight * 2 > 1), weights[0])
+    if own.table.is_own:
+        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
+    best, *others = weights
+    close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
+    also = tuple(one.guess for one in close)
+    rival = next((one for one in close if one.table.format != best.table.format), None)
+    if rival:
+        return FormatMatch(None, None, best.confidence, _describe_rivals(best, rival), (best.guess, *also), weights)
+    return FormatMatch(best.table, None, best.confidence, best.reason, also, weights)
+
+
+def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
+    """Return the weights of the tables that a document has a list and a sign of, the heaviest first."""
+    value_keys = {key for table in tables for sign in (*table.signs, *table.against) for key in sign.values}
+    groups: dict[str, list[_CaseGroup]] = {}
+    for table in tables:
+        key = find_list(value, table)
+        if key is not None and key not in groups:
+            groups[key] = _group_cases(value, key, value_keys)
+    # Lists of one file weigh by their length: a single case beside twenty others makes no other format.
+    total = max((sum(count for _, count in group) for group in groups.values()), default=0)
+    weights = [
+        _weigh_table(value, table, groups[key], total)
+        for table in tables
+        if (key := find_list(value, table)) is not None
+    ]
+    shown = [one for one in weights if any(not count.is_against for count in one.signs)]
+    return tuple(sorted(shown, key=lambda one: (-one.weight, -one.confidence)))
+
+
+def find_list(value: Any, table: FormatTable) -> str | None:
+    """Return the path of the first of a table's lists that a document has; None where it has none."""
+    return next((key for key in table.lists if _has_list(value, key)), None)
+
+
+_CaseGroup = tuple[dict[str, Any], int]
+
+
+def _group_cases(value: Any, key: str, value_keys: Iterable[str]) -> list[_CaseGroup]:
+    """Return one of all cases with the same keys, and with equal texts at `value_keys`, and how many these are.
+
+    Files have many cases and few sorts of them: signs are looked up once for each sort.
+    """
+    groups: dict[Any, tuple[dict[str, Any], list[None]]] = {}
+    names = sorted(value_keys)
+    for case in _list_items(value, key):
+        texts = tuple(text if isinstance(text := case.get(name), str) else None for name in names)
+        groups.setdefault((frozenset(case), texts), (case, []))[1].append(None)
+    return [(case, len(members)) for case, members in groups.values()]
+
+
+def _weigh_table(root: Any, table: FormatTable, groups: Sequence[_CaseGroup], total: int) -> FormatWeight:
+    roots = [root] if isinstance(root, dict) else []
+    at_root = {sign for sign in (*table.signs, *table.against) if sign.at == "root" and _find_sign(roots, sign)}
+    counts = dict.fromkeys((sign for sign in (*table.signs, *table.against) if sign in at_root), 1)
+    weights: list[Fraction] = []
+    votes: list[tuple[float, int]] = []
+    silent: list[tuple[float, int]] = []
+    # A file with an empty list, or with no list at all, has its root alone to speak for it.
+    for case, number in groups or [({}, 1)]:
+        found = {sign for sign in (*table.signs, *table.against) if sign.at == "case" and _is_sign_of(case, sign)}
+        for sign in found:
+            counts[sign] = counts.get(sign, 0) + number
+        present = found | at_root
+        for_ = max((sign.confidence for sign in table.signs if sign in present), default=0.0)
+        against = max((sign.confidence for sign in table.against if sign in present), default=0.0)
+        weights.append(number * (-_strength(against) if against > for_ else _strength(for_)))
+        (votes if max(for_, against) >= SURE else silent).append((for_ if for_ >= against else 0.0, number))
+    spoken = votes or silent
+    confidence = sum(vote * number for vote, number in spoken) / sum(number for _, number in spoken)
+    cases = sum(number for _, number in groups)
+    signs = [
+        SignCount(sign, sign in table.against, cases if sign in at_root else shown, cases)
+        for sign, shown in counts.items()
+    ]
+    signs.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
+    weight, mass = (Fraction(sum(items), max(total, 1)) for items in (weights, map(abs, weights)))
+    return FormatWeight(table, weight, mass, round(confidence, 2), tuple(signs))
+
+
+def _strength(confidence: float) -> Fraction:
+    """Return how much a sign decides, from 0 to 1: below `SURE` nothing."""
+    return max(Fraction(0), (Fraction(str(confidence)) - Fraction(1, 2)) * 2)
+
+
+def _find_sign(holders: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
+    return any(_is_sign_of(holder, sign) for holder in holders)
+
+
+def _describe_rivals(*rivals: FormatWeight) -> str:
+    names = " or ".join(f"{one.table.format} ({_describe_signs(one)})" for one in rivals)
+    return f"it may be {names}; --from decides"
+
+
+def _describe_signs(weight: FormatWeight) -> str:
+    return next((count.sentence for count in weight.signs if not count.is_against), "")
 
 
 def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
@@ -79,26 +246,14 @@ def _describe_tie(variant: FormatTable, table: FormatTable, counts: tuple[int, i
 
 
 def _has_own_source(value: Any) -> bool:
-    """Whether a document is an artifact or a row that a migration wrote."""
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and isinstance(first.get("x_source"), dict)
-
-
-def _make_guess(match: FormatMatch) -> FormatGuess:
-    return FormatGuess(match.table.format if match.table else "", match.confidence, match.reason)
-
-
-def _match_table(value: Any, table: FormatTable) -> FormatMatch:
-    lists = [key for key in table.lists if _has_list(value, key)]
-    if table.lists and not lists:
-        return NO_MATCH
-    cases = _list_items(value, lists[0]) if lists else []
-    sign = next((sign for sign in table.signs if _has_sign(value, cases, sign)), None)
-    return FormatMatch(table, None, sign.confidence, sign.because) if sign else NO_MATCH
+    """Whether a document is an artifact, or rows, that a migration wrote."""
+    items = value if isinstance(value, list) else [value]
+    own = [item for item in items if isinstance(item, dict) and isinstance(item.get("x_source"), dict)]
+    return len(own) * 2 > len(items)
 
 
 def _has_list(value: Any, key: str) -> bool:
-    return key in value if isinstance(value, dict) else isinstance(value, list) and not key
+    return bool(key) and has_path(value, key) if isinstance(value, dict) else isinstance(value, list) and not key
 
 
 def _has_sign(root: Any, cases: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
@@ -151,5 +306,5 @@ def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:
 
 
 def _list_items(value: Any, key: str) -> list[dict[str, Any]]:
-    items = value.get(key) if key and isinstance(value, dict) else None if key else value
+    items = get_path(value, key) if key else value
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -10,11 +10,12 @@ from typing import Any
 
 from evalstore.documents import (
     Document,
+    DoubledKey,
     Pointer,
     Span,
     read_legacy_json,
+    read_legacy_row,
     read_legacy_yaml,
-    read_row,
     read_text,
     write_json,
     write_legacy_yaml,
@@ -77,23 +78,29 @@ def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...
     rows: list[Any] = []
     broken: list[BrokenLine] = []
     marks: dict[Pointer, Span] = {}
+    doubled: list[DoubledKey] = []
+    opaque: list[Pointer] = []
     # Split at LF only: other line separators may stand inside of JSON texts.
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            row = read_row(line, file, number)
+            row = read_legacy_row(line, file, number)
         except LoadError as error:
             broken.append(BrokenLine(error, line.decode("utf-8", "backslashreplace")))
         else:
-            marks[len(rows),] = Span(number, 1, 0, 0)
-            rows.append(row)
+            place = len(rows)
+            marks[place,] = Span(number, 1, 0, 0)
+            doubled += (key._replace(pointer=(place, *key.pointer)) for key in row.doubled)
+            opaque += ((place, *pointer) for pointer in row.opaque)
+            rows.append(row.value)
     # More broken lines than whole ones: the file is not JSON Lines at all.
     if len(broken) > len(rows):
         raise broken[0].problem
     if not rows:
         raise LoadError("the file has no row", place=Place(file, 1))
-    return Document(file, data.decode("utf-8", "replace"), rows, marks, {}), tuple(broken)
+    text = data.decode("utf-8", "replace")
+    return Document(file, text, rows, marks, {}, doubled=tuple(doubled), opaque=tuple(opaque)), tuple(broken)
 
 
 def _parse_text(data: bytes, file: str) -> Document:

@@ -20,7 +20,7 @@ from evalstore.migration.planned_writes import (
     render_text,
     split_artifact,
 )
-from evalstore.migration.remainder import encode_keys, find_case_remainder, find_root_remainder
+from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.table import FormatTable
 from evalstore.runs.stored_names import decode_path
@@ -167,7 +167,7 @@ def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactD
         return [draft and batch.add(draft) for draft in rubrics]
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
-    remainder = {"x_source": {"kept": encode_keys(context.legacy.document.value), **_fold_companions(context)}}
+    remainder = {"x_source": {"kept": encode_value(context.legacy.document.value), **_fold_companions(context)}}
     first = [draft and batch.add(replace(draft, value=draft.value | remainder), unshared=True) for draft in rubrics[:1]]
     return first + [draft and batch.add(draft) for draft in rubrics[1:]]
 
@@ -232,7 +232,7 @@ def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceCo
 
 
 def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
-    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_keys(case.raw)}
+    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
 
 
 def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:

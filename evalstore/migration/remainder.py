@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evalstore.documents import Pointer
+from evalstore.documents import OpaqueValue, Pointer
 
 Mirrors = Mapping[str, str | None]
 
 _PAIRS = "x_pairs"
+_JSON = "x_json"
 
 
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
@@ -19,14 +20,14 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
     unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one key only.
     """
     if not isinstance(raw, dict):
-        return {"kept": encode_keys(raw)}
+        return {"kept": encode_value(raw)}
     dropped: list[str] = []
     mirrored = _mirror_question(question, mirrors)
     # A field that mirrors a key which the case lacks is dropped, which may expose the next key for that field.
     while absent := [key for key in mirrored if key not in raw]:
         dropped += absent
         mirrored = _mirror_question(question, mirrors, dropped)
-    remainder = encode_keys(
+    remainder = encode_value(
         {key: value for key, value in raw.items() if not (key in mirrored and is_same_data(mirrored[key], value))}
     )
     source = {**({"kept": remainder} if remainder else {}), **({"dropped": dropped} if dropped else {})}
@@ -38,7 +39,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
 def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     """Return the case of a question and its remainder; a key of the remainder wins, as no field mirrors its value."""
     source = question.get("x_source", {})
-    remainder = decode_keys(source.get("kept", {}))
+    remainder = decode_value(source.get("kept", {}))
     if not isinstance(remainder, dict):
         return remainder
     mirrored = _mirror_question(question, mirrors, source.get("dropped", ()))
@@ -52,12 +53,12 @@ def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
 
 def find_root_remainder(root: Any, pointers: Sequence[Pointer]) -> Any:
     """Return a file's value without the list items at `pointers`."""
-    return encode_keys(_remove_pointers(root, (), set(pointers)))
+    return encode_value(_remove_pointers(root, (), set(pointers)))
 
 
 def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
     """Return a file's value from its remainder and its list items, each with its JSON pointer."""
-    root = decode_keys(remainder)
+    root = decode_value(remainder)
     # Items are inserted in document order, so each index is valid at its turn.
     for pointer, value in sorted(items, key=lambda item: _pointer_order(item[0])):
         *parents, index = pointer.split("/")[1:]
@@ -68,27 +69,34 @@ def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
     return root
 
 
-def encode_keys(value: Any) -> Any:
-    """Return a value whose keys are all texts: a mapping with other keys (YAML) becomes a list of pairs."""
+def encode_value(value: Any) -> Any:
+    """Return a value that an artifact can hold.
+
+    A mapping with keys that are no texts (YAML) becomes a list of pairs, an opaque value its JSON text.
+    """
     if isinstance(value, list):
-        return [encode_keys(item) for item in value]
+        return [encode_value(item) for item in value]
+    if isinstance(value, OpaqueValue):
+        return {_JSON: value.text}
     if not isinstance(value, dict):
         return value
-    # A mapping that has the marker itself is encoded too, so that decoding stays unambiguous.
-    if _PAIRS in value or not all(isinstance(key, str) for key in value):
-        return {_PAIRS: [[key, encode_keys(item)] for key, item in value.items()]}
-    return {key: encode_keys(item) for key, item in value.items()}
+    # A mapping that has a marker itself is encoded too, so that decoding stays unambiguous.
+    if _PAIRS in value or _JSON in value or not all(isinstance(key, str) for key in value):
+        return {_PAIRS: [[key, encode_value(item)] for key, item in value.items()]}
+    return {key: encode_value(item) for key, item in value.items()}
 
 
-def decode_keys(value: Any) -> Any:
-    """Return the value of which `encode_keys` made this one."""
+def decode_value(value: Any) -> Any:
+    """Return the value of which `encode_value` made this one."""
     if isinstance(value, list):
-        return [decode_keys(item) for item in value]
+        return [decode_value(item) for item in value]
     if not isinstance(value, dict):
         return value
+    if value.keys() == {_JSON}:
+        return OpaqueValue(value[_JSON])
     if value.keys() == {_PAIRS}:
-        return {key: decode_keys(item) for key, item in value[_PAIRS]}
-    return {key: decode_keys(item) for key, item in value.items()}
+        return {key: decode_value(item) for key, item in value[_PAIRS]}
+    return {key: decode_value(item) for key, item in value.items()}
 
 
 def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:

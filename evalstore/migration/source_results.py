@@ -142,6 +142,8 @@ def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, 
     # A known foreign shape is reported even in a folder; an unknown file where it was named, or is called like a suite.
     if match.shape:
         return SourceResult(source, SourcePlan({}, (make_entry(document, (), match.shape.outcome, match.reason),)))
+    if match.is_tie:
+        return SourceResult(source, SourcePlan({}, (make_entry(document, (), MigrationOutcome.REFUSED, match.reason),)))
     if match.table:
         name = match.table.format
         reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"

@@ -33,9 +33,9 @@ class CheckRow:
     name_format: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
 class FormatSign:
-    """Keys at the root or in a case that are evidence for a format: any of `keys`, `all` of these, these `values`."""
+    """Keys at the root or in a case that are evidence for or against a format: any of `keys`, `all`, `values`."""
 
     at: str
     keys: frozenset[str]
@@ -76,6 +76,7 @@ class FormatTable:
     named_by_folder: str | None
     name: str | None
     signs: tuple[FormatSign, ...]
+    against: tuple[FormatSign, ...]
     not_this: tuple[ForeignShape, ...]
     root_data: tuple[str, ...]
     root_parts: Mapping[str, tuple[str, ...]]
@@ -91,6 +92,7 @@ class FormatTable:
     judges: tuple[Mapping[str, Any], ...]
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
+    is_own: bool
 
     def select_dialect(self, dialect: str | None) -> FormatTable:
         """Return the variant of this table for a dialect, else the table itself."""
@@ -100,6 +102,26 @@ class FormatTable:
     def root_keys(self) -> set[str]:
         """The keys of a file's root that are evidence for this format."""
         return {*filter(None, self.lists), *(key for sign in self.signs if sign.at == "root" for key in sign.keys)}
+
+
+def has_path(value: Any, path: str) -> bool:
+    """Whether a mapping has a key, or by a path `a/b` a key within another mapping."""
+    holder, key = _follow_path(value, path)
+    return isinstance(holder, dict) and key in holder
+
+
+def get_path(value: Any, path: str) -> Any:
+    """Return what a mapping has at a key, or at a path `a/b`; None where there is nothing."""
+    holder, key = _follow_path(value, path)
+    return holder.get(key) if isinstance(holder, dict) else None
+
+
+def _follow_path(value: Any, path: str) -> tuple[Any, str]:
+    # A key that is spelt like a path comes before the path.
+    while "/" in path and isinstance(value, dict) and path not in value:
+        step, path = path.split("/", 1)
+        value = value.get(step)
+    return value, path
 
 
 def list_formats() -> list[str]:
@@ -146,13 +168,16 @@ def check_dialect_use(dialect: str | None, found_formats: set[str | None], table
 @cache
 def _load_table(name: str) -> FormatTable:
     path = find_resource_folder("migrations") / f"{name}.yaml"
-    return _parse_table(read_yaml(path.read_bytes(), path.name).value)
+    return parse_table(read_yaml(path.read_bytes(), path.name).value)
 
 
-def _parse_table(value: Mapping[str, Any]) -> FormatTable:
+def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTable:
+    """Return the table of a value that meets the schema; `is_own` says that it is the user's, not one of evalstore."""
     root, case = value.get("root", {}), value.get("case", {})
     # A variant is the whole table with some keys replaced; variants do not nest.
-    variants = tuple(_parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ()))
+    variants = tuple(
+        parse_table({**value, "variants": [], **dialect}, is_own=is_own) for dialect in value.get("variants", ())
+    )
     # Without `dialects`, the dialects are those of all lists, in the order of the table.
     lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
     return FormatTable(
@@ -163,6 +188,7 @@ def _parse_table(value: Mapping[str, Any]) -> FormatTable:
         named_by_folder=value.get("named_by_folder"),
         name=value.get("name"),
         signs=tuple(map(_parse_sign, value["signs"])),
+        against=tuple(map(_parse_sign, value.get("against", ()))),
         not_this=tuple(map(_parse_shape, value.get("not_this", ()))),
         root_data=tuple(root.get("data", ())),
         root_parts={path: tuple(keys) for path, keys in root.get("parts", {}).items()},
@@ -178,6 +204,7 @@ def _parse_table(value: Mapping[str, Any]) -> FormatTable:
         judges=tuple(value.get("judges", ())),
         form=value.get("form", {}),
         variants=variants,
+        is_own=is_own,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from evalstore.documents import Pointer
+from evalstore.documents import OpaqueValue, Pointer
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
@@ -50,6 +50,8 @@ def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator
 
 def describe_type(raw: Any) -> str:
     """Return the JSON type of a value, in words."""
+    if isinstance(raw, OpaqueValue):
+        return raw.description
     return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
 
 

@@ -69,13 +69,20 @@ class JudgeCall:
 class JudgeReply:
     """What a model answered; with a `problem`, why there is no answer to read, in words.
 
-    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …).
+    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …), `at` when
+    (ISO 8601, by the endpoint's clock), the tokens what it counted. A kept reply has a `digest`, by which runs name it,
+    and a `number`, which grows with every reply that its file keeps.
     """
 
     text: str = ""
     served: str = ""
     finish: str = ""
     problem: str = ""
+    at: str = field(default="", compare=False)
+    prompt_tokens: int | None = field(default=None, compare=False)
+    completion_tokens: int | None = field(default=None, compare=False)
+    digest: str = field(default="", compare=False)
+    number: int = field(default=0, compare=False)
 
 
 def read_judge(value: Mapping[str, Any]) -> Judge:

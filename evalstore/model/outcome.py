@@ -47,8 +47,8 @@ class Output:
 class Grade(NamedTuple):
     """The score of one check before `negate` and `threshold`: in [0, 1], or None and why there is none.
 
-    `replies` is the SHA-256 over the judges' replies. The threshold is for a check that writes none and whose kind
-    has no default: a composite takes it from the rubric that it refers to.
+    `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it is kept. The
+    threshold is for a check that writes none and whose kind has no default: a composite takes it from its rubric.
     """
 
     score: Fraction | None
@@ -57,6 +57,7 @@ class Grade(NamedTuple):
     engine: str = "evalstore"
     replies: str = ""
     threshold: Fraction | None = None
+    reply_digests: tuple[str, ...] = ()
 
     @property
     def approximate(self) -> bool:
@@ -65,7 +66,7 @@ class Grade(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """The result of one check; `score` is None exactly when the verdict is unscored; `replies` as in `Grade`."""
+    """The result of one check; `score` is None exactly when the verdict is unscored; the replies as in `Grade`."""
 
     id: str
     kind: str
@@ -75,6 +76,7 @@ class CheckResult(NamedTuple):
     unscored: UnscoredReason | None = None
     engine: str = "evalstore"
     replies: str = ""
+    reply_digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ RENDERERS = {
     "Agreement": "judge",
     "CreatedStore": "init",
     "Audit": "audit",
+    "Blame": "blame",
     "RuleCatalogue": "rules",
     "Diff": "diff",
     "Explanation": "explain",
@@ -39,7 +40,7 @@ RENDERERS = {
 }
 # The modules whose `text` takes a `Screen` as well.
 FITTED_TO_SCREEN = frozenset(
-    {"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
+    {"blame", "bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
 )
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_p, format_points
 from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
@@ -57,7 +57,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "flips": {
             "pass_to_fail": len(flips.pass_to_fail),
             "fail_to_pass": len(flips.fail_to_pass),
-            "mcnemar_mid_p": round(flips.mid_p, _DECIMALS),
+            "mcnemar_mid_p": flips.mid_p if flips.mid_p is None else round(flips.mid_p, _DECIMALS),
             "questions": {"pass_to_fail": list(flips.pass_to_fail), "fail_to_pass": list(flips.fail_to_pass)},
         },
         "input_changed": list(audit.input_changed),
@@ -84,6 +84,7 @@ def _factor_document(factor: Factor) -> dict[str, Any]:
         **document_number("share", factor.share),
         "exact": True,
         "ci": factor.ci and [round(end, _DECIMALS) for end in factor.ci],
+        "p": factor.p if factor.p is None else round(factor.p, _DECIMALS),
         "order_range": [low["at"], high["at"]],
         "changed": factor.changed,
         "moved": factor.moved,
@@ -160,9 +161,9 @@ def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
 
 
 def _format_factor(factor: Factor, audit: Audit) -> str:
-    return "\n".join(
-        [f"{factor.name} {format_points(factor.share)}", *_format_causes(factor), *_format_worst(factor, audit)]
-    )
+    chance = f"   (sign-flip p {format_p(factor.p)})" if factor.p is not None and factor.moved else ""
+    head = f"{factor.name} {format_points(factor.share)}{chance}"
+    return "\n".join([head, *_format_causes(factor), *_format_worst(factor, audit)])
 
 
 def _format_causes(factor: Factor) -> Iterator[str]:
@@ -204,9 +205,10 @@ def _format_origin(origin: Origin) -> str:
 def _format_rest(audit: Audit) -> str:
     flips, mix = audit.flips, audit.mix
     worse, better = len(flips.pass_to_fail), len(flips.fail_to_pass)
+    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
     again = "both runs were graded again, with the results that they recorded"
     lines = [
-        f"verdicts: {worse} from pass to fail, {better} from fail to pass (McNemar mid-p {flips.mid_p:.2f})",
+        f"verdicts: {worse} from pass to fail, {better} from fail to pass{chance}",
         f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
         *(
             f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.formats.markdown import escape_prose, format_code
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.migrate_summary import (
     HEAD,
     REASON_HEAD,
@@ -37,7 +37,7 @@ def markdown(report: MigrationReport) -> str:
         "",
         f"**{summarize(report)}**",
         "",
-        *_markdown_table(HEAD, count_by_format(groups) if groups else []),
+        *format_table(HEAD, count_by_format(groups) if groups else []),
     ]
     lines += _sum_table(groups) if len(noted_groups) > SOURCES_LIMIT else []
     size = 0
@@ -63,7 +63,7 @@ def _source_section(group: SourceGroup) -> Iterator[str]:
     rows = [(remark.outcome, remark.describe_lines(group.source.file), remark.reason) for remark in remarks[:_REMARKS]]
     if rows:
         yield ""
-        yield from _markdown_table(("outcome", "where", "why"), rows)
+        yield from format_table(("outcome", "where", "why"), rows)
     if len(remarks) > _REMARKS:
         yield from ("", f"\u2026 and {len(remarks) - _REMARKS:,} more remarks.")
 
@@ -74,7 +74,7 @@ def _sum_table(groups: Sequence[SourceGroup]) -> Iterator[str]:
         (total.outcome, f"{total.entries:,}", f"{total.files:,}", total.reason, total.first)
         for total in count_reasons(groups)
     )
-    yield from _markdown_table((*REASON_HEAD, "where first"), rows)
+    yield from format_table((*REASON_HEAD, "where first"), rows)
 
 
 def _plan_section(report: MigrationReport) -> Iterator[str]:
@@ -85,9 +85,3 @@ def _plan_section(report: MigrationReport) -> Iterator[str]:
     yield from (f"- {file.state} {format_code(file.path)}" for file in plan[:_PLAN])
     if len(plan) > _PLAN:
         yield f"- \u2026 and {len(plan) - _PLAN:,} more files"
-
-
-def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{' --- |' * len(head)}"
-    yield from (f"| {' | '.join(map(escape_prose, row))} |" for row in rows)

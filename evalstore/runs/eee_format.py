@@ -179,6 +179,7 @@ def _format_check(check: CheckResult) -> str:
             "reason": check.reason,
             "engine": check.engine,
             **({"replies": check.replies} if check.replies else {}),
+            **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
         }
     )
 

@@ -185,4 +185,11 @@ def _read_check(check: Mapping[str, Any]) -> CheckResult:
         unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
         engine=require_text(check, "engine"),
         replies=read_text_or(check, "replies"),
+        reply_digests=_read_texts(check.get("reply_digests", [])),
     )
+
+
+def _read_texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return tuple(value)
+    raise ValueError("its `reply_digests` are no texts")

@@ -1,6 +1,6 @@
 """JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
 
-from evalstore.schemas.compiled import Schema, compile_schema, describe_engine, find_flaws
+from evalstore.schemas.compiled import Schema, compile_schema, compile_shipped_schema, describe_engine, find_flaws
 from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
 from evalstore.schemas.predicates import Predicate, compile_predicate
 from evalstore.schemas.subschemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
@@ -19,6 +19,7 @@ __all__ = [
     "Violation",
     "compile_predicate",
     "compile_schema",
+    "compile_shipped_schema",
     "describe_engine",
     "find_flaws",
 ]

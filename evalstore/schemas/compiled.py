@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
 from evalstore.schemas.copies import check_size, copy_plain
-from evalstore.schemas.guard import TRUSTED, Flaw, Guard, Pointer, ValidationRun, Violation
+from evalstore.schemas.guard import TRUSTED, Flaw, Guard, Pointer, SchemaPatterns, ValidationRun, Violation
 from evalstore.schemas.subschemas import SchemaParts, find_subschemas
 
 _Answer = TypeVar("_Answer")
@@ -70,6 +70,13 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
     raise SchemaError(f"{flaw.message}{where}", hint=flaw.hint)
 
 
+def compile_shipped_schema(schema: Any) -> Schema:
+    """Compile a schema of the package; the tests hold it against its dialect, which takes longer than its whole use."""
+    schema_copy = copy_plain(schema)
+    validator = _make_validator(_DIALECTS[_find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal)
+    return _guard_validator(validator, find_subschemas(schema_copy, "$id"), TRUSTED.read_patterns(()), TRUSTED)
+
+
 @cache
 def describe_engine() -> str:
     """Return the engine as results record it."""
@@ -105,10 +112,13 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
     pattern_flaws = (Flaw(*problem, _PATTERN_HINT) for problem in unread)
     flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect), *pattern_flaws]
-    validator = None if flaws else _make_validator(dialect, schema_copy, literal=guard.literal)
-    return flaws or Schema(
-        validator, lambda: ValidationRun(SharedBudget(guard.steps), patterns.start_search(), parts.targets)
-    )
+    if flaws:
+        return flaws
+    return _guard_validator(_make_validator(dialect, schema_copy, literal=guard.literal), parts, patterns, guard)
+
+
+def _guard_validator(validator: Any, parts: SchemaParts, patterns: SchemaPatterns, guard: Guard) -> Schema:
+    return Schema(validator, lambda: ValidationRun(SharedBudget(guard.steps), patterns.start_search(), parts.targets))
 
 
 def _find_dialect(schema: Any) -> str:

@@ -30,7 +30,18 @@ MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow 
 
 # Subcommands that only read. They are started without GitPython, whose import takes longer than most of them.
 _READING = frozenset(
-    {"cat-file", "check-attr", "for-each-ref", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "show-ref"}
+    {
+        "cat-file",
+        "check-attr",
+        "for-each-ref",
+        "log",
+        "ls-files",
+        "ls-tree",
+        "merge-base",
+        "rev-list",
+        "rev-parse",
+        "show-ref",
+    }
 )
 
 # A text in git's stderr -> what happened, and what to do next.

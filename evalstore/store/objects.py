@@ -14,18 +14,21 @@ from evalstore.store.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 _KNOWN_FOLDERS = 4096  # trees whose ids are remembered
+# A trailer as GitHub and `git commit --trailer` write it; the name without the address.
+_CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTILINE | re.IGNORECASE)
 _MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: author, date (ISO 8601, "" when unreadable) and the first line of its message."""
+    """A commit: author, date (ISO 8601, "" when unreadable), the first line of its message, and `Co-authored-by`."""
 
     oid: str
     author: str
     email: str
     date: str
     summary: str
+    co_authors: tuple[str, ...] = ()
 
 
 class TagObject(NamedTuple):
@@ -40,12 +43,19 @@ def read_commit(objects: ObjectReader, oid: str) -> Commit:
     """Return a commit; an unreadable author or date does not raise."""
     headers, message = _split_headers(_read_object(objects, oid, "commit"))
     author, email, date = _parse_person(headers.get(b"author", b""))
-    return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]))
+    co_authors = tuple(dict.fromkeys(_decode(name) for name in _CO_AUTHOR.findall(message.partition(b"\n")[2])))
+    return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]), co_authors)
 
 
 def read_tag(objects: ObjectReader, oid: str) -> TagObject:
     """Return the headers of a tag object."""
     return parse_tag(_read_object(objects, oid, "tag"))
+
+
+def read_tagger(objects: ObjectReader, oid: str) -> str:
+    """Return the name of the person who made a tag object; "" when it says none."""
+    line = _parse_headers(_read_object(objects, oid, "tag")).get(b"tagger", b"")
+    return _parse_person(line)[0] if line else ""
 
 
 def parse_tag(data: bytes) -> TagObject:

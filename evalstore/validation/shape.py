@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
-from evalstore.schemas import Predicate, Schema, compile_predicate, compile_schema
+from evalstore.schemas import Predicate, Schema, compile_predicate, compile_shipped_schema
 from evalstore.validation.notes import Note, describe_value, list_mappings, list_names, make_note, suggest_name
 from evalstore.validation.wording import note_violation
 
@@ -93,7 +93,7 @@ def load_schema(name: str) -> dict[str, Any]:
 
 @cache
 def _compile_named(name: str) -> Schema:
-    return compile_schema(load_schema(name))
+    return compile_shipped_schema(load_schema(name))
 
 
 @cache

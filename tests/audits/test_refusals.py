@@ -181,6 +181,11 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     ]
     released.write("rubrics/tone.yaml", TONE)
     released.git("tag", "-d", "rubric/tone@2.0.0")
+    # A commit still holds it, and one that is gone from every branch holds it no more.
+    in_commit = released.audit(b, a)
+    assert in_commit.notes[0].endswith(f"was a file on disk; the same content was found as rubric/tone@git:{commit}")
+    assert in_commit.factors[0].causes[0].source.origin.commit == commit
+    released.git("reset", "-q", "--hard", "HEAD~1")
     with pytest.raises(RefusedError, match="no release and no file holds rubric/tone@worktree as the run used it"):
         released.audit(b, a)
 

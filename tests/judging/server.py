@@ -106,7 +106,9 @@ class Handler(BaseHTTPRequestHandler):
         self, content: Any, finish: str = "stop", *, headers: dict[str, str] | None = None, **message: Any
     ) -> None:
         choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
-        self.send(200, json.dumps({"id": "1", "model": f"{self.model}-served", "choices": [choice]}), **headers or {})
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        body = {"id": "1", "model": f"{self.model}-served", "choices": [choice], "usage": usage}
+        self.send(200, json.dumps(body), **headers or {})
 
     def fail(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
         self.send(status, json.dumps({"error": {"message": message, "code": code}}), **headers)

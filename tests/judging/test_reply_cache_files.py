@@ -14,12 +14,12 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.judging import ReplyCache
-from evalstore.judging.reply_database import _TABLE
+from evalstore.judging.reply_database import _INDEX, _TABLE
 from evalstore.model import JudgeCall, JudgeReply
 from tests.judging.conftest import CALL, At, sql
 
 REPLY = JudgeReply("yes", "small-2026", "stop")
-IDS = ("PRAGMA application_id = 1702261618", "PRAGMA user_version = 1")
+IDS = ("PRAGMA application_id = 1702261618", "PRAGMA user_version = 2")
 
 
 def refused(cache: ReplyCache) -> RefusedError:
@@ -50,13 +50,13 @@ def test_a_file_that_is_no_database_is_refused(content: bytes, at: At, path: Pat
         (_TABLE,),
         (*IDS,),
         (*IDS, "CREATE TABLE reply (key TEXT PRIMARY KEY, text TEXT)"),
-        (*IDS, _TABLE, "CREATE TABLE more (a)"),
-        (*IDS, _TABLE, "CREATE VIEW v AS SELECT 1"),
-        (*IDS, _TABLE, "CREATE INDEX i ON reply (text)"),
-        (*IDS, _TABLE, "CREATE TRIGGER t BEFORE INSERT ON reply BEGIN DELETE FROM reply; END"),
-        (*IDS, "CREATE TABLE a (b)", "CREATE VIEW reply AS SELECT * FROM a"),
-        (*IDS, _TABLE.replace("sum TEXT", "sum TEXT AS (hex(text))")),
-        (*IDS, _TABLE.replace("text TEXT", "text TEXT DEFAULT (load_extension('x'))")),
+        (*IDS, _TABLE, _INDEX, "CREATE TABLE more (a)"),
+        (*IDS, _TABLE, _INDEX, "CREATE VIEW v AS SELECT 1"),
+        (*IDS, _TABLE, _INDEX, "CREATE INDEX i ON kept_reply (text)"),
+        (*IDS, _TABLE, _INDEX, "CREATE TRIGGER t BEFORE INSERT ON kept_reply BEGIN DELETE FROM kept_reply; END"),
+        (*IDS, "CREATE TABLE a (b)", "CREATE VIEW kept_reply AS SELECT * FROM a"),
+        (*IDS, _TABLE.replace("sum TEXT", "sum TEXT AS (hex(text))"), _INDEX),
+        (*IDS, _TABLE.replace("text TEXT", "text TEXT DEFAULT (load_extension('x'))"), _INDEX),
         (*IDS, _TABLE.replace("CREATE TABLE", "CREATE VIRTUAL TABLE").partition("(")[0] + "USING fts4(key, text)"),
     ],
 )
@@ -65,7 +65,7 @@ def test_a_database_with_anything_else_in_it_is_refused(statements: tuple[str, .
     assert "no cache of replies" in str(refused(at()))
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_a_cache_of_another_form_is_refused(version: int, at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     sql(path, f"PRAGMA user_version = {version}")
@@ -123,7 +123,7 @@ def test_whether_replies_can_be_kept_is_known_before_one_is_paid_for(at: At, pat
 @pytest.mark.heavy
 def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
     at().put(CALL, REPLY)
-    sql(path, "UPDATE reply SET text = hex(zeroblob(20000000))")
+    sql(path, "UPDATE kept_reply SET text = hex(zeroblob(20000000))")
     with pytest.raises(RefusedError, match="too big"):
         at().get(CALL)
 

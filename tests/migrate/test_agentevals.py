@@ -30,7 +30,7 @@ from evalstore.migration.readers.agentevals.javascript_patterns import translate
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
 from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
+from evalstore.schemas import compile_shipped_schema
 
 TABLE = load_tables("agentevals")[0]
 LISTS = {"D1": "evaluators", "D2": "assert", "D3": "assertions", "D4": "assert"}
@@ -726,7 +726,9 @@ KEYS = [
 ]
 TYPES = [*TABLE.form["types"], "weighted_average", "safety_gate", "minimum", "any_order", "in_order", "exact", "date"]
 SCHEMAS = {
-    kind: compile_schema(json.loads((find_resource_folder("schema") / f"{kind}.schema.json").read_text("utf-8")))
+    kind: compile_shipped_schema(
+        json.loads((find_resource_folder("schema") / f"{kind}.schema.json").read_text("utf-8"))
+    )
     for kind in Kind
 }
 SCALARS = st.sampled_from(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from evalstore.documents import write_yaml
 from evalstore.migration import FileState, MigrationOutcome, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.planned_writes import render_text
@@ -129,22 +128,18 @@ def test_a_larger_suite_keeps_its_rows_beside_it(tmp_path: Path) -> None:
     assert migrate([source], into=tmp_path / "store").written == ()
 
 
-def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) -> None:
+def test_what_is_nested_too_deep_for_a_store_is_kept_as_a_text(tmp_path: Path) -> None:
     deep: object = "bottom"
-    for _ in range(61):
+    for _ in range(800):
         deep = [deep]
     source = tmp_path / "evals.json"
     plain = {"prompt": "?", "must_contain_any": ["a"]}
     source.write_text(json.dumps({"evals": [{"id": 1, **plain, "deep": deep}, {"id": 2, **plain}]}))
     report = migrate([source], into=tmp_path / "store")
-    # Every case counts, though the file is refused as a whole.
-    assert [(entry.pointer, entry.outcome) for entry in report.entries] == [
-        ("/evals/0", MigrationOutcome.REFUSED),
-        ("/evals/1", MigrationOutcome.REFUSED),
-    ]
-    assert "nested deeper than 64 levels" in report.entries[0].reason
-    assert not (tmp_path / "store").exists()
-    assert write_yaml({"deep": deep})
+    assert report.complete
+    assert "deep is nested deeper than 32 levels: kept as data" in report.entries[0].reasons
+    (given,) = export(to="ai_best_practices", store=tmp_path / "store").files
+    assert json.loads(given.text) == json.loads(source.read_text())
 
 
 @pytest.mark.heavy

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import MigrationOutcome, MigrationReport, migrate
+from evalstore.migration import MigrationOutcome, MigrationReport, list_formats, migrate
+from evalstore.migration.table import load_tables
 
 RECIPE = {"prompt": "?", "mode": "recipe", "must_not_contain": ["Drush"]}
 LINTED = {"prompt": "?", "check_php_lint": True, "must_not_contain": ["Drush"]}
@@ -43,6 +44,65 @@ def test_about_as_many_for_both_are_asked_for(tmp_path: Path) -> None:
     assert "agentskills (a key of check_markdown_structure, check_php_lint: 1 of 2)" in entry.reason
     assert "--dialect decides" in entry.reason
     assert migrate_cases(tmp_path, RECIPE, LINTED, dialect="module_docs").sources[0].dialect == "module_docs"
+
+
+STATED = {"prompt": "?", "assertions": ["It greets"]}
+PHRASED = {"prompt": "?", "must_contain_any": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("cases", "format_"),
+    [
+        ([STATED] * 19 + [PHRASED], "skill_creator"),
+        ([PHRASED] * 19 + [STATED], "ai_best_practices"),
+        ([{"prompt": "?", "expectations": ["a"]}] * 9 + [PHRASED], "skill_creator"),
+        ([{"prompt": "?", "expected_output": "a"}] * 19 + [PHRASED], "skill_creator"),
+        # What no grader reads speaks for nothing, whatever its number.
+        ([{"prompt": "?"}] * 9 + [PHRASED], "ai_best_practices"),
+    ],
+)
+def test_one_odd_case_makes_no_other_format(cases: list[dict[str, Any]], format_: str, tmp_path: Path) -> None:
+    assert migrate_cases(tmp_path, *cases).sources[0].format == format_
+    assert migrate_cases(tmp_path, *reversed(cases)).sources[0].format == format_
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_two_formats_of_about_the_same_weight_are_asked_for(number: int, tmp_path: Path) -> None:
+    report = migrate_cases(tmp_path, *[STATED, PHRASED] * number)
+    (entry,) = report.entries
+    assert (entry.outcome, report.sources[0].format) == (MigrationOutcome.REFUSED, None)
+    assert f"ai_best_practices (its cases have a key that only this grader reads: {number} of" in entry.reason
+    assert f"skill_creator (its cases have a prompt and statements about the answer: {number} of" in entry.reason
+    assert entry.reason.endswith("--from decides")
+    assert [guess.format for guess in report.sources[0].also] == ["ai_best_practices", "skill_creator"]
+    taken = migrate_cases(tmp_path, STATED, PHRASED, format="skill_creator")
+    assert taken.sources[0].format == "skill_creator"
+
+
+def test_a_list_beside_a_longer_one_makes_no_other_format(tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps({"evals": [STATED] * 9, "tests": [{"input": "?", "criteria": "polite"}]}))
+    assert migrate(source, into=tmp_path / "store", dry_run=True).sources[0].format == "skill_creator"
+
+
+def test_one_odd_test_makes_no_other_dialect(tmp_path: Path) -> None:
+    plain = {"criteria": "polite", "input": "?", "assertions": ["greets"]}
+    tests = [{"id": str(number), **plain} for number in range(9)]
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps({"tests": [*tests, {"id": "odd", "vars": {"a": "b"}, "assert": []}]}))
+    report = migrate(source, into=tmp_path / "store", dry_run=True)
+    assert report.sources[0].dialect == "D3"
+    assert "vars speaks for D4" in "".join(entry.reason for entry in report.entries)
+    source.write_text(json.dumps({"tests": [tests[0], {"id": "odd", "vars": {"a": "b"}, "criteria": "?"}]}))
+    asked = migrate(source, into=tmp_path / "store", dry_run=True)
+    assert [entry.outcome for entry in asked.entries] == [MigrationOutcome.REFUSED]
+    assert "D4 (vars: 1 of 2) or D3 (assertions: 1 of 2); --dialect decides" in asked.entries[0].reason
+
+
+def test_every_format_declares_its_signs_with_a_sentence() -> None:
+    tables = load_tables()
+    assert all(sign.because and 0 < sign.confidence < 1 for table in tables for sign in (*table.signs, *table.against))
+    assert {table.format for table in tables if table.against} == set(list_formats())
 
 
 @pytest.mark.parametrize("rows", [[RESULT], [RESULT, RESULT, {"id": "a", "assertions": ["x"], "input": "?"}]])

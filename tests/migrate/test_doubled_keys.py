@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from evalstore.documents import read_legacy_json
-from evalstore.migration import MigrationOutcome, migrate
+import yaml
+
+from evalstore.documents import read_legacy_json, read_legacy_yaml
+from evalstore.migration import MigrationOutcome, export, migrate
 
 TEXT = """{
   "skill_name": "one",
@@ -43,3 +45,35 @@ def test_what_stood_below_the_first_is_no_second_time() -> None:
     document = read_legacy_json('{"a": {"b": 1}, "a": {"b": 2}, "a": 3}', "evals.json")
     assert (document.value, [key.pointer for key in document.doubled]) == ({"a": 3}, [("a",), ("a",)])
     assert json.loads(document.text) == document.value
+
+
+YAML = """\
+name: s
+tests:
+  - id: a
+    criteria: It is right.
+    input: One?
+    input: Two?
+    <<: {note: first}
+    <<: {note: last}
+"""
+
+
+def test_in_yaml_the_last_counts_as_for_pyyaml(tmp_path: Path) -> None:
+    source = tmp_path / "s.eval.yaml"
+    source.write_text(YAML)
+    report = migrate(source, into=tmp_path / "store")
+    said = "the key {!r} stands twice, on lines {} and {}: the last counts"
+    assert {said.format("input", 5, 6), said.format("<<", 7, 8)} <= set(report.entries[0].reasons)
+    (given,) = export(to="agentevals", store=tmp_path / "store").files
+    assert read_legacy_yaml(given.text, "").value == yaml.safe_load(YAML)
+
+
+def test_a_row_of_json_lines_says_its_line(tmp_path: Path) -> None:
+    row = {"schema_version": "legal_eval_v1", "id": "1", "dataset": "d", "task_type": "reference_qa", "prompt": "?"}
+    line = json.dumps(row | {"reference_answers": ["b"]})
+    source = tmp_path / "rows.jsonl"
+    source.write_text(line + "\n" + line.replace('"id": "1"', '"id": "0", "id": "2"') + "\n")
+    report = migrate(source, into=tmp_path / "store")
+    assert [entry.target for entry in report.entries] == ["datasets/rows.yaml#1", "datasets/rows.yaml#2"]
+    assert "the key 'id' stands twice, on line 2: the last counts" in report.entries[1].reasons

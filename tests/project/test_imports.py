@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import evalstore
@@ -15,7 +16,9 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(path): ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+@cache
+def modules() -> dict[str, ast.Module]:
+    return {name_of(path): ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def imported(tree: ast.Module) -> set[str]:
@@ -25,15 +28,15 @@ def imported(tree: ast.Module) -> set[str]:
             # `from package import module` needs the module, `from package import name` what the package defines.
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in MODULES else node.module)
+                found.add(inner if inner in modules() else node.module)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return found & MODULES.keys()
+    return found & modules().keys()
 
 
 def circles() -> list[list[str]]:
     """Return the strongly connected components of more than one module (Tarjan, 1972)."""
-    graph = {name: imported(tree) - {name} for name, tree in MODULES.items()}
+    graph = {name: imported(tree) - {name} for name, tree in modules().items()}
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,9 +83,10 @@ def is_protocol(module: str, name: str) -> bool:
     return name in PROTOCOLS.get(folder, ())
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text("utf-8"))
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
+    files = sorted(PACKAGE.rglob("*.py"))
+    return [(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text("utf-8"))) for path in files]
 
 
 def classes() -> Iterator[tuple[str, str]]:
@@ -92,6 +94,7 @@ def classes() -> Iterator[tuple[str, str]]:
         yield from ((module, node.name) for node in tree.body if isinstance(node, ast.ClassDef))
 
 
+@cache
 def functions() -> list[Function]:
     def within(body: list[ast.stmt], prefix: str) -> Iterator[Function]:
         for node in body:
@@ -109,8 +112,8 @@ def functions() -> list[Function]:
     return found
 
 
-FUNCTIONS = functions()
-PUBLIC = [one for one in FUNCTIONS if not any(part.startswith("_") for part in one.qualified.split("."))]
+def public() -> list[Function]:
+    return [one for one in functions() if not any(part.startswith("_") for part in one.qualified.split("."))]
 
 
 def unexplained(found: list[str]) -> list[str]:
@@ -129,7 +132,7 @@ def no_verbs() -> list[str]:
     starts = VERBS | QUESTIONS | CONVERSIONS
     return [
         one.key
-        for one in PUBLIC
+        for one in public()
         if not one.is_property and one.words[0].lower() not in starts and not is_protocol(one.module, one.name)
     ]
 
@@ -154,7 +157,7 @@ def one_words() -> list[str]:
         for alias in node.names
     }
     found = []
-    for one in PUBLIC:
+    for one in public():
         stem = one.module.removesuffix("/__init__.py").removesuffix(".py")
         last = stem.rpartition("/")[2]
         if "." in one.qualified or len(one.words) > 1 or one.name in {last, *evalstore.__all__}:
@@ -174,7 +177,7 @@ def test_a_name_of_one_word_is_completed_by_its_module() -> None:
 def participles() -> list[str]:
     return [
         one.key
-        for one in FUNCTIONS
+        for one in functions()
         if not one.name.startswith("__")
         and not one.is_property  # a state: `report.written`
         and not is_protocol(one.module, one.name)

@@ -42,11 +42,11 @@ def start(repo: Path, *argv: str | Path, **env: str) -> subprocess.Popen[str]:
 
 
 def kept(path: Path) -> int:
-    """How many replies a cache holds."""
+    """How many calls a cache holds replies to."""
     if not path.is_file() or not path.stat().st_size:
         return 0
     with closing(sqlite3.connect(path)) as database:
-        count: int = database.execute("SELECT count(*) FROM reply").fetchone()[0]
+        count: int = database.execute("SELECT count(DISTINCT key) FROM kept_reply").fetchone()[0]
         return count
 
 

@@ -73,6 +73,7 @@ def _grade_result(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
         engine=_name_engines(result.checks),
         replies=compute_digest(replies) if replies else "",
         threshold=rubric.scoring.threshold,
+        reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
     )
     return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(rubric, result))
 

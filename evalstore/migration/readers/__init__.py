@@ -17,14 +17,16 @@ from typing import Any
 from evalstore.migration.doubled_keys import add_doubled_keys
 from evalstore.migration.extraction import Extraction, LegacySource
 from evalstore.migration.judge_losses import add_judge_losses
-from evalstore.migration.remainder import decode_keys, restore_case, restore_root
+from evalstore.migration.opaque_values import set_opaque_aside
+from evalstore.migration.remainder import decode_value, restore_case, restore_root
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import find_unknown_keys
 
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
-    extraction = add_judge_losses(_load_reader(table).read(legacy, table))
+    extraction = set_opaque_aside(_load_reader(table).read(legacy, table), legacy.document, table)
+    extraction = add_judge_losses(extraction)
     extraction = add_doubled_keys(extraction, legacy.document)
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
@@ -68,7 +70,7 @@ def _restore_file(remainder: Any, main: Mapping[str, Any], table: FormatTable, p
     rows = [(row["x_source"], row) for row in main.get("questions", ())]
     cases = [(source["pointer"], restore_case(row, table.mirrors)) for source, row in rows if _is_in_file(path, source)]
     unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
-    set_aside = [(item["pointer"], decode_keys(item["value"])) for item in unmapped if _is_in_file(path, item)]
+    set_aside = [(item["pointer"], decode_value(item["value"])) for item in unmapped if _is_in_file(path, item)]
     return restore_root(remainder, [*cases, *set_aside])
 
 

@@ -19,7 +19,7 @@ from evalstore.migration.extraction import (
     make_judge_draft,
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.remainder import encode_keys
+from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -200,7 +200,7 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     if rules.instruction:
         judge_check = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
         checks.append({"id": "response", "kind": "llm_judge", **judge_check})
-    leftovers = {"x_unmapped": encode_keys(rules.leftovers)} if rules.leftovers else {}
+    leftovers = {"x_unmapped": encode_value(rules.leftovers)} if rules.leftovers else {}
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
     # The digest makes equal rubrics of several tests one artifact.

@@ -20,6 +20,7 @@ from evalstore.migration.extraction import (
     make_judge_draft,
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
@@ -228,7 +229,8 @@ def _convert_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any
     # The program ignores case unless the check says otherwise; evalstore's checks always say it.
     folds = check.get("case_sensitive") is None
     case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
-    return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case
+    data = {"metadata": encode_value(check["metadata"])} if "metadata" in check else {}
+    return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case | data
 
 
 def _make_check_ids(names: Iterable[str]) -> list[str]:
@@ -240,7 +242,7 @@ def _make_check_ids(names: Iterable[str]) -> list[str]:
 def _find_misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
     """Return the pointer and message of a shape error, for which the program may grade differently; else None."""
     # The rubric is written and validated like any other, which keeps the rules of shape in one place.
-    text = write_yaml({"id": "rubric", "version": VERSION, **value})
+    text = write_yaml({"id": "rubric", "version": VERSION, **encode_value(value)})
     findings = validate([make_text_source(text.encode())], load=None, today=date.min).findings
     problem = next((finding for finding in findings if finding.rule.startswith(_SHAPE)), None)
     if problem is None:

@@ -20,7 +20,7 @@ from evalstore.migration.extraction import (
     make_judge_draft,
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.remainder import encode_keys, is_same_data
+from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -58,7 +58,7 @@ class _CaseChecks:
 
     def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
         """Keep a part that no check can express as a leftover, with a note."""
-        self.leftovers.append({"value": encode_keys(value), "reason": reason})
+        self.leftovers.append({"value": encode_value(value), "reason": reason})
         self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
@@ -204,7 +204,7 @@ def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: Forma
     tags = row.get("tags")
     read_keys = {*table.mirrors, *form["graded"], *form["told"], form["prose"]}
     metadata = {key: item for key, item in row.items() if key not in read_keys and isinstance(key, str)}
-    metadata = {key: item for key, item in metadata.items() if is_same_data(encode_keys(item), item)}
+    metadata = {key: item for key, item in metadata.items() if is_same_data(encode_value(item), item)}
     return {
         "id": name,
         "input": prompt,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from evalstore.errors import Place
 from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
@@ -52,6 +52,13 @@ def format_code(text: str) -> str:
     fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
     edge = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) or not safe else ""
     return f"{fence}{edge}{safe}{edge}{fence}"
+
+
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; cells are text from outside."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    yield from (f"| {' | '.join(map(escape_prose, row))} |" for row in rows)
 
 
 def _problem_item(problem: Problem) -> Iterator[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.remainder import encode_keys
+from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 
@@ -119,7 +120,7 @@ def set_aside(raw: Any, pointer: Pointer, reason: str) -> Grading:
     """Return a part that the runner grades and no check expresses: its rubric becomes partial."""
     return Grading(
         notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),),
-        unmapped=({"reason": reason, "raw": encode_keys(raw)},),
+        unmapped=({"reason": reason, "raw": encode_value(raw)},),
     )
 
 
@@ -131,9 +132,7 @@ def find_name(raw: Mapping[str, Any]) -> str:
 def parse_number(raw: Any) -> Fraction | None:
     """Return a number as an exact fraction; None for anything else."""
     # bool is an int in Python; the runner takes neither it nor texts for numbers.
-    if isinstance(raw, bool | str | list | dict) or raw is None:
-        return None
-    return Fraction(raw)
+    return Fraction(raw) if isinstance(raw, int | Decimal) and not isinstance(raw, bool) else None
 
 
 def parse_share(raw: Any) -> Fraction | None:

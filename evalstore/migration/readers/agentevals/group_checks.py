@@ -24,7 +24,7 @@ from evalstore.migration.readers.agentevals.grading import (
     set_aside,
 )
 from evalstore.migration.readers.agentevals.model_graders import read_weight
-from evalstore.migration.remainder import encode_keys
+from evalstore.migration.remainder import encode_value
 from evalstore.text import make_excerpt
 
 ReadMembers = Callable[[Any, Pointer], Grading]
@@ -86,7 +86,7 @@ def _read_empty_group(raw: Raw, pointer: Pointer, inner: Grading) -> Grading:
     if not inner.unmapped:
         return join_gradings([Grading(notes=inner.notes), note_skipped(pointer, "it has no members that count")])
     return Grading(
-        notes=inner.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_keys(raw)},)
+        notes=inner.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_value(raw)},)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.documents import write_canonical
 from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, Raw, describe_open_places
-from evalstore.migration.remainder import encode_keys, is_same_data
+from evalstore.migration.remainder import encode_value, is_same_data
 
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
@@ -71,7 +71,7 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
         **({"expected": expected} if expected is not None and _fits_dataset(expected) else {}),
     }
     metadata = raw.get("metadata")
-    holds = isinstance(metadata, dict) and metadata and is_same_data(encode_keys(metadata), metadata)
+    holds = isinstance(metadata, dict) and metadata and is_same_data(encode_value(metadata), metadata)
     losses = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
     losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
     texts = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
@@ -89,7 +89,7 @@ def render_input(input_: Any) -> str:
         return input_ or ""
     messages = _read_messages(input_)
     if not messages:
-        return write_canonical(encode_keys(input_))
+        return write_canonical(encode_value(input_))
     if _is_plain(messages):
         return _render_content(messages[0].get("content"))
     return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
@@ -99,7 +99,7 @@ def _read_messages(input_: Any) -> list[Raw]:
     all_messages = isinstance(input_, list) and all(
         isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
     )
-    return input_ if all_messages and is_same_data(encode_keys(input_), input_) else []
+    return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
 
 
 def _is_plain(messages: list[Raw]) -> bool:
@@ -109,7 +109,7 @@ def _is_plain(messages: list[Raw]) -> bool:
 def _render_content(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_keys(content))
+    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_value(content))
 
 
 def _render_blocks(blocks: list[Any]) -> Iterator[str]:
@@ -117,13 +117,13 @@ def _render_blocks(blocks: list[Any]) -> Iterator[str]:
         value = block.get("value", block.get("text")) if isinstance(block, dict) else block
         # Files and images are named in the text, as a judge here sees text only.
         if isinstance(block, dict) and block.get("type") != "text":
-            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_keys(value))}]"
+            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_value(value))}]"
         else:
-            yield value if isinstance(value, str) else write_canonical(encode_keys(value))
+            yield value if isinstance(value, str) else write_canonical(encode_value(value))
 
 
 def _fits_dataset(expected: Any) -> bool:
     """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
-    if not is_same_data(encode_keys(expected), expected):
+    if not is_same_data(encode_value(expected), expected):
         return False
     return not isinstance(expected, dict) or expected.get("format", "text") in _FORMATS

@@ -11,7 +11,13 @@ from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
+from evalstore.migration.readers.agentevals.dialects import (
+    ORDER,
+    DialectEvidence,
+    describe_tie,
+    find_dialects,
+    load_dialect,
+)
 from evalstore.migration.readers.agentevals.grading import CrashError
 from evalstore.migration.readers.agentevals.inheritance import SuiteContext, build_scope, grade_case
 from evalstore.migration.readers.agentevals.questions import build_question, find_input
@@ -59,6 +65,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     items = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
     places, place_notes = _find_places(items, at, legacy)
     evidence = find_dialects(root, [place.raw for place in places], table)
+    if not legacy.dialect and (tie := describe_tie(evidence, len(places))):
+        return Extraction("", notes=(MigrationNote(at, MigrationOutcome.REFUSED, tie),))
     name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
         guess = find_nearest(name, ORDER)

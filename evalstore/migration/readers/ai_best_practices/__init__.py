@@ -21,7 +21,7 @@ from evalstore.migration.readers.ai_best_practices.legacy_cases import (
 )
 from evalstore.migration.readers.ai_best_practices.values import ValueReading
 from evalstore.migration.readers.ai_best_practices.values import read_value as reading_of
-from evalstore.migration.remainder import is_same_data
+from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -39,7 +39,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         tie = MigrationNote((key,), MigrationOutcome.REFUSED, dialect_table)
         return Extraction(table.lists[key], notes=(tie,))
     table = dialect_table if key in dialect_table.lists else table
-    metadata = {name: value for name, value in root.items() if name != key}
+    metadata = {name: encode_value(value) for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
     # The order of the root's keys is stored only where it is unusual.
     usual = list(restore_suite(value, [], table)) == list(root)
@@ -178,11 +178,11 @@ def _build_question(
 ) -> dict[str, Any]:
     """Return the question; values that its checks alone would not restore are in the `kept` of its `x_source`."""
     mapped_keys = {table.id, table.input, *readings}
-    metadata = {key: value for key, value in raw.items() if key not in mapped_keys}
+    metadata = {key: encode_value(value) for key, value in raw.items() if key not in mapped_keys}
     source: dict[str, Any] = {} if is_same_data(label, raw[table.id]) else {"id": raw[table.id]}
     checks = {row.key: (row, make_check(row, readings[row.key].value)) for row in table.checks if row.key in readings}
     remainder = {
-        key: raw[key]
+        key: encode_value(raw[key])
         for key, (row, check) in checks.items()
         if not check or not is_same_data(restore_value(check, row), raw[key])
     }

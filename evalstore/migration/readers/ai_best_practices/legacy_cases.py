@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.errors import RefusedError
 from evalstore.migration.readers.ai_best_practices.values import read_value
-from evalstore.migration.remainder import decode_keys
+from evalstore.migration.remainder import decode_value
 from evalstore.migration.table import CheckRow, FormatTable
 from evalstore.model import is_cosmetic
 
@@ -31,10 +31,10 @@ def restore_legacy_case(question: Mapping[str, Any], checks: Checks, table: Form
     """
     source = question.get("x_source", {})
     values = {
-        **question.get("metadata", {}),
+        **{key: decode_value(item) for key, item in question.get("metadata", {}).items()},
         table.id: _restore_id(question, source, table),
         table.input: question["input"],
-        **_restore_graded_keys(checks, source.get("kept", {}), table),
+        **_restore_graded_keys(checks, decode_value(source.get("kept", {})), table),
     }
     return _order_keys(values, source.get("keys") or list_key_order(table))
 
@@ -42,10 +42,11 @@ def restore_legacy_case(question: Mapping[str, Any], checks: Checks, table: Form
 def restore_suite(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: FormatTable) -> dict[str, Any]:
     """Return the legacy file of a dataset and its cases, each with its pointer in the source (empty: at the end)."""
     source = dataset.get("x_source", {})
-    unmapped = [(item["pointer"], decode_keys(item["value"])) for item in dataset.get("x_unmapped", ())]
+    unmapped = [(item["pointer"], decode_value(item["value"])) for item in dataset.get("x_unmapped", ())]
     places = sorted([*cases, *unmapped], key=lambda case: _pointer_index(case[0]))
     key = source.get("pointer", "").removeprefix("/") or next(iter(table.lists))
-    values = {**dataset.get("metadata", {}), key: [case for _, case in places]}
+    metadata = {name: decode_value(item) for name, item in dataset.get("metadata", {}).items()}
+    values = {**metadata, key: [case for _, case in places]}
     return _order_keys(values, source.get("keys") or table.root_data)
 
 

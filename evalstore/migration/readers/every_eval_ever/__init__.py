@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer
+from evalstore.documents import Document, OpaqueValue, Pointer
 from evalstore.migration.artifact_names import make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
@@ -25,12 +26,28 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the extraction of a file of rows or of an aggregate; the file itself is stored as a run."""
     root: Any = legacy.document.value
     dialect = table.lists["" if isinstance(root, list) else "evaluation_results"]
-    twice = legacy.document.doubled
-    # The format's own validator takes no key twice, so that it is unknown which counts.
-    problem = f"the key {make_excerpt(str(twice[0].pointer[-1]))!r} stands twice" if twice else ""
+    problems = _find_json_problems(legacy.document)
+    problem = "" if isinstance(root, list) else next(iter(problems.values()), "")
     if problem := problem or _find_file_problem(root, PurePosixPath(legacy.file).suffix.lower()):
         return Extraction(dialect, notes=(MigrationNote((), MigrationOutcome.REFUSED, problem),))
-    return _extract_rows(legacy, table) if isinstance(root, list) else _extract_aggregate(legacy, table)
+    return _extract_rows(legacy, table, problems) if isinstance(root, list) else _extract_aggregate(legacy, table)
+
+
+def _find_json_problems(document: Document) -> dict[Any, str]:
+    """Return what the format's own validator, whose JSON is strict, takes for no JSON, by the key or row it stands in.
+
+    It takes no key twice, so that it is unknown which counts, and no number like NaN.
+    """
+    twice = [(key.pointer, f"the key {make_excerpt(str(key.pointer[-1]))!r} stands twice") for key in document.doubled]
+    numbers = [(at, "NaN and numbers without end are no JSON") for at in document.opaque if _is_number(document, at)]
+    return {pointer[0]: problem for pointer, problem in [*twice, *numbers]}
+
+
+def _is_number(document: Document, pointer: Pointer) -> bool:
+    value = document.value
+    for step in pointer:
+        value = value[step]
+    return isinstance(value, OpaqueValue) and value.text[:1] not in {"[", "{"}
 
 
 def _find_file_problem(root: Any, suffix: str) -> str:
@@ -42,8 +59,8 @@ def _find_file_problem(root: Any, suffix: str) -> str:
     return "" if isinstance(results, list) else f"evaluation_results is {describe_type(results)} where a list belongs"
 
 
-def _extract_rows(legacy: LegacySource, table: FormatTable) -> Extraction:
-    cases, notes = extract_questions(legacy.document.value, (), legacy.document)
+def _extract_rows(legacy: LegacySource, table: FormatTable, problems: Mapping[Any, str]) -> Extraction:
+    cases, notes = extract_questions(legacy.document.value, (), legacy.document, problems)
     has_questions = any(not case.is_set_aside for case in cases)
     return Extraction(table.lists[""], _draft_dataset(legacy, table), cases, notes=notes, is_run=has_questions)
 

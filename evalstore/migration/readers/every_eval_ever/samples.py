@@ -26,24 +26,27 @@ _TWIN = (
 
 
 def extract_questions(
-    rows: Sequence[Any], at: Pointer, document: Document
+    rows: Sequence[Any], at: Pointer, document: Document, problems: Mapping[Any, str] | None = None
 ) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
     """Return the questions of the rows below the pointer `at`, and a note on each further row of a question.
 
-    Rows of the same evaluation and sample with the same content are one question.
+    Rows of the same evaluation and sample with the same content are one question. `problems` says by its place why a
+    row is refused.
     """
-    items = list(_read_samples(rows, at, document))
+    items = list(_read_samples(rows, at, document, problems or {}))
     cases = tuple(item for item in items if isinstance(item, LegacyCase))
     return cases, tuple(item for item in items if isinstance(item, MigrationNote))
 
 
-def _read_samples(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
+def _read_samples(
+    rows: Sequence[Any], at: Pointer, document: Document, problems: Mapping[Any, str]
+) -> Iterator[LegacyCase | MigrationNote]:
     first: dict[str, Pointer] = {}
     ids: dict[str, str] = {}
     names = UniqueLabels({str(row["sample_id"]) for row in rows if not _find_row_problem(row)})
     for index, row in enumerate(rows):
         pointer = (*at, index)
-        if problem := _find_row_problem(row):
+        if problem := problems.get(index) or _find_row_problem(row):
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
         id_, question_fields = str(row["sample_id"]), _map_question(row)

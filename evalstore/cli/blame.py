@@ -1,0 +1,31 @@
+"""`evalstore blame`: says who last changed the meaning of each part of an artifact."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.param_types import REF
+
+
+@click.command(
+    epilog=format_examples(
+        "evalstore blame rubric/answer_style@2.0.0",
+        "evalstore blame rubric/answer_style@worktree    # with what is not committed yet",
+        "evalstore blame judge/accuracy --format json",
+        "evalstore blame rubric/answer_style --format markdown",
+    )
+)
+@click.argument("ref", type=REF)
+@add_output_options((*PLAIN_FORMATS, "markdown"))
+def command(settings: CommandSettings, ref: str) -> None:
+    """Say for each part of REF which version, commit and author last changed its meaning.
+
+    Of a rubric: every check, parameter, phrase, weight, gate and threshold; of a judge every key; of a dataset every
+    question. Comments, layout and the order of keys and phrases are no meaning. A merge counts only where it differs
+    from all its parents. The version is the first release that holds the commit.
+    """
+    from evalstore.provenance import blame
+
+    with settings.open_store() as store:
+        settings.print_result(blame(store, ref))

@@ -1,0 +1,7 @@
+"""Who gave each part of an artifact its meaning: the commit, its authors, and the release that brought it."""
+
+from evalstore.provenance.artifact_parts import WHOLE, ArtifactPart
+from evalstore.provenance.blame import Blame, BlamedPart, blame
+from evalstore.provenance.origins import OriginFinder, PartOrigin
+
+__all__ = ["WHOLE", "ArtifactPart", "Blame", "BlamedPart", "OriginFinder", "PartOrigin", "blame"]

@@ -1,0 +1,143 @@
+"""Takes an artifact apart into parts with a meaning each, by name and not by place: spelling and order do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.pairing import pair_checks
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.documents import write_canonical
+from evalstore.model import Kind, Question, is_cosmetic, select_scoring_part
+
+SCORING_KEYS = ("combine", "threshold", "missing", "errors")
+_QUESTION_DEFAULTS = ("rubric_ref", "bundle")
+
+
+class ArtifactPart(NamedTuple):
+    """One part of an artifact.
+
+    `area` is check (all that a check demands), presence (that it is there), param, item, weight or required of the
+    check `name`; scoring (of a rubric); key (of a judge, or the defaults of a dataset); question, input, reference or
+    rubric (of the question `name`); or artifact: all of it. `item` is one of a list without order.
+    """
+
+    area: str
+    name: str = ""
+    key: str = ""
+    item: str = ""
+
+
+WHOLE, FILE = ArtifactPart("artifact"), ArtifactPart("presence")
+
+
+@dataclass(frozen=True, slots=True)
+class PartTable:
+    """What the parts of one version mean: equal texts are equal meanings; `rubric` pairs checks whose ids changed."""
+
+    meanings: Mapping[ArtifactPart, str] = field(default_factory=dict)
+    rubric: RubricState | None = None
+
+    @property
+    def has_plain_ids(self) -> bool:
+        """Whether every check has an id that does not depend on its place."""
+        return self.rubric is not None and all(check.has_id for check in self.rubric.checks)
+
+
+def read_parts(kind: Kind, value: Mapping[str, Any], questions: Iterable[Question] = ()) -> PartTable | None:
+    """Return the parts of an artifact's mapping; None when it is malformed. `questions` are those of a dataset."""
+    whole = ((FILE, ""), (WHOLE, write_canonical(select_scoring_part(kind, dict(value)))))
+    if kind is Kind.JUDGE:
+        return PartTable(dict([*whole, *_list_judge_parts(value)]))
+    if kind is Kind.DATASET:
+        return PartTable(dict([*whole, *_list_dataset_parts(value, questions)]))
+    rubric = read_rubric(value)
+    return PartTable(dict([*whole, *_list_rubric_parts(rubric)]), rubric) if rubric else None
+
+
+def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of checks and questions in an older version by those in a newer one, where they differ.
+
+    A check is paired by id, or by equal content; a question by `renames`, which are new ids by old ones. A check that
+    the older version lacks has the name "" there.
+    """
+    if old.rubric and new.rubric:
+        if old.has_plain_ids and new.has_plain_ids and _list_ids(old.rubric) == _list_ids(new.rubric):
+            return {}
+        by_token = {check.token: check.id for check in old.rubric.checks}
+        pairs = ((check.id, by_token.get(check.token)) for check in pair_checks(old.rubric, new.rubric).checks)
+        return {name: before or "" for name, before in pairs if name != before}
+    return {
+        after: before
+        for before, after in renames.items()
+        if ArtifactPart("question", after) not in old.meanings and ArtifactPart("question", before) in old.meanings
+    }
+
+
+def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
+    """Return the factor by which all weights grew: weights that were only rescaled mean the same; 1 without one."""
+    if not (old.rubric and new.rubric):
+        return Fraction(1)
+    before = {check.token: check.weight for check in old.rubric.checks}
+    paired = [check for check in pair_checks(old.rubric, new.rubric).checks if check.token in before]
+    factors = {check.weight / before[check.token] for check in paired if before[check.token]}
+    if len(factors) != 1 or any(bool(before[check.token]) != bool(check.weight) for check in paired):
+        return Fraction(1)
+    return factors.pop()
+
+
+def list_own_fields(question: Question, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row says of its question, without its id, notes, and what the dataset's defaults say."""
+    inherited = {key for key in _QUESTION_DEFAULTS if question.row.get(key) == defaults.get(key)}
+    left_out = inherited | {"id"}
+    return {key: item for key, item in question.row.items() if key not in left_out and not is_cosmetic(key)}
+
+
+def _list_ids(rubric: RubricState) -> set[str]:
+    return {check.id for check in rubric.checks}
+
+
+def _list_rubric_parts(rubric: RubricState) -> Iterator[tuple[ArtifactPart, str]]:
+    for check in rubric.checks:
+        yield from _list_check_parts(check)
+        yield ArtifactPart("weight", check.id), str(check.weight)
+        yield ArtifactPart("required", check.id), str(check.is_gate)
+    for key in SCORING_KEYS:
+        yield ArtifactPart("scoring", key), str(getattr(rubric, key))
+
+
+def _list_check_parts(check: CheckState) -> Iterator[tuple[ArtifactPart, str]]:
+    own = {"threshold": str(check.threshold), "negate": str(check.negate)}
+    yield ArtifactPart("presence", check.id), ""
+    for key, value in check.params.items():
+        if KINDS[check.kind].params[key].is_set and isinstance(value, list):
+            own[key] = " ".join(sorted({write_canonical(item) for item in value}))
+            for item in value:
+                yield ArtifactPart("item", check.id, key, str(item)), ""
+        else:
+            own[key] = write_canonical(value)
+            yield ArtifactPart("param", check.id, key), own[key]
+    for key in ("threshold", "negate"):
+        yield ArtifactPart("param", check.id, key), own[key]
+    yield ArtifactPart("check", check.id), "\n".join([check.kind, *(f"{key} {own[key]}" for key in sorted(own))])
+
+
+def _list_judge_parts(value: Mapping[str, Any]) -> Iterator[tuple[ArtifactPart, str]]:
+    for key, item in select_scoring_part(Kind.JUDGE, dict(value)).items():
+        if isinstance(item, dict):
+            yield from ((ArtifactPart("key", key, inner), write_canonical(held)) for inner, held in item.items())
+        else:
+            yield ArtifactPart("key", key), write_canonical(item)
+
+
+def _list_dataset_parts(value: Mapping[str, Any], questions: Iterable[Question]) -> Iterator[tuple[ArtifactPart, str]]:
+    defaults = value.get("defaults", {})
+    yield from ((ArtifactPart("key", "defaults", key), write_canonical(item)) for key, item in defaults.items())
+    for question in questions:
+        yield ArtifactPart("question", question.id), write_canonical(list_own_fields(question, defaults))
+        yield ArtifactPart("input", question.id), question.input_digest
+        yield ArtifactPart("reference", question.id), question.reference_digest
+        yield ArtifactPart("rubric", question.id), question.rubric_ref or ""

@@ -1,0 +1,225 @@
+"""Finds who gave a part of an artifact its meaning: the commit on the way to it, its authors, and its release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from evalstore.documents import read_yaml
+from evalstore.errors import EvalstoreError, GitError
+from evalstore.model import MALFORMED_ERRORS, Artifact, Kind, Question, iterate_questions
+from evalstore.provenance.artifact_parts import ArtifactPart, PartTable, pair_names, read_parts
+from evalstore.provenance.part_history import Ending, PartEnding, PartHistory
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.artifacts import read_rows
+from evalstore.store.file_history import FileHistory, read_file_history
+from evalstore.store.object_reader import MissingObjectError
+from evalstore.store.objects import find_file, read_tagger
+from evalstore.store.revisions import find_head
+from evalstore.store.tags import list_patterns
+
+_ABSENT = PartTable()
+_SHALLOW = "the commit is not in this clone, which is shallow: git fetch --unshallow --tags"
+
+
+@dataclass(frozen=True, slots=True)
+class PartOrigin:
+    """The commit in which a part last took its value, and the release that brought it.
+
+    `commit` and what follows are None where no commit holds the part (the working tree), or the history is lost; `gap`
+    then says why. `released_in` is None for what no release on the way holds. `undoes`: the part is as it was before
+    this commit, which is not on the way.
+    """
+
+    commit: str | None = None
+    author: str | None = None
+    date: str | None = None
+    subject: str | None = None
+    co_authors: tuple[str, ...] = ()
+    released_in: str | None = None
+    released_by: str | None = None
+    undoes: bool = False
+    gap: str = ""
+
+
+@dataclass(slots=True)
+class OriginFinder:
+    """Finds the origins of parts in one store; every history is walked once."""
+
+    store: ArtifactStore
+    _histories: dict[tuple[str, str, str | None], _ArtifactHistory] = field(default_factory=dict)
+
+    def find_origins(
+        self, old: Resolved | None, new: Resolved, parts: Iterable[ArtifactPart]
+    ) -> dict[ArtifactPart, PartOrigin]:
+        """Return the origin of each part on the way from `old` (None: from the beginning) to `new`.
+
+        Parts are named as in `new`; one that `new` lacks is named as in `old`.
+        """
+        wanted = list(parts)
+        try:
+            return self._find_all(old, new, wanted)
+        except GitError as error:  # a partial clone, or objects that are lost
+            lost = self._describe_release(new, gap=f"the history of {new.name} cannot be read here: {error.message}")
+            return dict.fromkeys(wanted, lost)
+
+    def _find_all(
+        self, old: Resolved | None, new: Resolved, wanted: list[ArtifactPart]
+    ) -> dict[ArtifactPart, PartOrigin]:
+        tip, found = new.commit, dict[ArtifactPart, PartOrigin]()
+        if tip is None:
+            tip = find_head(self.store.git)
+            committed = self._read_head(new, tip)
+            written = read_resolved_parts(self.store, new) or _ABSENT
+            fresh = [part for part in wanted if written.meanings.get(part) != committed.meanings.get(part)]
+            found |= dict.fromkeys(fresh, PartOrigin(gap="not committed"))
+        if tip is None:
+            return found
+        history = self._open_history(new, tip, old.commit if old else None)
+        endings = history.parts.find_endings(part for part in wanted if part not in found)
+        for part, ending in endings.items():
+            found[part] = history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
+        missing = [part for part in wanted if not (found.get(part) and (found[part].commit or found[part].gap))]
+        return found | self._find_reverts(old, new, missing)
+
+    def _find_reverts(
+        self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
+    ) -> dict[ArtifactPart, PartOrigin]:
+        """Return the commits on the way to `old` that `new` lacks: what they did is undone in it."""
+        found = {part: self._describe_release(new, gap="no commit on the way changed it") for part in parts}
+        if not parts or old is None or old.commit is None or new.commit is None:
+            return found
+        history = self._open_history(old, old.commit, new.commit)
+        tables = [read_resolved_parts(self.store, side) or _ABSENT for side in (old, new)]
+        names = pair_names(tables[0], tables[1], history.parts.renames)
+        earlier = {part: part._replace(name=names.get(part.name) or part.name) for part in parts}
+        endings = history.parts.find_endings(earlier.values())
+        for part in parts:
+            if (ending := endings.get(earlier[part])) and ending.ending is Ending.COMMIT:
+                found[part] = replace(history.describe(ending), undoes=True)
+        return found
+
+    def _open_history(self, artifact: Resolved, tip: str, base: str | None) -> _ArtifactHistory:
+        key = artifact.name, tip, base
+        if key not in self._histories:
+            self._histories[key] = _ArtifactHistory.open(self.store, artifact, tip, base)
+        return self._histories[key]
+
+    def _read_head(self, artifact: Resolved, head: str | None) -> PartTable:
+        if head is None:
+            return _ABSENT
+        return _read_committed_parts(self.store, artifact, head) or _ABSENT
+
+    def _describe_release(self, artifact: Resolved, *, gap: str) -> PartOrigin:
+        releases = self.store.releases(artifact.kind, artifact.id)
+        release = next((release for release in releases if release.tag == artifact.tag), None)
+        if release is None:
+            return PartOrigin(gap=gap)
+        return PartOrigin(released_in=str(release.version), released_by=_find_releaser(self.store, release), gap=gap)
+
+
+@dataclass(frozen=True, slots=True)
+class _ArtifactHistory:
+    """The history of one artifact between two commits, and the first release that holds each commit."""
+
+    store: ArtifactStore
+    parts: PartHistory
+    releases: Mapping[str, Release]
+
+    @classmethod
+    def open(cls, store: ArtifactStore, artifact: Resolved, tip: str, base: str | None) -> _ArtifactHistory:
+        """Walk the history of an artifact's files once."""
+        known = base if base and _has_commit(store, base) else None
+        tags = list_patterns(store.tags.grammar, artifact.kind, artifact.id)
+        history = read_file_history(store, _list_paths(artifact), tip, base=known, tags=tags)
+        renames = store.settings.get("renames", {})
+        own = renames.get(artifact.name, {}) if isinstance(renames, dict) else {}
+        parts = PartHistory(history, lambda oid: _read_committed_parts(store, artifact, oid), own)
+        return cls(store, parts, _find_first_releases(history, store.releases(artifact.kind, artifact.id)))
+
+    def describe(self, ending: PartEnding) -> PartOrigin:
+        """Return what is known of the commit in which a search ended."""
+        release = self.releases.get(ending.commit)
+        origin = PartOrigin(
+            released_in=str(release.version) if release else None,
+            released_by=_find_releaser(self.store, release) if release else None,
+        )
+        if ending.ending is Ending.CUT:
+            return replace(origin, gap=_SHALLOW)
+        commit = self.store.commit(ending.commit)
+        return replace(
+            origin,
+            commit=commit.oid,
+            author=commit.author,
+            date=commit.date,
+            subject=commit.summary,
+            co_authors=commit.co_authors,
+        )
+
+
+def _find_first_releases(history: FileHistory, releases: Iterable[Release]) -> dict[str, Release]:
+    """Return for each commit the first release on the way that holds it."""
+    by_commit: dict[str, Release] = {}
+    for release in releases:
+        by_commit.setdefault(release.commit, release)  # of several on one commit the lowest
+    found: dict[str, Release] = {}
+    for oid in reversed([*history.commits]):  # parents first
+        if oid in by_commit:
+            found |= dict.fromkeys(history.list_ancestors(oid, stop=found), by_commit[oid])
+    return found
+
+
+def _find_releaser(store: ArtifactStore, release: Release) -> str:
+    tagger = read_tagger(store.objects, release.tag_object) if release.tag_object else ""
+    return tagger or store.commit(release.commit).author
+
+
+def _has_commit(store: ArtifactStore, oid: str) -> bool:
+    try:
+        store.commit(oid)
+    except MissingObjectError:
+        return False
+    return True
+
+
+def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iterable[Question]:
+    """Return the questions of a dataset; none of another artifact."""
+    return _iterate_questions(store, resolved.artifact, resolved.commit)
+
+
+def read_resolved_parts(store: ArtifactStore, resolved: Resolved) -> PartTable | None:
+    """Return the parts of what a reference means; None when it is malformed."""
+    return _read_table(store, resolved.artifact, resolved.commit)
+
+
+def _list_paths(artifact: Resolved) -> list[str]:
+    rows = artifact.artifact.value.get("rows") if artifact.kind is Kind.DATASET else None
+    return [artifact.path, *([f"{artifact.kind.folder}/{rows}"] if isinstance(rows, str) else [])]
+
+
+def _read_committed_parts(store: ArtifactStore, artifact: Resolved, oid: str) -> PartTable | None:
+    """Return the parts of an artifact at a commit: none where its file is absent, None where it is malformed."""
+    try:
+        blob = find_file(store.objects, oid, store.prefix + artifact.path)
+        if blob is None:
+            return _ABSENT
+        document = read_yaml(store.objects.read(blob).data, artifact.path)
+    except MissingObjectError:
+        raise
+    except EvalstoreError:
+        return None
+    return _read_table(store, Artifact(artifact.kind, artifact.id, "", document), oid)
+
+
+def _read_table(store: ArtifactStore, artifact: Artifact, oid: str | None) -> PartTable | None:
+    try:
+        return read_parts(artifact.kind, artifact.value, _iterate_questions(store, artifact, oid))
+    except (EvalstoreError, *MALFORMED_ERRORS):
+        return None
+
+
+def _iterate_questions(store: ArtifactStore, artifact: Artifact, oid: str | None) -> Iterable[Question]:
+    if artifact.kind is not Kind.DATASET:
+        return ()
+    rows = read_rows(store, artifact, commit=oid, tag=None) if "rows" in artifact.value else None
+    return iterate_questions(artifact.value, rows)

@@ -1,0 +1,111 @@
+"""Renders who last changed each part of an artifact, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalstore.documents import format_json_pointer, write_canonical
+from evalstore.report.formats.markdown import format_code, format_table
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import format_columns
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.provenance import Blame, BlamedPart, PartOrigin
+
+_DAY = 10  # characters of an ISO date
+_COMMIT = 7
+_LABEL, _LEAST_SUBJECT, _GAP = 38, 16, 2
+_HEAD = ("part", "version", "commit", "date", "author", "subject")
+
+
+def text(blame: Blame, screen: Screen = PAPER) -> str:
+    """Return a line for each part: its value, and the version, commit, date and author that last changed it."""
+    rows = [
+        (make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL), *_origin_cells(part.origin)) for part in blame.parts
+    ]
+    room = screen.width - _measure_columns([row[:-1] for row in rows])
+    shown = [(*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1] for row in rows]
+    gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
+    lines = format_columns(shown).split("\n") if shown else ["nothing in it has a meaning"]
+    return "\n".join([blame.resolved.ref, *lines, *(f"note: {make_printable(gap)}" for gap in gaps)])
+
+
+def markdown(blame: Blame) -> str:
+    """Return a table, as a pull request shows it."""
+    rows = ((_describe(part), *_origin_cells(part.origin)) for part in blame.parts)
+    return "\n".join([f"### evalstore blame\n\n{format_code(blame.resolved.ref)}\n", *format_table(_HEAD, rows)])
+
+
+def document(blame: Blame) -> Any:
+    """Return the document that schema/output/blame.schema.json describes."""
+    resolved = blame.resolved
+    return {
+        "ref": resolved.ref,
+        "version": resolved.version,
+        "commit": resolved.commit,
+        "parts": [_part_document(part) for part in blame.parts],
+    }
+
+
+def _part_document(part: BlamedPart) -> dict[str, Any]:
+    origin = part.origin
+    return {
+        "pointer": format_json_pointer(part.place.pointer),
+        "what": part.part.area,
+        "name": part.part.name,
+        "value": json.loads(write_canonical(part.place.value)),
+        "version": origin.released_in,
+        "released_by": origin.released_by,
+        "commit": origin.commit,
+        "author": origin.author,
+        "co_authors": list(origin.co_authors),
+        "date": origin.date,
+        "subject": origin.subject,
+        "gap": origin.gap or None,
+    }
+
+
+def _measure_columns(rows: Sequence[Sequence[str]]) -> int:
+    """Return how wide the columns are together, with the gap behind each."""
+    return sum(max(len(make_printable(cell)) for cell in column) + _GAP for column in zip(*rows, strict=True))
+
+
+def _indent(part: BlamedPart) -> str:
+    return "  " if part.part.area in {"param", "item", "weight", "required"} else ""
+
+
+def _describe(part: BlamedPart) -> str:
+    area, name, key, item = part.part
+    match area:
+        case "check":
+            return f"{name} ({_read_kind(part.place.value)})"
+        case "item":
+            return f"{key}: {item!r}"
+        case "weight":
+            return f"weight of {name}: {part.place.value}"
+        case "required":
+            return f"{name} is {'a' if part.place.value else 'no'} gate"
+        case "question":
+            return f"question {name}"
+    label = ".".join(filter(None, ["" if area == "param" else name, key]))
+    return f"{label}: {part.place.value if isinstance(part.place.value, str) else write_canonical(part.place.value)}"
+
+
+def _read_kind(check: object) -> str:
+    return str(check.get("kind", "")) if isinstance(check, dict) else ""
+
+
+def _origin_cells(origin: PartOrigin) -> tuple[str, ...]:
+    author = ", ".join(filter(None, [origin.author or "", *origin.co_authors]))
+    if origin.commit is None:
+        author = f"released by {origin.released_by}" if origin.released_by else origin.gap
+    return (
+        origin.released_in or "unreleased",
+        (origin.commit or "")[:_COMMIT] or "-",
+        (origin.date or "")[:_DAY] or "-",
+        author,
+        origin.subject or "",
+    )

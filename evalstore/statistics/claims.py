@@ -1,0 +1,71 @@
+"""What may be concluded from the shares of a change: the interval says how much, the sign-flip test whether; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from evalstore.statistics.paired_mean import MeanEstimate, estimate_mean, sum_groups
+from evalstore.statistics.sign_flips import compute_sign_flip_p
+
+LEVEL = 0.05
+FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
+# An effect whose interval lies within one point is called a null.
+NULL_MARGIN = 0.01
+_RULE_OF_THREE = 3  # what happened to none of n happens to at most 3/n, with 95 % confidence
+
+
+class Conclusion(StrEnum):
+    """What may be concluded."""
+
+    MOVED_NONE = "moved none"
+    SIGNIFICANT = "significant"
+    BOUNDED_NULL = "bounded null"
+    NOT_RESOLVABLE = "not resolvable"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEstimate:
+    """The estimate of a change: its p-value, `mean` (None of too few units), and how many of the units it moved."""
+
+    p: float
+    mean: MeanEstimate | None
+    moved: int
+    units: int
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What may be concluded for questions like these."""
+        if not self.moved:
+            return Conclusion.MOVED_NONE
+        if self.p <= LEVEL and self.moved >= FEWEST_MOVES:
+            return Conclusion.SIGNIFICANT
+        if self.mean and max(map(abs, self.mean.interval)) < NULL_MARGIN:
+            return Conclusion.BOUNDED_NULL
+        return Conclusion.NOT_RESOLVABLE
+
+
+def estimate_change(shares: Sequence[Fraction], groups: Sequence[str | None]) -> ChangeEstimate:
+    """Estimate a change from its shares, one a question; groups count as units."""
+    units = sum_groups(shares, groups)
+    return ChangeEstimate(
+        p=compute_sign_flip_p(shares, groups),
+        mean=estimate_mean(shares, groups),
+        moved=sum(bool(total) for total, _ in units),
+        units=len(units),
+    )
+
+
+def bound_rate(units: int) -> Fraction:
+    """Return the most of what happened to none of `units`: the rule of three."""
+    return min(Fraction(1), Fraction(_RULE_OF_THREE, units))
+
+
+def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number (Holm 1979), in the given order: for slices of one change."""
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = adjusted[index] = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+    return adjusted

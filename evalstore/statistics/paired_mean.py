@@ -1,0 +1,68 @@
+"""The interval of a mean of paired shares: Agresti and Min (2005) with Student's t, over questions or groups; pure.
+
+Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike do not look certain,
+and a mean of rare moves keeps an interval that is wide enough: of two questions that lost a half each nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+from evalstore.statistics.student import find_student_quantile
+
+Interval = tuple[float, float]
+
+FEWEST_UNITS, FEWEST_GROUPS = 2, 5
+# The weight and the value of each observation that is added.
+_ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
+_ADDED_WEIGHT = 2
+_SURE, _POWER = 0.975, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class MeanEstimate:
+    """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them."""
+
+    middle: float
+    error: float
+    freedom: int
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval, cut at -1 and 1."""
+        reach = find_student_quantile(_SURE, self.freedom) * self.error
+        return max(-1.0, self.middle - reach), min(1.0, self.middle + reach)
+
+    @property
+    def detectable_effect(self) -> float:
+        """The smallest mean that so many units show with a power of 80 % at the 5 % level (MDE)."""
+        return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(_POWER, self.freedom)) * self.error
+
+
+def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> MeanEstimate | None:
+    """Return the estimate of the mean share; None for fewer than 2 questions, or 5 groups."""
+    units = sum_groups(shares, groups)
+    if len(units) < (FEWEST_GROUPS if len(units) < len(shares) else FEWEST_UNITS):
+        return None
+    # In groups of an average size, so that copies of a question in its group change nothing.
+    size = len(shares) / len(units)
+    scaled = [(float(total) / size, count / size) for total, count in units]
+    whole = len(units) + _ADDED_WEIGHT
+    middle = sum(total for total, _ in scaled) / whole
+    squares = sum((total - middle * count) ** 2 for total, count in scaled)
+    squares += sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
+    return MeanEstimate(middle, sqrt(squares / (whole - 1) / whole), len(units) - 1)
+
+
+def sum_groups(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[Fraction, int]]:
+    """Return the sum and the count of each group; a question without a group is a group by itself."""
+    units = [(share, 1) for share, group in zip(shares, groups, strict=True) if group is None]
+    sums: dict[str, tuple[Fraction, int]] = {}
+    for share, group in zip(shares, groups, strict=True):
+        if group is not None:
+            total, count = sums.get(group, (Fraction(0), 0))
+            sums[group] = total + share, count + 1
+    return [*units, *sums.values()]

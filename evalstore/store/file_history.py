@@ -1,0 +1,78 @@
+"""Walks the history of some files once: the commits that changed them and the releases, with merges opened."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstore.errors import GitError
+from evalstore.files import read_below
+from evalstore.store.contents import StoreContents
+from evalstore.store.git import Git
+from evalstore.store.object_reader import is_oid
+from evalstore.store.revisions import find_head
+
+_SHALLOW_LIMIT = 16 << 20  # bytes of git's list of the commits at which a shallow clone ends
+_NO_REFS = "refs/none"
+
+
+@dataclass(frozen=True, slots=True)
+class FileHistory:
+    """The commits that changed some files, children before parents, each with its parents in this history.
+
+    Commits in between that left the files alone are skipped. A parent that is no key of `commits` lies at or before the
+    base. `cut` are commits whose parents a shallow clone lacks. `head` is None where nothing changed since the base.
+    """
+
+    head: str | None
+    commits: Mapping[str, tuple[str, ...]]
+    cut: frozenset[str] = frozenset()
+
+    def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
+        """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""
+        found = {} if oid in stop else {oid: None}
+        waiting = list(found)
+        while waiting:
+            parents = self.commits[waiting.pop()]
+            fresh = [one for one in parents if one in self.commits and one not in found and one not in stop]
+            found |= dict.fromkeys(fresh)
+            waiting += fresh
+        return list(found)
+
+
+def read_file_history(
+    store: StoreContents, paths: Sequence[str], tip: str, *, base: str | None = None, tags: Sequence[str] = ()
+) -> FileHistory:
+    """Return the history of files (relative to the store) from `base`, which is not in it, to `tip`.
+
+    A merge is in it where its file differs from that of every parent, or where it joins two lines that changed it.
+    Commits named by a tag that matches one of the patterns `tags` are in it as well. One git process.
+    """
+    refs = [f"--decorate-refs={pattern}" for pattern in tags or [_NO_REFS]]
+    # By decoration: a commit counts when it changes a file or bears one of the tags.
+    argv = ("--topo-order", "--simplify-by-decoration", *refs, "--no-show-signature", "--format=%H %P", tip)
+    files = ("--", *(store.prefix + path for path in paths))
+    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files)
+    rows = [line.split() for line in out.decode("ascii").splitlines() if line]
+    if not all(is_oid(word) for row in rows for word in row):
+        raise GitError("git listed a commit in a form that cannot be read")
+    commits = {oid: tuple(dict.fromkeys(parents)) for oid, *parents in rows}
+    cut = read_shallow_commits(store.git) & commits.keys() if store.repository.shallow else frozenset()
+    return FileHistory(next(iter(commits), None), commits, frozenset(cut))
+
+
+def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
+    """Return the commits of every branch and tag that changed one of the files, newest first."""
+    files = ("--", *(store.prefix + path for path in paths))
+    # A detached HEAD may be on no branch.
+    head = find_head(store.git)
+    tips = ("--branches", "--remotes", "--tags", *([head] if head else []))
+    out = store.git.run("rev-list", "--full-history", *tips, *files)
+    return out.decode("ascii").split()
+
+
+def read_shallow_commits(git: Git) -> frozenset[str]:
+    """Return the commits at which a shallow clone ends."""
+    folder: Path = git.find_common_directory()
+    return frozenset(read_below(folder, "shallow", _SHALLOW_LIMIT).decode("ascii").split())

@@ -1,0 +1,84 @@
+"""What runs keep of the replies that they rest on: nothing that a later run learns changes what an earlier recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalstore.judging import ReplyCache
+from evalstore.model import JudgeCall
+from evalstore.runs import GradedRow, read_rows, read_run
+from evalstore.store import ArtifactStore
+
+Cli = Callable[..., Any]
+Write = Callable[..., Path]
+OUTPUTS = {"one": "please", "two": "no"}
+JUDGE_MODEL = {"id": "small"}
+
+
+def find_rows(repo: Path, name: str) -> Mapping[str, GradedRow]:
+    return {row.id: row for row in read_rows(read_run(repo / "runs" / f"three-1.0.0-{name}.json"))}
+
+
+def find_replies(repo: Path, output: str, question: str) -> dict[str, str]:
+    """The replies that the repository keeps to the judge's call on one output: text by digest, the first first."""
+    call = JudgeCall("judge/accuracy@1.0.0", f"Is it right? {question}\n{output}\n", JUDGE_MODEL)
+    with ReplyCache(repo / ".git/evalstore/replies.db") as cache:
+        return {reply.digest: reply.text for reply in cache.find_replies(call)}
+
+
+def test_rows_name_their_replies_and_fresh_ones_are_kept_beside_them(
+    cli: Cli, judged: Path, write: Write, judge_server: Any
+) -> None:
+    score = ("score", "dataset/three@1.0.0", write(OUTPUTS), "--judge-url", judge_server.url, "--model")
+    judge_server.text = lambda _: '{"score": 4}'
+    assert cli(*score, "a", cwd=judged).code == 0
+    judge_server.text = lambda _: '{"score": 1}'
+    assert cli(*score, "reused", cwd=judged).code == 0
+    assert judge_server.calls == 2
+    assert cli(*score, "fresh", "--fresh", cwd=judged).code == 0
+    assert judge_server.calls == 4
+    # A later run without a word about it rests on the first reply again, as every re-score of these outputs will.
+    assert cli(*score, "later", cwd=judged).code == 0
+    a, reused, fresh, later = (find_rows(judged, name) for name in ("a", "reused", "fresh", "later"))
+    kept = find_replies(judged, "please", "Say one.")
+    first, second = kept
+    assert list(kept.values()) == ['{"score": 4}', '{"score": 1}']
+    assert [rows["one"].checks[0].reply_digests for rows in (a, reused, fresh, later)] == [
+        (first,),
+        (first,),
+        (second,),
+        (first,),
+    ]
+    assert a["one"].score != fresh["one"].score
+
+
+def test_an_audit_grades_each_run_with_its_own_replies(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
+    score = ("score", "dataset/three@1.0.0", "--judge-url", judge_server.url, "--model")
+    judge_server.text = lambda _: '{"score": 4}'
+    cli(*score, "a", write(OUTPUTS, "a.jsonl"), cwd=judged)
+    judge_server.text = lambda _: '{"score": 1}'
+    cli(*score, "b", write({"one": "please, two", "two": "not"}, "b.jsonl"), "--fresh", cwd=judged)
+    judge_server.text = lambda _: '{"score": 0}'
+    # All calls of both runs are asked once more: these replies are no run's.
+    for name in ("a", "b"):
+        cli(*score, f"again-{name}", f"{judged.parent}/{name}.jsonl", "--fresh", cwd=judged)
+    runs = [judged / "runs" / f"three-1.0.0-{name}.json" for name in ("a", "again-b")]
+    from evalstore.audits import audit
+
+    with ArtifactStore.open(judged) as store:
+        found = audit(*runs, store)
+    assert found.drift == ()
+    assert not any("as recorded" in note for note in found.notes)
+
+
+def test_what_the_endpoint_says_of_a_reply_is_kept(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
+    cli("score", "dataset/three@1.0.0", write(OUTPUTS), "--judge-url", judge_server.url, cwd=judged)
+    call = JudgeCall("", "Is it right? Say one.\nplease\n", JUDGE_MODEL)
+    with ReplyCache(judged / ".git/evalstore/replies.db") as cache:
+        (reply,) = cache.find_replies(call)
+    assert (reply.served, reply.finish) == ("small-served", "stop")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (7, 3)
+    assert reply.at.startswith("20")
+    assert reply.at.endswith("Z")
