@@ -11,13 +11,14 @@ from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.migration.artifact_source import ArtifactSource
-from evalstore.migration.extraction import LegacySource, find_companion_files
+from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
+from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Kind, Ref, parse_ref
+from evalstore.model import Kind, Question, Ref, parse_ref
 from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
@@ -120,7 +121,10 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
-    legacy = LegacySource(document, source["file"], source["sha256"], companions.get, source["dialect"])
+    prompts = collect_stored_prompts(_load_judges(questions, artifacts), table) if table.prompts else NO_PROMPTS
+    legacy = LegacySource(
+        document, source["file"], source["sha256"], companions.get, source["dialect"], prompts=prompts
+    )
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
@@ -129,6 +133,14 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     others = find_companion_files(extraction, companions, source["file"]).items()
     texts = (ExportedFile(file, name, render_legacy(companions[path].value, file)) for file, path in others)
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _load_judges(questions: Iterable[Question], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:
+    """Yield the judges that the rubrics of some questions ask, each once."""
+    refs = dict.fromkeys(question.rubric_ref for question in questions if question.rubric_ref)
+    rubrics = (artifacts.load_artifact(parse_ref(ref)).value for ref in refs)
+    pins = dict.fromkeys(check.get("judge_prompt_ref") for rubric in rubrics for check in rubric.get("checks", ()))
+    yield from (artifacts.load_artifact(parse_ref(pin)).value for pin in pins if pin)
 
 
 def _list_lost_keys(row: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,9 @@ from evalstore.migration.unknown_keys import find_unknown_keys
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
-    extraction = set_opaque_aside(_load_reader(table).read(legacy, table), legacy.document, table)
+    extraction = _load_reader(table).read(legacy, table)
+    extraction = replace(extraction, drafts=tuple(map(legacy.prompts.explain_absence, extraction.drafts)))
+    extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
     extraction = add_doubled_keys(extraction, legacy.document)
     # A reader's own note on a key says more than the general one.
