@@ -36,7 +36,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
         raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
     if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         verification = check_lock(store) if check else None
         settings.print_result(verification or lock(store, refs, update=update))
     return ExitCode.NO if verification and not verification.ok else ExitCode.DONE

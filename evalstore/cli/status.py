@@ -31,7 +31,7 @@ def command(settings: CommandSettings, *, check: bool, profile: str | None) -> E
     from evalstore.diff import Profile
     from evalstore.status import read_status
 
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         result = read_status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
     settings.print_result(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE
