@@ -24,7 +24,13 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
-from evalstore.runs.run_files import find_rows_file, read_aggregate, read_embedded_samples, read_json_objects
+from evalstore.runs.run_files import (
+    find_aggregate,
+    find_rows_file,
+    read_aggregate,
+    read_embedded_samples,
+    read_json_objects,
+)
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
@@ -32,10 +38,11 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run; raises `LoadError` when it is none.
+    """Read the aggregate JSON of a run, which its samples name as well; raises `LoadError` when it is none.
 
     In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
     """
+    path = find_aggregate(path)
     place = Place(str(path))
     with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
         return _read_aggregate_run(read_aggregate(path), path, place)
