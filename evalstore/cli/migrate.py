@@ -42,7 +42,15 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     type=click.Path(),
     help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
 )
-@click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
+@click.option("--force", is_flag=True, help="In a conflict take the source's side; no version is lowered.")
+@click.option("--keep", is_flag=True, help="In a conflict keep the store's side, and note the source's as seen.")
+@click.option(
+    "--share",
+    type=click.Choice(("suite", "all")),
+    default="suite",
+    show_default=True,
+    help="Who shares a rubric with equal checks: the cases of a suite, or all suites.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
 @click.option(
@@ -60,6 +68,8 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     dialect: str | None,
     judges_from: str | None,
     force: bool,  # noqa: FBT001  # click's flags
+    keep: bool,  # noqa: FBT001
+    share: str,
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
     report: str | None,
@@ -69,10 +79,17 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     PATH is a file, or a folder that is searched for such files; their format is found by their content. Every entry is
     reported: migrated, lossy (a check, but the legacy grader did not do what the file seems to ask), unmapped (set
     aside) or refused; --verbose has a line for each. Entries that are refused stop nothing. Files appear in the store
-    all together or not at all, and one that differs is never overwritten without --force.
+    all together or not at all.
+
+    Migrating again is a merge. What changed at the source goes in at the version that the file has, for `diff` and
+    `bump` to judge; what changed in the store stays; what changed in both is a conflict: that file is left alone, both
+    sides are shown, and the exit code is 1. Suites and cases that are renamed are known again; what no source needs any
+    more is named, never deleted.
     """
     from evalstore.migration import MigrationOutcome, migrate
 
+    if force and keep:
+        raise UsageError("--force and --keep are the two sides of a conflict", hint="choose one of them")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
     store = settings.path / into if into else _find_store(settings.path)
@@ -90,6 +107,8 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         dry_run=dry_run,
         force=force,
         judges_from=None if judges_from is None else settings.path / judges_from,
+        keep=keep,
+        share_all=share == "all",
         watch=watch,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
@@ -100,7 +119,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     none_migrated = result.count(MigrationOutcome.REFUSED) and not (
         result.count(MigrationOutcome.MIGRATED) or result.count(MigrationOutcome.LOSSY)
     )
-    return ExitCode.NO if none_migrated or (strict and not result.complete) else ExitCode.DONE
+    return ExitCode.NO if none_migrated or result.conflicts or (strict and not result.complete) else ExitCode.DONE
 
 
 def _find_store(start: Path) -> Path:

@@ -122,9 +122,7 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
     prompts = collect_stored_prompts(_load_judges(questions, artifacts), table) if table.prompts else NO_PROMPTS
-    legacy = LegacySource(
-        document, source["file"], source["sha256"], companions.get, source["dialect"], prompts=prompts
-    )
+    legacy = LegacySource(document, source["file"], "", companions.get, source["dialect"], prompts=prompts)
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]

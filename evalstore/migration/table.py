@@ -83,10 +83,11 @@ class PromptRow:
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
-    `lists` are the root keys that hold cases, each with its dialect. `root_data`, `root_parts`, `data` are known keys
-    that become data. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form`
-    is what only the format's own reader looks up. `variants` are dialects with further keys. `prompts` are those of the
-    program that can be taken from an installation of it; `no_prompt` says why others cannot.
+    `lists` are the root keys that hold cases, each with its dialect. `names` are lists of root keys: the first
+    list that a file has all of names its suite. `root_data`, `root_parts`, `data` are known keys that become data.
+    `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form` is what only the
+    format's own reader looks up. `variants` are dialects with further keys. `prompts` are those of the program that can
+    be taken from an installation of it; `no_prompt` says why others cannot.
     """
 
     format: str
@@ -94,7 +95,7 @@ class FormatTable:
     lists: Mapping[str, str]
     dialects: tuple[str, ...]
     named_by_folder: str | None
-    name: str | None
+    names: tuple[tuple[str, ...], ...]
     signs: tuple[FormatSign, ...]
     against: tuple[FormatSign, ...]
     not_this: tuple[ForeignShape, ...]
@@ -208,7 +209,7 @@ def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTabl
         lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
         dialects=tuple(value.get("dialects") or dict.fromkeys(item["dialect"] for item in lists)),
         named_by_folder=value.get("named_by_folder"),
-        name=value.get("name"),
+        names=tuple(map(tuple, value.get("names", ()))),
         signs=tuple(map(_parse_sign, value["signs"])),
         against=tuple(map(_parse_sign, value.get("against", ()))),
         not_this=tuple(map(_parse_shape, value.get("not_this", ()))),
