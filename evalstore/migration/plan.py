@@ -74,7 +74,9 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
         main = _place_main(context, batch, rubrics)
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
-            check_restorable(_build_theirs(main), pinned, context.table, {"": legacy.document, **context.companions})
+            check_restorable(
+                _build_restorable(main, context), pinned, context.table, {"": legacy.document, **context.companions}
+            )
         # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
         files = {path: text for item in batch.planned for path, text in _plan_item(item, batch, context, size)}
@@ -266,8 +268,10 @@ def _build_dataset(
     return replace(head, value=value)
 
 
-def _build_theirs(main: ArtifactDraft) -> dict[str, Any]:
-    return {"id": main.id, "version": main.version, **main.value}
+def _build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
+    """Return what stands for a source as a restorer of its format reads it."""
+    origin = {"format": context.table.format, "dialect": context.extraction.dialect}
+    return {**main.value, "x_source": origin | main.value.get("x_source", {})}
 
 
 def _fold_companions(context: SourceContext) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from evalstore.files import read_below
 from evalstore.migration.artifact_merge import SEEN, ConflictSide
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.migration.stored_artifacts import Origin
+from evalstore.migration.stored_artifacts import ArtifactOrigin
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 
@@ -81,7 +81,7 @@ def plan_texts(
 
 def _find_moves(item: PlannedArtifact) -> dict[str, str]:
     """Return the keys of an `x_source` that the file has and that say where it was."""
-    stored = item.stored.origin if item.stored else Origin()
+    stored = item.stored.origin if item.stored else ArtifactOrigin()
     keys = ("case", "part", "name", "file", *(("base",) if item.result.reason == SEEN else ()))
     values = {key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)}
     return {key: text for key, text in values.items() if text != getattr(stored, key)}

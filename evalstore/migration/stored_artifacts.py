@@ -24,7 +24,7 @@ _MENTION = re.compile(r"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ArtifactOrigin:
     """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
@@ -41,7 +41,7 @@ class Origin:
     run: str = ""
 
 
-ORIGIN_KEYS = tuple(item.name for item in fields(Origin))
+ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StoredArtifact:
 
     kind: Kind
     id: str
-    origin: Origin
+    origin: ArtifactOrigin
 
     @property
     def name(self) -> str:
@@ -132,7 +132,7 @@ def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
             yield StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{name}"))
 
 
-def _read_origin(root: Path, path: str) -> Origin:
+def _read_origin(root: Path, path: str) -> ArtifactOrigin:
     try:
         data = read_below(root, path, _LIMIT)
         text = data.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -142,10 +142,10 @@ def _read_origin(root: Path, path: str) -> Origin:
             value = read_yaml(data, path).value
             source = value.get("x_source") if isinstance(value, dict) else None
     except LoadError:
-        return Origin()
+        return ArtifactOrigin()
     if not isinstance(source, dict):
-        return Origin()
-    return Origin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
+        return ArtifactOrigin()
+    return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
 
 
 def _scan_block(block: str) -> dict[str, str] | None:

@@ -114,8 +114,9 @@ def _list_candidates(suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours:
             for last in range(core, len(parts)):
                 words = "_".join(parts[first : last + 1])
                 yield _fit_id(f"{words}_{base}" if suite.name and base not in words else words)
-    if base and parts and not cores:
-        yield _fit_id(f"{base}_{'_'.join(parts)}")
+    if base:
+        words = "_".join([] if cores else parts) or make_slug(PurePosixPath(suite.file).stem)
+        yield _fit_id(f"{base}_{words}")
 
 
 def _fit_id(text: str) -> str:

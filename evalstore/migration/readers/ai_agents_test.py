@@ -205,7 +205,7 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
     name = "tools" if tools else "response" if checks else "set_aside" if leftovers else table.no_check["id"]
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, name=name)
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
 
 
 def _drop_repeats(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

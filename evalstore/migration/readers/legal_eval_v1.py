@@ -72,7 +72,9 @@ def _read_rows(
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
         losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
         remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
-        rubric = ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, name=_NAMES[row["task_type"]])
+        rubric = ArtifactDraft(
+            Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_NAMES[row["task_type"]]
+        )
         own = _find_own_prompt(row, table, judges)
         yield LegacyCase(
             pointer,

@@ -333,11 +333,11 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
         title = {key: item for key, item in table.no_check.items() if key != "id"}
         value = title | {"scoring": {"combine": "all_pass"}} | leftovers
         name = "set_aside" if leftovers else table.no_check["id"]
-        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, name=name)
+        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
     checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, name=_name_checks(checks))
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_name_checks(checks))
 
 
 def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:

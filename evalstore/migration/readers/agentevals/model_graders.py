@@ -197,7 +197,7 @@ def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, nam
         "reply_pattern": scope.table.form["reply_pattern"],
     }
     judge = ArtifactDraft(
-        Kind.JUDGE, f"judge_{compute_digest(value)}", value, pointer, facts=_FACTS, name=make_slug(name) or "judge"
+        Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, pointer, facts=_FACTS, name=make_slug(name) or "judge"
     )
     check: Check = {
         "kind": "llm_judge",

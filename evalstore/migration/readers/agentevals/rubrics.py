@@ -171,7 +171,7 @@ def _make_ids(leaves: Sequence[Term]) -> Iterator[str]:
 def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> ArtifactDraft:
     first = value["checks"][0]
     words = name or str(first.get("id", first["kind"]))
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, pointer, name=words)
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=words)
 
 
 def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:

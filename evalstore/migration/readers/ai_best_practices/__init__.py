@@ -141,7 +141,7 @@ def _build_rubric(checks: Checks, table: FormatTable) -> ArtifactDraft:
     head = {} if checks else {"title": table.no_check["title"]}
     value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
     name = _name_checks(checks, table) if checks else table.no_check["id"]
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)}", value, name=name)
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
 
 
 def _name_checks(checks: Checks, table: FormatTable) -> str:

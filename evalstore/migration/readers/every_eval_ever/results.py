@@ -185,7 +185,7 @@ def _draft_judge(
         **({"model": model} if model else {}),
     }
     word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
-    return ArtifactDraft(Kind.JUDGE, f"judge_{compute_digest(value)}", value, facts=_FACTS, name=word)
+    return ArtifactDraft(Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, facts=_FACTS, name=word)
 
 
 def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,7 +258,7 @@ def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactD
     value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
     head = {"title": title} if isinstance(title, str) and title else {}
     return ArtifactDraft(
-        Kind.RUBRIC, f"rubric_{compute_digest(value)}", head | value, name=str(title) if head else "judged"
+        Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", head | value, name=str(title) if head else "judged"
     )
 
 
