@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.rulers import RunRulers, RunTotals, grade_with_judges, sum_results
-from evalstore.audits.stored_run import read_stored_run
+from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.judging import Judges, JudgeSession
@@ -100,7 +100,7 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
         by_commit.setdefault(release.commit, release)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Bisection:
-        stored = read_stored_run(run, finder)
+        stored = open_stored_run(run, finder, session)
         if question is not None and question not in stored.rows:
             near = find_nearest(question, list(stored.rows))
             raise RefusedError(f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None)

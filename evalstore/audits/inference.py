@@ -80,15 +80,15 @@ def infer_rulers(
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
-        return _RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
+        return RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
 
     found, calls = grade_with_judges(store, judges or Judges(), attempt)
     return replace(found, run=str(run), calls=calls)
 
 
 @dataclass(frozen=True, slots=True)
-class _RulerSearch:
-    """One search for the rulers of a run."""
+class RulerSearch:
+    """One search for the rulers of a run among those that references name, or among all."""
 
     finder: VersionFinder
     session: JudgeSession
@@ -97,6 +97,7 @@ class _RulerSearch:
     dataset: str | None
 
     def run(self) -> Inference:
+        """Return what reproduces the record; `RefusedError` where no dataset, or no rubric, could have graded it."""
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
