@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.rulers import RowResult, RunResults, RunRulers, grade_with_judges
+from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
 from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
@@ -137,7 +137,7 @@ class RulerSearch:
 
     def _grade_by_pins(self, stored: StoredRun) -> RunResults:
         """Return the results under the rubrics that the dataset pins."""
-        return RunRulers(stored, self.finder, self.session).grade_under(stored.dataset.resolved)
+        return OutputGrader(stored, self.finder, self.session).grade_under(stored.dataset.resolved)
 
     def _grade_rubrics(
         self, stored: StoredRun, scored: Mapping[str, GradedRow]
@@ -167,7 +167,7 @@ class RulerSearch:
         try:
             resolved = self.finder.store.resolve(f"{release.name}@{release.version}")
             read_rubric(resolved.artifact.value)
-            return resolved, RunRulers(stored, self.finder, self.session).grade_under(resolved)
+            return resolved, OutputGrader(stored, self.finder, self.session).grade_under(resolved)
         except (EvalstoreError, *MALFORMED_ERRORS) as error:
             self.finder.notes.append(f"{release.tag} was passed over, because it cannot grade: {error}")
             return None

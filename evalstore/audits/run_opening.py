@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalstore.audits.inference import Inference, RulerCandidate, RulerSearch
-from evalstore.audits.rulers import RunResults, RunRulers
+from evalstore.audits.rulers import OutputGrader, RunResults
 from evalstore.audits.stored_run import RunRubric, StoredRun, digest_question, index_rows, read_stored_run
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import RefusedError
@@ -69,7 +69,7 @@ def _build_stored_run(
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)
     bare = StoredRun(run, named, _build_version(store, dataset), rubrics, questions)
-    results = RunRulers(bare, finder, session).grade_under(dataset if rubric is None else rubric)
+    results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
 
 
