@@ -25,16 +25,16 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
     return _fold(value, rubric, parts)
 
 
-def unfold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
+def restore_parts(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return the value of which `fold_value` made this one. Raises `LookupError` where the rubric lacks a part."""
     if isinstance(value, list):
-        return [unfold_value(item, rubric) for item in value]
+        return [restore_parts(item, rubric) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {EACH}:
         _, first, _, *rest = value[EACH].split("/")
         return [_follow(item, rest) for item in rubric[first]]
-    own = {key: unfold_value(item, rubric) for key, item in value.items() if key not in {AT, WITHOUT}}
+    own = {key: restore_parts(item, rubric) for key, item in value.items() if key not in {AT, WITHOUT}}
     if AT not in value:
         return own
     part = _follow(rubric, value[AT].split("/")[1:])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evalstore.documents import read_yaml
 from evalstore.errors import RefusedError
 from evalstore.migration import export, migrate
-from evalstore.migration.folded_values import fold_value, has_references, unfold_value
+from evalstore.migration.folded_values import fold_value, has_references, restore_parts
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
 
@@ -57,7 +57,7 @@ def test_any_value_comes_back(value: Any, checks: list[dict[str, Any]], scoring:
         [check.get("values") for check in checks],
     ):
         folded = fold_value(encode_value(item), rubric)
-        assert is_same_data(decode_value(unfold_value(folded, rubric)), item)
+        assert is_same_data(decode_value(restore_parts(folded, rubric)), item)
 
 
 def test_a_rubric_that_stands_for_its_file_says_nothing_twice(tmp_path: Path) -> None:

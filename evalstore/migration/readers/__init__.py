@@ -17,7 +17,7 @@ from typing import Any
 from evalstore.errors import RefusedError
 from evalstore.migration.doubled_keys import add_doubled_keys
 from evalstore.migration.extraction import Extraction, LegacySource
-from evalstore.migration.folded_values import unfold_value
+from evalstore.migration.folded_values import restore_parts
 from evalstore.migration.judge_losses import add_judge_losses
 from evalstore.migration.opaque_values import set_opaque_aside
 from evalstore.migration.remainder import decode_value, restore_case, restore_root
@@ -95,7 +95,7 @@ def _unfold_row(row: Mapping[str, Any], rubrics: Rubrics) -> Mapping[str, Any]:
 
 def _unfold(kept: Any, parts: Mapping[str, Any]) -> Any:
     try:
-        return unfold_value(kept, parts)
+        return restore_parts(kept, parts)
     except (LookupError, TypeError, ValueError):
         name = parts.get("question", parts).get("id")
         hint = "export an earlier version, or take the edit back"
