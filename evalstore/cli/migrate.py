@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.param_types import FORMAT
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
-from evalstore.migration.table import list_formats
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
@@ -27,11 +27,21 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate legacy --into rulers --strict --report migration.json",
         "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
+        "evalstore migrate --explain odd/cases.json > odd.yaml",
+        "evalstore migrate odd --table odd.yaml --dry-run",
     )
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
-@click.option("--from", "format_", type=click.Choice(list_formats()), help="The format, instead of finding it out.")
+@click.option("--from", "format_", type=FORMAT, help="The format, instead of finding it out.")
+@click.option(
+    "--table",
+    "tables",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="A table of your own, in the shape of evalstore's: a format more.",
+)
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
@@ -41,6 +51,11 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     metavar="DIR",
     type=click.Path(),
     help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Write nothing; say which signs of which format PATH has, or draft a table where no format takes it.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
@@ -57,9 +72,11 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     paths: tuple[str, ...],
     into: str | None,
     format_: str | None,
+    tables: tuple[str, ...],
     dialect: str | None,
     judges_from: str | None,
-    force: bool,  # noqa: FBT001  # click's flags
+    explain: bool,  # noqa: FBT001  # click's flags
+    force: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
     report: str | None,
@@ -75,6 +92,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
+    own_tables = [settings.path / table for table in tables]
+    if explain:
+        return _explain_format(settings, paths, own_tables)
     store = settings.path / into if into else _find_store(settings.path)
     files: list[LegacyFile] = []
 
@@ -90,6 +110,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         dry_run=dry_run,
         force=force,
         judges_from=None if judges_from is None else settings.path / judges_from,
+        tables=own_tables,
         watch=watch,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
@@ -101,6 +122,15 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         result.count(MigrationOutcome.MIGRATED) or result.count(MigrationOutcome.LOSSY)
     )
     return ExitCode.NO if none_migrated or (strict and not result.complete) else ExitCode.DONE
+
+
+def _explain_format(settings: CommandSettings, paths: Sequence[str], tables: Sequence[Path]) -> ExitCode:
+    from evalstore.migration import explain_format
+
+    if len(paths) != 1:
+        raise UsageError(f"--explain takes one file, not {len(paths)}", hint="name them one by one")
+    settings.print_result(explain_format(settings.path / paths[0], tables=tables))
+    return ExitCode.DONE
 
 
 def _find_store(start: Path) -> Path:

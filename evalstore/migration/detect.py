@@ -88,6 +88,11 @@ class FormatMatch:
     weights: tuple[FormatWeight, ...] = ()
 
     @property
+    def is_sure(self) -> bool:
+        """Whether a migration takes the file for the format without being told to."""
+        return self.table is not None and self.confidence >= SURE
+
+    @property
     def is_tie(self) -> bool:
         """Whether two formats weigh about the same."""
         return self.table is None and bool(self.also)
@@ -105,21 +110,22 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     """Return the heaviest of the tables, if no other weighs about as much.
 
-    A foreign shape (`not_this`) wins over every format, and a table of the user's own over those of evalstore.
+    A table of the user's own wins over a foreign shape (`not_this`), and that over every format of evalstore.
     """
     if _has_own_source(value):
         return OWN_MATCH
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
     weights = weigh_formats(value, tables)
-    if shape := next(shapes, None):
-        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
+    shape = next(shapes, None)
     if not weights:
-        return NO_MATCH
-    # Most cases fit the user's own table: it was written for them.
-    own = next((one for one in weights if one.table.is_own and one.weight * 2 > 1), weights[0])
-    if own.table.is_own:
-        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
+        return FormatMatch(None, shape, 1.0, shape.reason) if shape else NO_MATCH
     best, *others = weights
+    # The user has written a table of his own for such files: it comes before whatever weighs no more.
+    own = next((one for one in weights if one.table.is_own and best.compute_margin(one) <= MARGIN), None)
+    if own and own.has_sure_sign and own.weight > 0:
+        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
+    if shape:
+        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
     close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
     also = tuple(one.guess for one in close)
     rival = next((one for one in close if one.table.format != best.table.format), None)

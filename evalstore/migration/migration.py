@@ -11,6 +11,7 @@ from pathlib import Path
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
+from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.plan import SourcePlan
 from evalstore.migration.planned_writes import TextSpool, plan_file, read_current, refuse_changes, refuse_late_files
 from evalstore.migration.prompt_files import ProgramFolder, find_prompts
@@ -30,18 +31,20 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dry_run: bool = False,
     force: bool = False,
     judges_from: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the folder of the
-    legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be migrated is
-    reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar). Raises `LoadError` for a
-    named path that cannot be read, `RefusedError` when a file of the store differs without `force` or cannot be
-    written, `ConflictError` when another process created one meanwhile.
+    `tables` are paths of tables of one's own, for further formats. `dialect` overrides the detected dialect of every
+    file whose format has it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask;
+    nothing in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps the iteration
+    over the sources (a progress bar). Raises `LoadError` for a named path or a table that cannot be read,
+    `RefusedError` when a file of the store differs without `force` or cannot be written, `ConflictError` when another
+    process created one meanwhile.
     """
-    root, tables = _open_root(into), load_tables(format)
-    check_dialect(dialect, tables)
+    root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
+    check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
     all_paths = [paths] if isinstance(paths, Path | str) else paths
     sources = find_sources(map(Path, all_paths), root)
@@ -52,9 +55,9 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         diffs = None if stage else TextSpool()
         read = partial(read_current, root)
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-        prompts = {table.format: find_prompts(program, root, table) for table in tables}
+        prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
         options = MigrationOptions(
-            tables,
+            known_tables,
             ArtifactNames(),
             read,
             is_forced=format is not None,
@@ -67,7 +70,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             # The texts are on disk by now: a plan without them keeps memory flat.
             results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
         results.sort(key=lambda result: result.source.file)
-        check_dialect_use(dialect, {result.source.format for result in results} - {None}, tables)
+        check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
         if stage:
             refuse_changes(files, force=force)
             refuse_late_files(files, root)

@@ -24,6 +24,7 @@ from evalstore.migration.planned_writes import (
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.table import FormatTable
+from evalstore.model import Kind
 from evalstore.runs.stored_names import decode_path
 
 
@@ -212,6 +213,7 @@ def _build_value(draft: ArtifactDraft, context: SourceContext, run: str | None) 
     file = decode_path(run) if run == legacy.file else legacy.file  # the source is a stored run itself
     origin = {"file": file, "sha256": legacy.sha256, "pointer": format_json_pointer(draft.pointer)}
     origin |= {"run": run} if run else {}
+    origin |= {"table": context.table.own_digest} if context.table.is_own and draft.kind is Kind.DATASET else {}
     source = {"format": context.table.format, "dialect": dialect, **origin, **draft.value.get("x_source", {})}
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
 
