@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import FORMAT, REF
+from evalstore.cli.param_types import REF, FormatChoice
 from evalstore.errors import UsageError
+from evalstore.migration.table import list_formats
 
 
 @click.command(
@@ -18,7 +19,13 @@ from evalstore.errors import UsageError
     )
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
-@click.option("--to", "format_", type=FORMAT, required=True, help="The format to write.")
+@click.option(
+    "--to",
+    "format_",
+    type=FormatChoice(list_formats()),
+    required=True,
+    help="The format to write.",
+)
 @click.option(
     "--table",
     "tables",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import FORMAT
+from evalstore.cli.param_types import FormatChoice
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
+from evalstore.migration.table import list_formats
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
@@ -33,7 +34,12 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
-@click.option("--from", "format_", type=FORMAT, help="The format, instead of finding it out.")
+@click.option(
+    "--from",
+    "format_",
+    type=FormatChoice(list_formats()),
+    help="The format, instead of finding it out.",
+)
 @click.option(
     "--table",
     "tables",

@@ -47,25 +47,12 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
 REF = ReferenceType()
 
 
-class FormatType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """The name of a migration format: one of evalstore, or of a table of the user's own, which is read later."""
+class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+    """The migration formats of evalstore, and any other name: tables of the user's own are read later."""
 
-    name = "format"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the formats of evalstore."""
-        from evalstore.migration.table import list_formats
-
-        return [CompletionItem(name) for name in list_formats() if name.startswith(incomplete)]
-
-    def get_metavar(self, *_: object, **__: object) -> str:
-        """Return the formats of evalstore, and that there may be others."""
-        from evalstore.migration.table import list_formats
-
-        return f"[{'|'.join(list_formats())}|…]"
-
-
-FORMAT = FormatType()
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as it is."""
+        return value
 
 
 class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not

@@ -97,7 +97,7 @@ class KeyProfile:
         parts = [part for value in self.values for part in (value if isinstance(value, list) else [value])]
         return parts if all(isinstance(part, str) for part in parts) else []
 
-    def holds(self, type_: type) -> bool:
+    def has_only(self, type_: type) -> bool:
         """Whether all values are of a type."""
         return bool(self.values) and all(type(value) is type_ for value in self.values)
 
@@ -168,7 +168,7 @@ def _profile_keys(cases: Sequence[Mapping[Any, Any]]) -> list[KeyProfile]:
     profiles: list[KeyProfile] = []
     for key, items in _collect_values(cases).items():
         profile = KeyProfile(key, items)
-        inner = _collect_values(items) if profile.holds(dict) and "schema" not in profile.words else {}
+        inner = _collect_values(items) if profile.has_only(dict) and "schema" not in profile.words else {}
         parts = [KeyProfile(f"{key}/{name}", values) for name, values in inner.items() if "/" not in name]
         graded = [part for part in parts if "/" not in key and part.words & (_WANTED | _BANNED | _STATED)]
         profiles += graded or [profile]
@@ -201,7 +201,7 @@ def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | No
     texts = {
         path: profile
         for path, profile in profiles.items()
-        if path != id_ and profile.holds(str) and len(profile.values) == most
+        if path != id_ and profile.has_only(str) and len(profile.values) == most
     }
     named = next((name for name in _INPUTS if name in texts), None)
     others = [path for path in texts if path not in _ANSWERS and _draft_row(texts[path]) is None]
@@ -211,11 +211,11 @@ def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | No
 def _draft_row(profile: KeyProfile) -> dict[str, Any] | None:
     """Return the row that a key may be; None where nothing in its name or values says that it is graded."""
     words, row = profile.words, {"key": profile.path}
-    if profile.holds(list) and (items := _draft_items(profile)):
+    if profile.has_only(list) and (items := _draft_items(profile)):
         return items
-    if profile.holds(dict) and "schema" in words:
+    if profile.has_only(dict) and "schema" in words:
         return row | {"kind": "json_schema", "read": "value", "into": "schema"}
-    if profile.holds(int) and words & _LENGTH and words & (_LONGEST | _SHORTEST):
+    if profile.has_only(int) and words & _LENGTH and words & (_LONGEST | _SHORTEST):
         limit = "max_chars" if words & _LONGEST else "min_chars"
         return row | {"kind": "format", "read": "number", "into": limit, "with": {"format": "text"}}
     if not profile.texts:
