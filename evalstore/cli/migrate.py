@@ -38,7 +38,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "--from",
     "format_",
     type=FormatChoice(list_formats()),
-    help="The format, instead of finding it out.",
+    help="The format, of evalstore or of a --table, instead of finding it out.",
 )
 @click.option(
     "--table",

@@ -23,7 +23,7 @@ def text(result: FormatExplanation, screen: Screen = PAPER) -> str:
     lines = [
         line
         for lead, sentence in sentences
-        for line in wrap_lines(sentence, width=screen.width, lead=mark + lead, inner=f"{mark}{' ' * len(lead)}  ")
+        for line in wrap_lines(sentence, width=screen.width, lead=mark + lead, inner=f"{mark}{' ' * len(lead)}")
         or [mark]
     ]
     head = "\n".join(map(str.rstrip, lines))
@@ -38,7 +38,7 @@ def _list_signs(result: FormatExplanation) -> Iterator[tuple[str, str]]:
         yield "", f"{weight.table.format}: weight {float(weight.weight):+.2f}, {weight.confidence:.0%} sure"
         for count in weight.signs:
             side = _AGAINST if count.is_against else _FOR
-            yield "  ", f"{side:<7} {count.sign.confidence:.0%}  {count.sentence}"
+            yield f"  {side:<7} {count.sign.confidence:.0%}  ", count.sentence
 
 
 def _list_decision(result: FormatExplanation) -> Iterator[tuple[str, str]]:

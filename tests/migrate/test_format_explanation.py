@@ -171,7 +171,7 @@ KEYS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.dictionaries(KEYS | st.text(max_size=4), VALUES, max_size=5), min_size=1, max_size=3))
 def test_whatever_the_cases_are_the_draft_is_a_table(tmp_path_factory: Any, cases: list[dict[str, Any]]) -> None:
     path = tmp_path_factory.getbasetemp() / "draft.yaml"
