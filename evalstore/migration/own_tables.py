@@ -196,8 +196,10 @@ def _find_check_problems(row: Mapping[str, Any], at: Pointer) -> Iterator[TableP
             note, (*at, "with") if key in fixed else (*at, "into") if key == into else at, whole=key in fixed
         )
     if not notes and not unknown:
-        for pointer, message, hint in KINDS[row["kind"]].find_problems(check):
-            yield TableProblem((*at, "with", *pointer) if {*pointer[:1]} & {*fixed} else at, message, hint)
+        for problem in KINDS[row["kind"]].find_problems(check):
+            place: Pointer = ("with", *problem.pointer) if {*problem.pointer[:1]} & {*fixed} else ()
+            if problem.blocks:
+                yield TableProblem((*at, *place), problem.message, problem.hint)
 
 
 @cache

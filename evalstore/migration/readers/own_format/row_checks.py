@@ -139,4 +139,4 @@ def _find_problem(check: Mapping[str, Any]) -> str:
     kind = check["kind"]
     if not is_valid_by_schema(f"checks/{kind}", check):
         return f"its value is none that {kind} takes"
-    return next((message for _, message, _ in KINDS[kind].find_problems(check)), "")
+    return next((problem.message for problem in KINDS[kind].find_problems(check) if problem.blocks), "")
