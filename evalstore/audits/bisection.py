@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.rulers import RunRulers, RunTotals, grade_with_judges, sum_results
-from evalstore.audits.stored_run import read_stored_run
+from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, sum_results
+from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.judging import Judges, JudgeSession
@@ -100,11 +100,11 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
         by_commit.setdefault(release.commit, release)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Bisection:
-        stored = read_stored_run(run, finder)
+        stored = open_stored_run(run, finder, session)
         if question is not None and question not in stored.rows:
             near = find_nearest(question, list(stored.rows))
             raise RefusedError(f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None)
-        search = _VersionSearch(store, parsed.name, history, by_commit, RunRulers(stored, finder, session), question)
+        search = _VersionSearch(store, parsed.name, history, by_commit, OutputGrader(stored, finder, session), question)
         return replace(search.run(every_commit=commits), run=str(run))
 
     found, calls = grade_with_judges(store, judges or Judges(), attempt)
@@ -129,7 +129,7 @@ class _VersionSearch:
     name: str
     history: FileHistory
     releases: Mapping[str, Release]
-    rulers: RunRulers
+    rulers: OutputGrader
     question: str | None
     notes: list[str] = field(default_factory=list)
     _by_commit: dict[str, RunTotals | None] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.rulers import RowResult, RunResults, RunRulers, grade_with_judges
+from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
 from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
@@ -80,15 +80,15 @@ def infer_rulers(
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
-        return _RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
+        return RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
 
     found, calls = grade_with_judges(store, judges or Judges(), attempt)
     return replace(found, run=str(run), calls=calls)
 
 
 @dataclass(frozen=True, slots=True)
-class _RulerSearch:
-    """One search for the rulers of a run."""
+class RulerSearch:
+    """One search for the rulers of a run among those that references name, or among all."""
 
     finder: VersionFinder
     session: JudgeSession
@@ -97,6 +97,7 @@ class _RulerSearch:
     dataset: str | None
 
     def run(self) -> Inference:
+        """Return what reproduces the record; `RefusedError` where no dataset, or no rubric, could have graded it."""
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
@@ -136,7 +137,7 @@ class _RulerSearch:
 
     def _grade_by_pins(self, stored: StoredRun) -> RunResults:
         """Return the results under the rubrics that the dataset pins."""
-        return RunRulers(stored, self.finder, self.session).grade_under(stored.dataset.resolved)
+        return OutputGrader(stored, self.finder, self.session).grade_under(stored.dataset.resolved)
 
     def _grade_rubrics(
         self, stored: StoredRun, scored: Mapping[str, GradedRow]
@@ -166,7 +167,7 @@ class _RulerSearch:
         try:
             resolved = self.finder.store.resolve(f"{release.name}@{release.version}")
             read_rubric(resolved.artifact.value)
-            return resolved, RunRulers(stored, self.finder, self.session).grade_under(resolved)
+            return resolved, OutputGrader(stored, self.finder, self.session).grade_under(resolved)
         except (EvalstoreError, *MALFORMED_ERRORS) as error:
             self.finder.notes.append(f"{release.tag} was passed over, because it cannot grade: {error}")
             return None

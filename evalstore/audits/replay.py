@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.rulers import RowResult, RunRulers, RunTotals, grade_with_judges, list_pairs, sum_results
-from evalstore.audits.stored_run import read_stored_run
+from evalstore.audits.rulers import OutputGrader, RowResult, RunTotals, grade_with_judges, list_pairs, sum_results
+from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
@@ -65,8 +65,8 @@ def replay(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges
 
 
 def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession) -> RunReplay:
-    stored = read_stored_run(run, finder)
-    rulers = RunRulers(stored, finder, session)
+    stored = open_stored_run(run, finder, session)
+    rulers = OutputGrader(stored, finder, session)
     old, new = rulers.recorded, rulers.grade_under(ruler)
     pinned = {used.ref for used in (*stored.run.rubrics, *stored.run.judges) if used.ref.startswith(f"{ruler.name}@")}
     return RunReplay(

@@ -42,7 +42,7 @@ class RunTotals:
 
 
 @dataclass(slots=True)
-class RunRulers:
+class OutputGrader:
     """The outputs of one stored run; what no judge answers and no other artifact changes is graded once."""
 
     stored: StoredRun

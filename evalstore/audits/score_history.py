@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.rulers import RunRulers, RunTotals, grade_with_judges, sum_results
-from evalstore.audits.stored_run import read_stored_run
+from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, sum_results
+from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.judging import Judges, JudgeSession
@@ -74,8 +74,8 @@ def resolve_releases(store: ArtifactStore, ref: str) -> tuple[list[Resolved], li
 def _score_run(
     run: Path | str, versions: Sequence[Resolved], finder: VersionFinder, session: JudgeSession
 ) -> ScoredRun:
-    stored = read_stored_run(run, finder)
-    rulers = RunRulers(stored, finder, session)
+    stored = open_stored_run(run, finder, session)
+    rulers = OutputGrader(stored, finder, session)
     cells = tuple(sum_results(rulers.grade_under(version)) for version in versions)
     used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
     digests = {pinned.digest for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}

@@ -82,8 +82,26 @@ def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]
     pins: dict[str, str] = {}
     for ref in _list_refs({key: item for key, item in ours.items() if key != "questions"}):
         pins.setdefault(_name_of(ref), ref)
-    # A dataset pins per question, and its questions were given their pins when they were built.
-    return {key: item if key == "questions" else _pin_refs(item, pins) for key, item in new.items()}
+    # A dataset pins per question.
+    questions = ours.get("questions")
+    rows = {
+        row["id"]: row
+        for row in (questions if isinstance(questions, list) else ())
+        if isinstance(row, dict) and isinstance(row.get("id"), str)
+    }
+    return {
+        key: [_pin_question(row, rows.get(row["id"], {})) for row in item]
+        if key == "questions"
+        else _pin_refs(item, pins)
+        for key, item in new.items()
+    }
+
+
+def _pin_question(row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    own = ours.get("rubric_ref")
+    if "rubric_ref" not in row or not isinstance(own, str):
+        return dict(row)
+    return {**row, "rubric_ref": choose_pin(row["rubric_ref"], own)}
 
 
 def choose_pin(new: str, ours: str | None) -> str:

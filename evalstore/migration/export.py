@@ -12,17 +12,20 @@ from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
+from evalstore.migration.folded_values import has_references
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
+from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Kind, Question, Ref, parse_ref
+from evalstore.model import Kind, Ref, parse_ref
 from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
+_TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
 
 
@@ -32,14 +35,15 @@ def export(
     to: str,
     store: Path | str = ".",
     out: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
 ) -> ExportResult:
     """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
 
     For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. Raises `RefusedError` for a rubric that the format cannot
-    express.
+    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
+    `RefusedError` for a rubric that the format cannot express.
     """
-    table = load_tables(to)[0]
+    table = load_tables(to, load_own_tables(map(Path, tables)))[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs
         files = (
@@ -114,14 +118,22 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
+    # A remainder is only what a table leaves over: by another one, values would go to other keys.
+    if source.get("table", "") != table.own_digest:
+        raise RefusedError(f"{ref} was migrated by another table called {table.format}", hint=_TABLE_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
-    text = render_legacy(restore_source(whole, {}, table), source["file"])
+    # A rubric of another source need not be here.
+    used = (item for item in questions if table.prompts or has_references(item.row["x_source"]))
+    refs = dict.fromkeys(question.rubric_ref for question in used if question.rubric_ref)
+    rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
+    text = render_legacy(restore_source(whole, rubrics, table), source["file"])
     # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
     document = parse_whole(text.encode(), source["file"])
-    companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
-    prompts = collect_stored_prompts(_load_judges(questions, artifacts), table) if table.prompts else NO_PROMPTS
+    beside = restore_companions(whole, rubrics, table).items()
+    companions = {path: Document(path, "", value, {}, {}) for path, value in beside}
+    prompts = collect_stored_prompts(_load_judges(rubrics.values(), artifacts), table) if table.prompts else NO_PROMPTS
     legacy = LegacySource(document, source["file"], "", companions.get, source["dialect"], prompts=prompts)
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
@@ -133,10 +145,8 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     return [ExportedFile(source["file"], name, text, left_out), *texts]
 
 
-def _load_judges(questions: Iterable[Question], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:
-    """Yield the judges that the rubrics of some questions ask, each once."""
-    refs = dict.fromkeys(question.rubric_ref for question in questions if question.rubric_ref)
-    rubrics = (artifacts.load_artifact(parse_ref(ref)).value for ref in refs)
+def _load_judges(rubrics: Iterable[Mapping[str, Any]], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:
+    """Yield the judges that rubrics ask, each once."""
     pins = dict.fromkeys(check.get("judge_prompt_ref") for rubric in rubrics for check in rubric.get("checks", ()))
     yield from (artifacts.load_artifact(parse_ref(pin)).value for pin in pins if pin)
 

@@ -12,6 +12,7 @@ from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.orphans import list_orphans
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
+from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.plan import SourceContext, SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late_files
 from evalstore.migration.prompt_files import ProgramFolder, find_prompts
@@ -47,20 +48,22 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     keep: bool = False,
     share_all: bool = False,
     judges_from: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
     with both is a conflict, in which `force` takes the source's side and `keep` the store's. `share_all` lets suites
-    share rubrics. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
+    share rubrics. `tables` are paths of tables of one's own, for further formats. `dialect` overrides the detected
+    dialect of every file whose format has it. `judges_from` is the
     folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
     migrated is reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar). Raises
-    `LoadError` for a named path that cannot be read, `RefusedError` when the store cannot be written, `ConflictError`
-    when another process created a file meanwhile.
+    `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
+    `ConflictError` when another process created a file meanwhile.
     """
-    root, tables = _open_root(into), load_tables(format)
-    check_dialect(dialect, tables)
+    root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
+    check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
     all_paths = list(map(Path, [paths] if isinstance(paths, Path | str) else paths))
     sources = find_sources(all_paths, root)
@@ -70,9 +73,9 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
     with open_ as stage, ReleaseLookup(root) as releases:
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-        prompts = {table.format: find_prompts(program, root, table) for table in tables}
+        prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
         options = MigrationOptions(
-            tables,
+            known_tables,
             is_forced=format is not None,
             dialect=dialect,
             find_prompts=lambda table: prompts[table.format],
@@ -89,7 +92,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
         files += list_orphans(survey.stored, survey.places, survey.gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
-        check_dialect_use(dialect, {result.source.format for result in results} - {None}, tables)
+        check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
         if stage:
             refuse_late_files(files, root)
             stage.commit()

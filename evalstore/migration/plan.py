@@ -10,8 +10,8 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_merge import choose_pin
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, plan_texts, read_current
@@ -217,15 +217,20 @@ def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[Artifac
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics, batch.pins))
+        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics))
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
     index, draft = next((index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric)
-    remainder = {"kept": encode_value(context.legacy.document.value), **_fold_companions(context)}
-    rubrics[index] = batch.add_main(replace(draft, value=draft.value | {"x_source": remainder}))
+    rubrics[index] = batch.add_main(replace(draft, value=draft.value | _build_remainder(draft, context)))
     return rubrics[index]
+
+
+def _build_remainder(rubric: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
+    """Return the `x_source` of a rubric that stands for its source: what it does not say of it already."""
+    kept = fold_value(encode_value(context.legacy.document.value), rubric.value)
+    return {"x_source": {"kept": kept, **_fold_companions(context)}}
 
 
 def _anchor_case(case: LegacyCase) -> CaseAnchor:
@@ -241,9 +246,7 @@ def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
     return CaseAnchor("", draft.name or draft.id)
 
 
-def _build_dataset(
-    context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None], pins: Mapping[str, str]
-) -> ArtifactDraft:
+def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
     cases, document = context.extraction.cases, context.legacy.document
     # Cases leave the remainder: their questions and `x_unmapped` hold them.
@@ -261,8 +264,8 @@ def _build_dataset(
     unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_build_row(case, rubric, context, pins) for case, rubric in questions],
-        "x_source": remainder,
+        "questions": [_build_row(case, rubric, context) for case, rubric in questions],
+        "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=value)
@@ -284,17 +287,16 @@ def _fold_companions(context: SourceContext) -> dict[str, Any]:
     return {"beside": remainders} if remainders else {}
 
 
-def _build_row(
-    case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext, pins: Mapping[str, str]
-) -> dict[str, Any]:
+def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
     head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     source = case.question.get("x_source")
     if source is None:
         source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+        if "kept" in source:
+            source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
     if isinstance(stated := fields.get("rubric_ref"), str):
-        # The source pins a version itself: what it pinned is noted, as a release may have moved the pin here.
-        fields["rubric_ref"] = choose_pin(stated, pins.get(fields["id"]))
+        # The source pins a version itself: what it pinned is noted, as a release may move the pin here.
         source |= {"pin": stated}
     return head | fields | {"x_source": source}
 

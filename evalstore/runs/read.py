@@ -100,6 +100,8 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         commit=read_text_or(library, "evalstore_commit") or None,
         without_output=read_count(details.get("evalstore_without_output", 0)),
         without_question=read_count(details.get("evalstore_without_question", 0)),
+        outputs=read_count(details.get("evalstore_outputs", 0)),
+        missing_outputs=_require_texts(read_embedded_json(details, "evalstore_missing_outputs", {})),
         notes=(
             *map(str, read_embedded_json(details, "evalstore_notes", [])),
             *([f"{path.name}: {doubt}"] if doubt else []),
@@ -129,7 +131,10 @@ def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
 def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     scored, fail, unscored = (read_count(check[key]) for key in ("scored", "fail", "unscored"))
     # Runs from before judges were asked do not count errors.
-    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, read_count(check.get("errors", 0)))
+    errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
+    if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
+        raise ValueError("its `error_ids` are no texts")
+    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:

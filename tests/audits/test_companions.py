@@ -261,3 +261,18 @@ def test_what_cannot_be_done_is_one_sentence(story: Story, cli: Any, argv: tuple
     ran = cli(*(word.format(X1=story.runs["X1"].path) for word in argv), cwd=story.repo.root)
     assert (ran.code, ran.out) == (3, "")
     assert words in ran.err
+
+
+def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
+    story: Story, answer: Any, tmp_path: Path
+) -> None:
+    path = str(foreign(story, tmp_path, story.runs["X2"]))
+    found = answer("history", "rubric/r", "--run", path)
+    assert (found["cells"], found["recorded"]) == ([[1, 1, 0.8, 1, 0.65]], ["2.0.0"])
+    assert found["notes"] == ["foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again"]
+    flips = answer("replay", path, "--rubric", "rubric/r@3.0.0")["flips"]
+    assert flips == {"pass_to_fail": [], "fail_to_pass": ["q0", "q1", "q2", "q3"]}
+    assert answer("bisect", "rubric/r", "--run", path)["first_bad"]["version"] == "4.0.0"
+    # Y's answers are the same to both datasets: the newest is taken, and the other one is named.
+    silent = answer("history", "rubric/r", "--run", str(foreign(story, tmp_path, story.runs["Y1"])))
+    assert "dataset/d@2.0.0 gives all of its scores again; so does dataset/d@1.0.0" in silent["notes"][0]

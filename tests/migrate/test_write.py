@@ -174,7 +174,7 @@ def test_rows_that_nobody_could_read_again_are_refused(
 def test_a_full_disk_leaves_nothing_behind(suite: Suite, store: Path) -> None:
     source = suite(*({"must_contain_any": [f"word {n}"], "expected_output": "x" * 2000} for n in range(9)))
     before = tree(store)
-    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from evalstore.cli.main import main; main()"
+    limited = "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from evalstore.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-B", "-c", limited, "migrate", source, "--into", store, "--force"],
         cwd=ROOT,
