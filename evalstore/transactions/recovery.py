@@ -16,6 +16,7 @@ from evalstore.files import place_below, sweep_below, write_aside_below, write_b
 from evalstore.store.git import Git
 from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
 from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
 from evalstore.store.working_files import hash_working_file
@@ -70,7 +71,9 @@ def finish_or_undo(
         _update_working_tree(repository, journal, watch)
     # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
     remove_stale_locks(repository, journal, repository.common / repository.journal_name)
-    # Step 5, the journal last: while it exists, the bump is not finished.
+    # Step 5, the marks that keep its packs from being repacked. Killed before: the next bump removes them.
+    release_packs(repository.common)
+    # Step 6, the journal last: while it exists, the bump is not finished.
     (repository.common / repository.journal_name).unlink(missing_ok=True)
     return released
 
