@@ -3,6 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 JOBS ?= auto
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal -q  # neighbours share what one of them has built
 QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
@@ -13,10 +14,10 @@ demo: .venv/run.stamp  ## replay the sample store's history into a folder to pla
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
 
 quick: .venv/dev.stamp  ## what everything rests on, in less than a minute: no processes, crashes or sampling
-	$(BIN)/pytest -n $(JOBS) -q -m 'not (slow or chaos or process or sampling or heavy)' $(QUICK:%=tests/%)
+	$(PYTEST) -m 'not (slow or chaos or process or sampling or heavy)' $(QUICK:%=tests/%)
 
 test: .venv/dev.stamp lint fresh  ## every check and every test
-	$(BIN)/pytest -n $(JOBS) -q
+	$(PYTEST)
 
 lint: .venv/dev.stamp  ## style, types, layers
 	$(BIN)/ruff check
@@ -33,7 +34,7 @@ bench: .venv/dev.stamp  ## ratios against named peers, in one run
 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
-	$(BIN)/pytest -n $(JOBS) -q -m 'slow or sampling' --hypothesis-profile=anew
+	$(PYTEST) -m 'slow or sampling' --hypothesis-profile=anew
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

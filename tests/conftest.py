@@ -33,6 +33,8 @@ settings.register_profile("again", derandomize=True, database=None, deadline=Non
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
 
+MEMORY, MEMORY_LEAST = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder of its own in it
+
 collect_ignore = ["cases"]  # folders of data, a thousand and more
 
 STARTERS = ("process", "chaos", "slow")  # the marks of tests that may start Python
@@ -68,7 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Let the children of the tests be interrupted, even where a shell started the run as a background job."""
+    """Keep temporary folders in memory, and let children be interrupted even where a shell lets the run ignore it."""
+    # Git and evalstore sync what they write, thousands of times; the workers of a run are given a folder within it.
+    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_LEAST:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

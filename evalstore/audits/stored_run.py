@@ -62,7 +62,7 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     # One pass over the rows; an audit needs them by id, several times.
-    rows = _index_rows(run)
+    rows = index_rows(run)
     dataset = finder.locate_pin(run.dataset)
     return StoredRun(
         run=run,
@@ -93,7 +93,8 @@ def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionV
     return QuestionVersion(question, input_.input_digest, reference.reference_digest)
 
 
-def _index_rows(run: Run) -> dict[str, GradedRow]:
+def index_rows(run: Run) -> dict[str, GradedRow]:
+    """Return the rows of a run by id; raises `RefusedError` for a question twice, or where nothing was scored."""
     rows: dict[str, GradedRow] = {}
     for row in read_rows(run):
         if row.id in rows:

@@ -1,16 +1,26 @@
-"""What a check may use beyond its parameters and the output: other artifacts, and the replies of judges."""
+"""What a check kind works with: other artifacts and judges' replies; and what it may find wrong with a check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 
 # A check with everything that its parameters alone decide done once, before the first output.
 GradeFunction = Callable[[Sample], Grade]
+
+
+class CheckProblem(NamedTuple):
+    """What a schema cannot see in a check, at a place within it; `blocks`: so that no output can be graded."""
+
+    pointer: Pointer
+    message: str
+    hint: str
+    blocks: bool = False
 
 
 def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature of `ask`

@@ -117,7 +117,9 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     from evalstore.schemas import compile_shipped_schema
 
     text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
-    violation = next(compile_shipped_schema(json.loads(text)).find_violations(check.params), None)
+    # A key that nothing reads is no reason: `validate` says so, and grading goes on.
+    violations = compile_shipped_schema(json.loads(text)).find_violations(check.params)
+    violation = next((found for found in violations if found.keyword != "unevaluatedProperties"), None)
     if violation is None:
         return misfit
     message = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message

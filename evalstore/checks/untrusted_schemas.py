@@ -81,9 +81,9 @@ def compile_untrusted(schema: Any) -> Schema:
     return compile_schema(schema, _GUARD)
 
 
-def find_untrusted_flaws(schema: Any) -> list[Flaw]:
-    """Return what is wrong with an untrusted schema, and where its patterns mean another thing than elsewhere."""
-    return find_flaws(schema, _STRICT)
+def find_untrusted_flaws(schema: Any, *, strict: bool = True) -> list[Flaw]:
+    """Return what keeps an untrusted schema from being applied; if `strict`, also patterns that mean other things."""
+    return find_flaws(schema, _STRICT if strict else _GUARD)
 
 
 def _translate_ecma(pattern: str) -> str:

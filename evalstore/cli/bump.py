@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     if push and push.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.
         refs, push = (str(read_ref(push)), *refs), ""
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         result = bump(
             store,
             refs,

@@ -58,6 +58,18 @@ class CommandSettings:
 
         return ArtifactStore.open(self.path)
 
+    def open_judged_store(self) -> ArtifactStore:
+        """Open the store for a command whose answer would be green by absence; raise where there is no artifact."""
+        from evalstore.store.presence import require_artifacts
+
+        store = self.open_store()
+        try:
+            require_artifacts(store)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
     def print_result(self, result: Any) -> None:
         """Print a result on stdout in the format asked for."""
         from evalstore.report import render

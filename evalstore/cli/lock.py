@@ -38,7 +38,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
     if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
     watch = make_watch("verifying" if check else "locking", quiet=settings.quiet)
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         verification = check_lock(store, watch=watch) if check else None
         settings.print_result(verification or lock(store, refs, update=update, watch=watch))
     return ExitCode.NO if verification and not verification.ok else ExitCode.DONE

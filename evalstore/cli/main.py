@@ -42,6 +42,10 @@ COMMANDS = {
     "rules": "List the rules by which changes are judged.",
     "explain": "Say what a rule means, and what to do about its findings.",
     "audit": "Explain why the scores of two runs differ, in points that add up.",
+    "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
+    "history": "Grade runs under every release of a rubric, judge or dataset.",
+    "bisect": "Find every version at which a score changed, with commit and author.",
+    "infer": "Find the released rulers that reproduce the record of a run.",
 }
 
 

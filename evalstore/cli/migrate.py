@@ -25,6 +25,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
         "evalstore migrate legacy --into rulers --strict --report migration.json",
+        "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
     )
 )
@@ -34,6 +35,12 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
+)
+@click.option(
+    "--judges-from",
+    metavar="DIR",
+    type=click.Path(),
+    help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
@@ -51,6 +58,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     into: str | None,
     format_: str | None,
     dialect: str | None,
+    judges_from: str | None,
     force: bool,  # noqa: FBT001  # click's flags
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
@@ -81,6 +89,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         dialect=dialect,
         dry_run=dry_run,
         force=force,
+        judges_from=None if judges_from is None else settings.path / judges_from,
         watch=watch,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:

@@ -81,9 +81,12 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
-    OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?} or a row of Every Eval Ever each, or the JSON of a stored
-    run; or a log of Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What it is, its content tells.
-    The run is two files in the form of Every Eval Ever; the path of the first names it.
+    OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?, "sample"?} or a row of Every Eval Ever each, or the JSON of
+    a stored run; or a log of Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What it is, its
+    content tells. The run is two files in the form of Every Eval Ever; the path of the first names it.
+
+    Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a log of Inspect AI).
+    They count as one question, whose score is their exact mean.
 
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.

@@ -32,7 +32,7 @@ def command(settings: CommandSettings, *, check: bool, profile: str | None) -> E
     from evalstore.diff import Profile
     from evalstore.status import read_status
 
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         today, chosen = datetime.now(UTC).date(), Profile(profile) if profile else None
         watch = make_watch("comparing", quiet=settings.quiet)
         result = read_status(store, today=today, profile=chosen, watch=watch)

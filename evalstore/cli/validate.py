@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +61,8 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
             watch=make_watch("validating", quiet=settings.quiet),
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )
+    if not findings.files:
+        raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     settings.print_result(findings)
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in findings.findings) else ExitCode.DONE
 
@@ -98,7 +100,11 @@ def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[Vali
     if root is None:
         with settings.open_store():  # raises where there is no store; a bare one has no files
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
-    return list(find_store_sources(root))
+    sources = list(find_store_sources(root))
+    if not any(source.kind for source in sources):
+        with suppress(LoadError):  # broken settings are a finding
+            settings.open_judged_store().close()
+    return sources
 
 
 def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:

@@ -32,7 +32,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], file: str | None) 
     from evalstore.model.lock import LIMIT, read_lock
 
     watch = make_watch("verifying", quiet=settings.quiet)
-    with settings.open_store() as store:
+    with settings.open_judged_store() as store:
         if file is None:
             result = verify(store, refs, watch=watch)
         else:

@@ -74,12 +74,13 @@ class JudgeSession:
 
         Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`.
         """
+        start = self.start
+        since = start if self.judges.fresh else 0
         kept = self.replies().find_replies(call)
-        since = self.start if self.judges.fresh else 0
         reply = next((one for one in kept if one.digest in wanted), None)
         if reply := reply or next((one for one in kept if one.number > since), None):
-            self.reuse_count += reply.number <= self.start
-            self.new_count += reply.number > self.start
+            self.reuse_count += reply.number <= start
+            self.new_count += reply.number > start
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 

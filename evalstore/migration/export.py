@@ -11,7 +11,9 @@ from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.migration.artifact_source import ArtifactSource
-from evalstore.migration.extraction import LegacySource, find_companion_files
+from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
+from evalstore.migration.folded_values import has_references
+from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
@@ -116,11 +118,19 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
-    text = render_legacy(restore_source(whole, {}, table), source["file"])
+    # A rubric of another source need not be here.
+    used = (item for item in questions if table.prompts or has_references(item.row["x_source"]))
+    refs = dict.fromkeys(question.rubric_ref for question in used if question.rubric_ref)
+    rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
+    text = render_legacy(restore_source(whole, rubrics, table), source["file"])
     # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
     document = parse_whole(text.encode(), source["file"])
-    companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
-    legacy = LegacySource(document, source["file"], source["sha256"], companions.get, source["dialect"])
+    beside = restore_companions(whole, rubrics, table).items()
+    companions = {path: Document(path, "", value, {}, {}) for path, value in beside}
+    prompts = collect_stored_prompts(_load_judges(rubrics.values(), artifacts), table) if table.prompts else NO_PROMPTS
+    legacy = LegacySource(
+        document, source["file"], source["sha256"], companions.get, source["dialect"], prompts=prompts
+    )
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
@@ -129,6 +139,12 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     others = find_companion_files(extraction, companions, source["file"]).items()
     texts = (ExportedFile(file, name, render_legacy(companions[path].value, file)) for file, path in others)
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _load_judges(rubrics: Iterable[Mapping[str, Any]], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:
+    """Yield the judges that rubrics ask, each once."""
+    pins = dict.fromkeys(check.get("judge_prompt_ref") for rubric in rubrics for check in rubric.get("checks", ()))
+    yield from (artifacts.load_artifact(parse_ref(pin)).value for pin in pins if pin)
 
 
 def _list_lost_keys(row: Mapping[str, Any]) -> list[str]:

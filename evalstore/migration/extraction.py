@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,24 +14,6 @@ from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome
 from evalstore.model import Kind
 
 VERSION = "1.0.0"
-
-
-@dataclass(frozen=True, slots=True)
-class LegacySource:
-    """One source file: its document, and access to its companion files.
-
-    `file` is relative and the same on every machine. `read_companion` reads a file by its path relative to this one, or
-    with a leading / relative to the folder that the user named; None for a URL, a missing file, and outside of that
-    folder. Companions that were read are part of the remainder. `dialect` is the user's choice. `broken_lines` are
-    lines of JSON Lines that the document lacks.
-    """
-
-    document: Document
-    file: str
-    sha256: str
-    read_companion: Callable[[str], Document | None]
-    dialect: str | None = None
-    broken_lines: tuple[BrokenLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +36,59 @@ class ArtifactDraft:
         return f"{self.kind}/{self.id}@{self.version}"
 
 
-def make_judge_draft(judge: Mapping[str, Any]) -> ArtifactDraft:
+def make_judge_draft(judge: Mapping[str, Any], facts: JudgeFacts = OUR_JUDGE) -> ArtifactDraft:
     """Return the draft of a judge of a table."""
-    return ArtifactDraft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
+    value = {key: item for key, item in judge.items() if key != "id"}
+    return ArtifactDraft(Kind.JUDGE, judge["id"], value, facts=facts)
 
 
-# The variable that stands for two opening braces of foreign text in a judge template.
-BRACES: Mapping[str, str] = {"braces": "{{"}
+@dataclass(frozen=True, slots=True)
+class JudgePrompts:
+    """The judges that ask in the program's own words, by their id in the table; else why there are none.
+
+    `problems` says so of single judges and `problem` of all others, each a clause behind "as".
+    """
+
+    judges: Mapping[str, ArtifactDraft] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+    def draft_judge(self, judge: Mapping[str, Any]) -> ArtifactDraft:
+        """Return the draft of a judge of a table, in the program's words where they are known."""
+        return self.judges.get(judge["id"]) or make_judge_draft(judge)
+
+    def explain_absence(self, draft: ArtifactDraft) -> ArtifactDraft:
+        """Return a draft that says why its words are ours, where the program's were looked for."""
+        why = self.problems.get(draft.id, self.problem)
+        if draft.facts.prompt != OUR_JUDGE.prompt or not why:
+            return draft
+        return replace(draft, facts=replace(draft.facts, prompt=f"{OUR_JUDGE.prompt}, as {why}"))
+
+
+NO_PROMPTS = JudgePrompts()
+
+
+@dataclass(frozen=True, slots=True)
+class LegacySource:
+    """One source file: its document, and access to its companion files.
+
+    `file` is relative and the same on every machine. `read_companion` reads a file by its path relative to this one, or
+    with a leading / relative to the folder that the user named; None for a URL, a missing file, and outside of that
+    folder. Companions that were read are part of the remainder. `dialect` is the user's choice. `broken_lines` are
+    lines of JSON Lines that the document lacks. `prompts` are the judges that ask in the program's own words.
+    """
+
+    document: Document
+    file: str
+    sha256: str
+    read_companion: Callable[[str], Document | None]
+    dialect: str | None = None
+    broken_lines: tuple[BrokenLine, ...] = ()
+    prompts: JudgePrompts = NO_PROMPTS
+
+
+# The variables that stand for opening braces of foreign text in a judge template.
+BRACES: Mapping[str, str] = {"braces": "{{", "brace": "{"}
 
 
 def escape_braces(text: str) -> str:
@@ -68,9 +96,15 @@ def escape_braces(text: str) -> str:
     return text.replace("{{", "{{ braces }}")
 
 
+def escape_literal(text: str) -> str:
+    """Return a text for a judge template, as `escape_braces` does, which a tag may follow."""
+    escaped = escape_braces(text)
+    return f"{escaped[:-1]}{{{{ brace }}}}" if escaped.endswith("{") else escaped
+
+
 def find_template_variables(template: str) -> dict[str, str]:
-    """Return the variables that a check must set for a template made with `escape_braces`."""
-    return dict(BRACES) if "{{ braces }}" in template else {}
+    """Return the variables that a check must set for a template made with `escape_braces` or `escape_literal`."""
+    return {name: text for name, text in BRACES.items() if f"{{{{ {name} }}}}" in template}
 
 
 @dataclass(frozen=True, slots=True)

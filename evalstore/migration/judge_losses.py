@@ -21,6 +21,8 @@ def add_judge_losses(extraction: Extraction) -> Extraction:
 def _add_judge_loss(case: LegacyCase, drafts: Mapping[str, ArtifactDraft]) -> LegacyCase:
     judges = dict.fromkeys(_find_judges(case.rubric.value, drafts)) if case.rubric else {}
     loss = find_judge_loss(judges, case.unseen)
+    remarks = dict.fromkeys(remark for judge in judges for remark in judge.remarks)
+    case = replace(case, remarks=(*case.remarks, *remarks)) if remarks else case
     if not loss:
         return case
     outcome = find_worst_outcome([case.outcome, MigrationOutcome.LOSSY])

@@ -13,6 +13,7 @@ from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan
 from evalstore.migration.planned_writes import TextSpool, plan_file, read_current, refuse_changes, refuse_late_files
+from evalstore.migration.prompt_files import ProgramFolder, find_prompts
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
@@ -28,11 +29,13 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dialect: str | None = None,
     dry_run: bool = False,
     force: bool = False,
+    judges_from: Path | str | None = None,
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    `dialect` overrides the detected dialect of every file whose format has it. An entry that cannot be migrated is
+    `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the folder of the
+    legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be migrated is
     reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar). Raises `LoadError` for a
     named path that cannot be read, `RefusedError` when a file of the store differs without `force` or cannot be
     written, `ConflictError` when another process created one meanwhile.
@@ -48,7 +51,16 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     with open_ as stage:
         diffs = None if stage else TextSpool()
         read = partial(read_current, root)
-        options = MigrationOptions(tables, ArtifactNames(), read, is_forced=format is not None, dialect=dialect)
+        program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
+        prompts = {table.format: find_prompts(program, root, table) for table in tables}
+        options = MigrationOptions(
+            tables,
+            ArtifactNames(),
+            read,
+            is_forced=format is not None,
+            dialect=dialect,
+            find_prompts=lambda table: prompts[table.format],
+        )
         for result in read_sources(watch(sources), options):
             files += _plan_files(result.plan, root, stage=stage, diffs=diffs)
             source = replace(result.source, entries=len(result.plan.entries))

@@ -36,11 +36,12 @@ class JudgeFacts:
     """How a judge differs from the legacy grader's, each fact a clause; empty where it does not differ.
 
     `prompt` is about the words of its template, `reply` about how its reply is read. A judge of which nothing is said
-    asks in words of ours.
+    asks in words of ours. `remarks` are sentences on what makes no difference.
     """
 
     prompt: str = "its words are ours"
     reply: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 OUR_JUDGE = JudgeFacts()

@@ -10,6 +10,7 @@ from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.planned_writes import (
@@ -167,9 +168,17 @@ def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactD
         return [draft and batch.add(draft) for draft in rubrics]
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
-    remainder = {"x_source": {"kept": encode_value(context.legacy.document.value), **_fold_companions(context)}}
-    first = [draft and batch.add(replace(draft, value=draft.value | remainder), unshared=True) for draft in rubrics[:1]]
+    first = [
+        draft and batch.add(replace(draft, value=draft.value | _build_remainder(draft, context)), unshared=True)
+        for draft in rubrics[:1]
+    ]
     return first + [draft and batch.add(draft) for draft in rubrics[1:]]
+
+
+def _build_remainder(rubric: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
+    """Return the `x_source` of a rubric that stands for its source: what it does not say of it already."""
+    kept = fold_value(encode_value(context.legacy.document.value), rubric.value)
+    return {"x_source": {"kept": kept, **_fold_companions(context)}}
 
 
 def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
@@ -228,6 +237,8 @@ def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceCo
     source = case.question.get("x_source")
     if source is None:
         source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+        if "kept" in source:
+            source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
     return head | fields | {"x_source": source}
 
 

@@ -11,6 +11,9 @@ Mirrors = Mapping[str, str | None]
 
 _PAIRS = "x_pairs"
 _JSON = "x_json"
+# The keys of a reference to a part of a rubric; `folded_values` says what they mean.
+AT, EACH, WITHOUT = "x_at", "x_each", "x_without"
+_MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT})
 
 
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
@@ -81,7 +84,7 @@ def encode_value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     # A mapping that has a marker itself is encoded too, so that decoding stays unambiguous.
-    if _PAIRS in value or _JSON in value or not all(isinstance(key, str) for key in value):
+    if not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value):
         return {_PAIRS: [[key, encode_value(item)] for key, item in value.items()]}
     return {key: encode_value(item) for key, item in value.items()}
 

@@ -48,7 +48,7 @@ def check_restorable(
 
     Runs before anything is written: the proof that nothing is lost.
     """
-    restored = {"": restore_source(main, rubrics, table), **restore_companions(main, table)}
+    restored = {"": restore_source(main, rubrics, table), **restore_companions(main, rubrics, table)}
     if not all(is_same_data(restored[path], document.value) for path, document in documents.items()):
         raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
 

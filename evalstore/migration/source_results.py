@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
@@ -12,7 +12,7 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.detect import SURE, FormatMatch, detect_format
-from evalstore.migration.extraction import LegacySource, find_companion_files
+from evalstore.migration.extraction import NO_PROMPTS, JudgePrompts, LegacySource, find_companion_files
 from evalstore.migration.legacy_files import has_key_mention, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
 from evalstore.migration.plan import SourcePlan, make_entry, plan_source
@@ -33,6 +33,7 @@ class MigrationOptions:
     read_current: ReadCurrent
     is_forced: bool
     dialect: str | None
+    find_prompts: Callable[[FormatTable], JudgePrompts] = lambda _: NO_PROMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,9 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         return SourceResult(source, _NO_PLAN, waits=True)
     companions: dict[str, Document] = {}
     dialect = options.dialect if options.dialect in match.table.dialects else None
-    legacy = LegacySource(document, file.name, sha256, partial(_load_companion, file, companions), dialect, broken)
+    load = partial(_load_companion, file, companions)
+    prompts = options.find_prompts(match.table)
+    legacy = LegacySource(document, file.name, sha256, load, dialect, broken, prompts)
     return _extract_source(replace(source, format=match.table.format), legacy, match.table, companions, options)
 
 

@@ -61,12 +61,32 @@ class ForeignShape:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRow:
+    """Where an installation of a format's program keeps the prompt of a judge, and how it becomes a template.
+
+    `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its `places`, each with
+    the template text that stands for it, and by the words that it `mentions`. `syntax` says how places are written.
+    """
+
+    judge: str
+    files: tuple[str, ...]
+    syntax: str
+    places: Mapping[str, str]
+    mentions: tuple[str, ...]
+    sha256: frozenset[str]
+    reply_pattern: str
+    context: str | None
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
     `lists` are the root keys that hold cases, each with its dialect. `root_data`, `root_parts`, `data` are known keys
     that become data. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form`
-    is what only the format's own reader looks up. `variants` are dialects with further keys.
+    is what only the format's own reader looks up. `variants` are dialects with further keys. `prompts` are those of the
+    program that can be taken from an installation of it; `no_prompt` says why others cannot.
     """
 
     format: str
@@ -90,6 +110,8 @@ class FormatTable:
     mirrors: Mapping[str, str | None]
     order: tuple[str, ...]
     judges: tuple[Mapping[str, Any], ...]
+    prompts: tuple[PromptRow, ...]
+    no_prompt: str
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
     is_own: bool
@@ -202,6 +224,8 @@ def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTabl
         mirrors=case.get("mirrors", {}),
         order=tuple(case.get("order", ())),
         judges=tuple(value.get("judges", ())),
+        prompts=tuple(map(_parse_prompt, value.get("prompts", ()))),
+        no_prompt=value.get("no_prompt", ""),
         form=value.get("form", {}),
         variants=variants,
         is_own=is_own,
@@ -219,6 +243,20 @@ def _parse_row(value: Mapping[str, Any]) -> CheckRow:
         limit=value.get("limit", 0),
         options=tuple(map(_parse_row, value.get("options", ()))),
         name_format=value.get("called"),
+    )
+
+
+def _parse_prompt(value: Mapping[str, Any]) -> PromptRow:
+    return PromptRow(
+        judge=value["judge"],
+        files=tuple(value["files"]),
+        syntax=value["syntax"],
+        places=value["places"],
+        mentions=tuple(value["mentions"]),
+        sha256=frozenset(value.get("sha256", ())),
+        reply_pattern=value["reply_pattern"],
+        context=value.get("context"),
+        remarks=tuple(value.get("remarks", ())),
     )
 
 

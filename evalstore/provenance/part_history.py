@@ -29,7 +29,7 @@ class PartEnding(NamedTuple):
     commit: str
 
 
-class _Search(NamedTuple):
+class _PartSearch(NamedTuple):
     """One part that is looked for, and its name in the version that has been reached."""
 
     wanted: ArtifactPart
@@ -88,10 +88,10 @@ class PartHistory:
         """
         if self.history.head is None:
             return {}
-        found = self._walk({self.history.head: [_Search(part, part) for part in parts]})
+        found = self._walk({self.history.head: [_PartSearch(part, part) for part in parts]})
         return {part: self._follow_renamed(part, ending) for part, ending in found.items()}
 
-    def _walk(self, waiting: dict[str, list[_Search]]) -> dict[ArtifactPart, PartEnding]:
+    def _walk(self, waiting: dict[str, list[_PartSearch]]) -> dict[ArtifactPart, PartEnding]:
         found: dict[ArtifactPart, PartEnding] = {}
         for oid in self.history.commits:
             searches = waiting.pop(oid, None)
@@ -109,7 +109,7 @@ class PartHistory:
                     ending = Ending.CUT if oid in self.history.cut else Ending.COMMIT
                     found[search.wanted] = PartEnding(ending, oid)
                 elif step.parent in self.history.commits:
-                    earlier = _Search(search.wanted, step.find_earlier_name(search.here))
+                    earlier = _PartSearch(search.wanted, step.find_earlier_name(search.here))
                     waiting.setdefault(step.parent, []).append(earlier)
                 else:
                     found[search.wanted] = PartEnding(Ending.BASE, step.parent)
@@ -142,7 +142,7 @@ class PartHistory:
         while ending.ending is Ending.COMMIT and (later := self._find_later_name(part, ending.commit)) not in seen:
             seen.add(later)
             part = later
-            ending = self._walk({self.history.head or "": [_Search(part, part)]})[part]
+            ending = self._walk({self.history.head or "": [_PartSearch(part, part)]})[part]
         return ending
 
     def _find_later_name(self, part: ArtifactPart, oid: str) -> ArtifactPart:

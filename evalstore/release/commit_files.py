@@ -16,6 +16,7 @@ from evalstore.release.step import ReleaseStep
 from evalstore.status.validity import LEDGER_LIMIT, check_ledger_complete
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import locate_ledger
+from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
 from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
@@ -57,6 +58,20 @@ def list_commit_files(
             yield _extend_ledger_file(
                 store, step, tip, normalize_line_ends(step.content) if file.to_lf else step.content
             )
+    if steps:
+        yield from _list_settings(store, tip)
+
+
+def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile]:
+    """Yield the settings that a bump judged by, where git does not have them yet: every clone judges by the same."""
+    content = _read_working_file(store, SETTINGS_FILE)
+    if content is None:
+        return
+    to_lf = b"\r\n" in content and bool(find_normalized(store, [store.prefix + SETTINGS_FILE]))
+    before = compute_object_id("blob", content, store.repository.hex_digits)
+    kept = compute_object_id("blob", normalize_line_ends(content), store.repository.hex_digits) if to_lf else before
+    if kept != _find_committed_blob(store, tip, SETTINGS_FILE):
+        yield CommitFile(SETTINGS_FILE, content, before, to_lf=to_lf)
 
 
 def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:

@@ -109,10 +109,16 @@ def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
 
 
 def check_pins_released(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
-    """Refuse a pin (with its place) that no version of `versions` (by name) matches."""
+    """Refuse a pin (with its place) that no version of `versions` (by name) matches, or that names no release."""
     for place, ref in pins:
+        if not ref.names_release:
+            raise RefusedError(
+                f"{ref} is no release, and a release may name nothing else",
+                place=place,
+                hint=f"pin a release: {ref.name}@<version>",
+            )
         known = sorted(versions.get(ref.name, ()))
-        if ref.names_release and not any(_matches_version(ref, version) for version in known):
+        if not any(_matches_version(ref, version) for version in known):
             raise RefusedError(
                 f"{ref} is not released, and not in this bump",
                 place=place,

@@ -13,7 +13,7 @@ from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.status.acceptances import ChangePolicy
 from evalstore.status.comparison import Load, compute_required_bump, find_base_release
-from evalstore.status.validity import check_shape, require_version
+from evalstore.status.validity import check_gradable, require_version
 from evalstore.status.version_rules import drop_build
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
@@ -92,7 +92,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
 
     `is_named`: the user named this artifact, and did not only name what it pins.
     """
-    check_shape(resolved)
+    check_gradable(resolved, context.load)
     options, working = context.options, require_version(resolved)
     level = options.level if is_named else None
     if not moves and not (level and working.prerelease) and is_released_prerelease(context, resolved, working):

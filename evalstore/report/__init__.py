@@ -17,8 +17,12 @@ RENDERERS = {
     "Agreement": "judge",
     "CreatedStore": "init",
     "Audit": "audit",
+    "Bisection": "bisect",
     "Blame": "blame",
+    "Inference": "infer",
     "RuleCatalogue": "rules",
+    "RunReplay": "replay",
+    "ScoreHistory": "history",
     "Diff": "diff",
     "Explanation": "explain",
     "ExportResult": "export",
@@ -40,7 +44,23 @@ RENDERERS = {
 }
 # The modules whose `text` takes a `Screen` as well.
 FITTED_TO_SCREEN = frozenset(
-    {"blame", "bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
+    {
+        "bisect",
+        "blame",
+        "bump",
+        "diff",
+        "export",
+        "findings",
+        "history",
+        "impact",
+        "infer",
+        "lock",
+        "log",
+        "migrate",
+        "replay",
+        "status",
+        "verify",
+    }
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from evalstore.text import make_printable
@@ -16,7 +17,10 @@ def text(result: CreatedStore) -> str:
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
     made = "made a git repository and a store" if result.repository else "made a store"
     lines = [f"{made} in {make_printable(str(result.root))}", *(f"  wrote {name}" for name in result.written)]
-    return "\n".join([*lines, "next: write rubrics/<id>.yaml or migrate legacy files, then evalstore bump --all"])
+    folder = shlex.quote(str(result.root))
+    tops = sorted({name.split("/")[0] for name in result.written})
+    lines.append(f"next: git -C {folder} add -- {' '.join(tops)}")
+    return "\n".join([*lines, "then: write rubrics/<id>.yaml or migrate legacy files, and evalstore bump --all"])
 
 
 def document(result: CreatedStore) -> Any:

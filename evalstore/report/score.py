@@ -29,12 +29,15 @@ def document(run: Run) -> dict[str, Any]:
         "questions": run.questions,
         "scored": run.scored,
         "unscored": run.unscored,
+        "outputs": run.outputs,
         "without_output": run.without_output,
+        "missing_outputs": dict(run.missing_outputs),
         "without_question": run.without_question,
         "checks": {id_: _check_document(check) for id_, check in run.checks.items()},
         "dataset": run.dataset and asdict(run.dataset),
         "rubrics": [asdict(pin) for pin in run.rubrics],
         "judges": [asdict(pin) for pin in run.judges],
+        "replies": {name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")},
         "notes": list(run.notes),
     }
 
@@ -42,7 +45,7 @@ def document(run: Run) -> dict[str, Any]:
 def _check_document(check: CheckSummary) -> dict[str, Any]:
     pass_count = check.scored - check.fail
     counts = {"pass": pass_count, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
-    return {**document_number("mean", check.mean), **counts}
+    return {**document_number("mean", check.mean), **counts, "error_ids": list(check.error_ids)}
 
 
 def _run_lines(run: Run) -> Iterator[str]:
@@ -54,6 +57,11 @@ def _run_lines(run: Run) -> Iterator[str]:
     yield f"pass rate  {_format_hundredths(run.pass_rate)}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"
+    if run.outputs > run.questions:
+        yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
+    if kept := int(run.harness.get("replies_kept", 0)):
+        asked = int(run.harness.get("replies_asked", 0))
+        yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
     yield ""
     yield from _check_table(run.checks)
     yield ""

@@ -48,6 +48,11 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 
 
+def format_percent(value: Fraction | None) -> str:
+    """Return a share of 1 in hundredths, `66.67`; `-` for None."""
+    return "-" if value is None else f"{float(value) * 100:.2f}"
+
+
 def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Return one line for each row, every column as wide as its widest cell, all cells escaped.
 

@@ -140,6 +140,8 @@ def _score_details(run: Run) -> dict[str, str]:
         "evalstore_unscored": str(run.unscored),
         "evalstore_without_output": str(run.without_output),
         "evalstore_without_question": str(run.without_question),
+        "evalstore_outputs": str(run.outputs),
+        "evalstore_missing_outputs": _encode_json(dict(run.missing_outputs)),
         "evalstore_checks": _encode_json({id_: _format_summary(check) for id_, check in run.checks.items()}),
         "evalstore_notes": _encode_json(list(run.notes)),
     }
@@ -162,6 +164,7 @@ def _row_details(row: GradedRow) -> dict[str, str]:
         "evalstore_reference_digest": row.reference_digest,
         "evalstore_output_digest": row.output_digest,
         **({} if row.group is None else {"evalstore_group": row.group}),
+        **({"evalstore_sample": str(row.sample)} if row.sample else {}),
         **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
     }
 

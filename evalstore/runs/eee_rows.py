@@ -6,6 +6,7 @@ the `response` of a sample embedded in an old aggregate. Nothing is guessed: any
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,8 @@ from evalstore.runs.values import GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
+_MOST_SAMPLES = 10**9 - 1
+_SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
@@ -37,7 +40,15 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
         model=model if isinstance(model, str) else None,
         from_eee_row=True,
         doubt=find_row_doubt(row),
+        sample=_read_eee_sample(row),
     )
+
+
+def _read_eee_sample(row: Mapping[str, Any]) -> int:
+    """Return the number of the sample where evalstore wrote the row; the format has no place for it."""
+    metadata = row.get("metadata")
+    sample = metadata.get("evalstore_sample") if isinstance(metadata, dict) else None
+    return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
 
 
 def _sample_id(row: Mapping[str, Any], place: Place) -> str:
@@ -104,7 +115,7 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
 
 
-_SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever with its `sample_id`'
+_SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
 
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
@@ -115,7 +126,16 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"
             raise LoadError(f"this line is no output: {wrong}", place=place, hint=_SHAPES)
-    return StoredOutput(row["id"], Output(row["output"], read_calls(row.get("tool_calls"), place)), place.line or 0)
+    output = Output(row["output"], read_calls(row.get("tool_calls"), place))
+    return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
+
+
+def _read_sample(value: Any, place: Place) -> int:
+    if type(value) is int and 0 <= value <= _MOST_SAMPLES:
+        return value
+    raise LoadError(
+        "its `sample` is no whole number", place=place, hint="number the answers to one question 0, 1, 2, …"
+    )
 
 
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
@@ -140,6 +160,7 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
         group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
+        sample=recorded.sample,
     )
 
 

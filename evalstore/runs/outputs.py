@@ -49,7 +49,9 @@ _EEE = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
 
-_LINES = OutputFormat('lines {"id", "output", "tool_calls"?}', OBJECT, {"id", "output"}.issubset, _read_json_lines)
+_LINES = OutputFormat(
+    'lines {"id", "output", "tool_calls"?, "sample"?}', OBJECT, {"id", "output"}.issubset, _read_json_lines
+)
 _RUN = OutputFormat(_EEE, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,

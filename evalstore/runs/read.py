@@ -24,7 +24,13 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
-from evalstore.runs.run_files import find_rows_file, read_aggregate, read_embedded_samples, read_json_objects
+from evalstore.runs.run_files import (
+    find_aggregate,
+    find_rows_file,
+    read_aggregate,
+    read_embedded_samples,
+    read_json_objects,
+)
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
@@ -32,10 +38,11 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run; raises `LoadError` when it is none.
+    """Read the aggregate JSON of a run, which its samples name as well; raises `LoadError` when it is none.
 
     In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
     """
+    path = find_aggregate(path)
     place = Place(str(path))
     with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
         return _read_aggregate_run(read_aggregate(path), path, place)
@@ -93,6 +100,8 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         commit=read_text_or(library, "evalstore_commit") or None,
         without_output=read_count(details.get("evalstore_without_output", 0)),
         without_question=read_count(details.get("evalstore_without_question", 0)),
+        outputs=read_count(details.get("evalstore_outputs", 0)),
+        missing_outputs=_require_texts(read_embedded_json(details, "evalstore_missing_outputs", {})),
         notes=(
             *map(str, read_embedded_json(details, "evalstore_notes", [])),
             *([f"{path.name}: {doubt}"] if doubt else []),
@@ -122,7 +131,10 @@ def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
 def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     scored, fail, unscored = (read_count(check[key]) for key in ("scored", "fail", "unscored"))
     # Runs from before judges were asked do not count errors.
-    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, read_count(check.get("errors", 0)))
+    errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
+    if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
+        raise ValueError("its `error_ids` are no texts")
+    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:

@@ -10,13 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalstore.documents import LINE_LIMIT, JsonStream, read_row
-from evalstore.errors import LoadError, Place
+from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.stored_names import encode_name
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
+_LOOKED_AT = 200  # aggregates in the folder of some samples
 _PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
 
 
@@ -52,6 +53,26 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     name = PurePosixPath(named).name if isinstance(named, str) else ""
     beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
     return next(filter(is_existing_file, [*beside, usual]), usual)
+
+
+def find_aggregate(path: Path) -> Path:
+    """Return the aggregate of a run that is named by its samples; any other path as it is.
+
+    It lies beside the samples, and names them; `LoadError` where none does.
+    """
+    if path.suffix != ".jsonl" or not is_existing_file(path):
+        return path
+    usual = [path.with_name(f"{stem}.json") for stem in (path.stem.removesuffix("_samples"), path.stem)]
+    others = sorted(path.parent.glob("*.json"))[:_LOOKED_AT]
+    for candidate in dict.fromkeys([*usual, *others]):
+        with suppress(EvalstoreError, AttributeError, KeyError, TypeError, ValueError):
+            if find_rows_file(read_aggregate(candidate), candidate) == path:
+                return candidate
+    raise LoadError(
+        "these are rows, and no aggregate beside them names them",
+        place=Place(str(path)),
+        hint="name the run by its aggregate JSON; evalstore score grades bare outputs",
+    )
 
 
 def is_existing_file(path: Path) -> bool:

@@ -35,8 +35,8 @@ class SeriesFilter:
 
     @property
     def single_parts(self) -> tuple[str, ...]:
-        """The parts in which all outputs of a run must agree."""
-        return tuple(part for part in _PARTS if not (part == "model" and self.any_model))
+        """The parts in which all outputs of a run must agree: all but the epochs, which are samples."""
+        return tuple(part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model))
 
     def describe(self) -> Iterator[str]:
         """Yield the note for the run's record that says which outputs were taken."""

@@ -31,6 +31,7 @@ class UsedArtifact:
 class StoredOutput:
     """One stored output: the question's id, the model's answer, and its line in the file.
 
+    `sample` tells several answers to one question apart; the only one, or the first, is 0.
     `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric; `doubt` says where
     that row contradicts its version label.
     """
@@ -41,6 +42,7 @@ class StoredOutput:
     model: str | None = None
     from_eee_row: bool = False
     doubt: str = ""
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class GradedRow:
     input_digest: str = ""
     reference_digest: str = ""
     group: str | None = None
+    sample: int = 0
 
     @property
     def output_digest(self) -> str:
@@ -72,7 +75,8 @@ class GradedRow:
 class CheckSummary:
     """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
 
-    `errors` are those of the unscored that could not be graded; the others had nothing to grade.
+    `errors` are those of the unscored that could not be graded; the others had nothing to grade. `error_ids` are their
+    questions, in the order of the outputs. Samples of a question count one by one.
     """
 
     mean: Fraction | None
@@ -80,6 +84,7 @@ class CheckSummary:
     fail: int
     unscored: int
     errors: int = 0
+    error_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,9 @@ class Run:
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
     `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
-    time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. A run that evalstore did
-    not write has no `dataset`, no `rubrics`, and counts of 0.
+    time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. `outputs` counts all
+    samples, `missing_outputs` has the questions without any, by id, and why. A run that evalstore did not write has no
+    `dataset`, no `rubrics`, and counts of 0.
     """
 
     path: Path
@@ -110,6 +116,8 @@ class Run:
     commit: str | None = None
     without_output: int = 0
     without_question: int = 0
+    outputs: int = 0
+    missing_outputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
     eee_version: str = LATEST
 

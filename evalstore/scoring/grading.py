@@ -128,7 +128,7 @@ def _prepare_resolved(resolved: Resolved, context: CheckContext) -> Callable[[Sa
         ) from None
 
 
-def grade_output(output: Output, question: Question, rubric: PreparedRubric | None) -> GradedRow:
+def grade_output(output: Output, question: Question, rubric: PreparedRubric | None, *, sample: int = 0) -> GradedRow:
     """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`."""
     result = _NO_RUBRIC if rubric is None else _grade_sample(Sample(output, question), rubric)
     group = question.row.get("group")
@@ -146,6 +146,7 @@ def grade_output(output: Output, question: Question, rubric: PreparedRubric | No
         input_digest=question.input_digest,
         reference_digest=question.reference_digest,
         group=group if isinstance(group, str) else None,
+        sample=sample,
     )
 
 

@@ -31,6 +31,7 @@ from evalstore.runs import (
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.matching import OutputMatcher
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
+from evalstore.scoring.question_sums import QuestionSums
 from evalstore.scoring.tally import RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.revisions import find_head
@@ -105,10 +106,10 @@ class ScoringJob:
 
     def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
-        pairs, tally = OutputMatcher(str(self.samples), self.questions), RunTally()
-        for recorded, question in pairs.match_outputs(read_outputs(self.samples, self.choice)):
-            row = grade_output(recorded.output, question, self._find_rubric(question))
-            tally.add(row)
+        pairs, tally = OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
+        for recorded, (number, question) in pairs.match_outputs(read_outputs(self.samples, self.choice)):
+            row = grade_output(recorded.output, question, self._find_rubric(question), sample=recorded.sample)
+            tally.add(row, number)
             keep(row, self.run)
         return self._finish_run(tally, pairs)
 
@@ -138,6 +139,7 @@ class ScoringJob:
             judges=self.resolver.list_pins(Kind.JUDGE),
             without_output=pairs.count_missing,
             without_question=pairs.strays,
+            missing_outputs=pairs.find_missing(),
             notes=(
                 *run.notes,
                 *self.resolver.notes,
@@ -147,13 +149,18 @@ class ScoringJob:
                 *(() if self.session.missing else _note_unscored(run)),
                 *_note_approximate_engines(run),
             ),
-            harness={**run.harness, **self._record_judge_model()},
+            harness={**run.harness, **self._record_judge_model(), **self._record_replies()},
         )
 
     def _record_judge_model(self) -> dict[str, str]:
         """Return the judges' model that the run itself named: the only one that no digest holds."""
         model, judges = self.resolver.model, self.resolver.list_pins(Kind.JUDGE)
         return {"judge_model": write_canonical(dict(model))} if model and judges else {}
+
+    def _record_replies(self) -> dict[str, str]:
+        """Return how many replies of judges were kept before this run, and how many came for it."""
+        kept, new = self.session.reuse_count, self.session.new_count
+        return {"replies_kept": str(kept), "replies_asked": str(new)} if kept or new else {}
 
 
 @contextmanager

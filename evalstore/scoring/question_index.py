@@ -18,10 +18,11 @@ Found = tuple[int, Question]
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """The number of questions, and a function that finds one by id, with its position from 0."""
+    """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids."""
 
     count: int
     find: Callable[[str], Found | None]
+    list_ids: Callable[[], Iterable[str]]
 
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
@@ -38,7 +39,7 @@ def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
         if question.id in found:
             raise _make_duplicate_error(question)
         found[question.id] = number, question
-    return QuestionIndex(len(found), found.get)
+    return QuestionIndex(len(found), found.get, lambda: found)
 
 
 @contextmanager
@@ -49,7 +50,12 @@ def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
         cursor = database.cursor()
-        yield QuestionIndex(_fill_table(cursor, questions), lambda id_: _find_question(cursor, id_))
+        count = _fill_table(cursor, questions)
+        yield QuestionIndex(count, lambda id_: _find_question(cursor, id_), lambda: _list_ids(database))
+
+
+def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
+    return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
 def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:

@@ -10,38 +10,22 @@ from fractions import Fraction
 from evalstore.judging import NO_REPLY
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, GradedRow, Run
+from evalstore.scoring.question_sums import ExactMean, QuestionSums
 from evalstore.text import make_excerpt
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks
 
 
 @dataclass(slots=True)
-class ExactMean:
-    """An exact mean; scores are summed by denominator, because one common denominator would grow with every row."""
-
-    count: int = 0
-    _sums: Counter[int] = field(default_factory=Counter)
-
-    def add(self, score: Fraction) -> None:
-        """Add one score."""
-        self.count += 1
-        self._sums[score.denominator] += score.numerator
-
-    def compute_mean(self) -> Fraction | None:
-        """Return the mean; None without scores."""
-        total = sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
-        return total / self.count if self.count else None
-
-
-@dataclass(slots=True)
 class AnswerTally:
-    """The counts of one check, or of whole rows, so far."""
+    """The counts of one check so far."""
 
     mean: ExactMean = field(default_factory=ExactMean)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     errors: int = 0
     troubles: int = 0  # errors, except for missing replies, which the judges report themselves
     first_trouble: str = ""
+    error_ids: dict[str, None] = field(default_factory=dict)
 
     def add(self, score: Fraction | None, verdict: Verdict) -> None:
         """Count one result."""
@@ -54,6 +38,7 @@ class AnswerTally:
         self.add(check.score, check.verdict)
         if check.unscored is UnscoredReason.ERROR:
             self.errors += 1
+            self.error_ids[id_] = None
             # Missing replies are noted once by the session, not by every check.
             if NO_REPLY.problem not in check.reason:
                 self.troubles += 1
@@ -63,21 +48,28 @@ class AnswerTally:
         """Return the counts as the run keeps them."""
         mean, verdicts = self.mean, self.verdicts
         return CheckSummary(
-            mean.compute_mean(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED], self.errors
+            mean.compute_mean(),
+            mean.count,
+            verdicts[Verdict.FAIL],
+            verdicts[Verdict.UNSCORED],
+            self.errors,
+            tuple(self.error_ids),
         )
 
 
 @dataclass(slots=True)
 class RunTally:
-    """All sums of a run so far."""
+    """All sums of a run so far; the samples of a question count as one, by their exact mean."""
 
-    rows: AnswerTally = field(default_factory=AnswerTally)
+    questions: QuestionSums
+    outputs: int = 0
     checks: defaultdict[tuple[str, str], AnswerTally] = field(default_factory=lambda: defaultdict(AnswerTally))
     engines: set[str] = field(default_factory=set)
 
-    def add(self, row: GradedRow) -> None:
-        """Count one row and its checks."""
-        self.rows.add(row.score, row.verdict)
+    def add(self, row: GradedRow, number: int) -> None:
+        """Count one row and its checks; `number` is the position of its question."""
+        self.questions.add(number, (row.score, row.verdict))
+        self.outputs += 1
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
             self.engines.update(check.engine.split(", "))  # a jury and a composite name several
@@ -85,13 +77,14 @@ class RunTally:
 
     def fill_sums(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
-        total, passed = self.rows.summarize(), self.rows.verdicts[Verdict.PASS]
+        sums = self.questions
         return replace(
             run,
-            score=total.mean,
-            pass_rate=Fraction(passed, total.scored) if total.scored else None,
-            scored=total.scored,
-            unscored=total.unscored,
+            score=sums.scores.compute_mean(),
+            pass_rate=sums.passes.compute_mean(),
+            scored=sums.scores.count,
+            unscored=sums.unscored,
+            outputs=self.outputs,
             checks={name: found.summarize() for name, found in self._name_checks().items()},
             harness={**run.harness, "engines": ", ".join(sorted(self.engines))},
         )

@@ -24,7 +24,7 @@ from evalstore.status.comparison import (
     make_working_loader,
 )
 from evalstore.status.drift import MovedReferenceFinder, find_moved_artifacts
-from evalstore.status.validity import LEDGER_LIMIT, check_ledger_complete, check_shape, require_version
+from evalstore.status.validity import LEDGER_LIMIT, check_gradable, check_ledger_complete, require_version
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release
@@ -144,7 +144,7 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
 def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
     store = context.store
     new = store.resolve(ref)
-    check_shape(new)
+    check_gradable(new, context.load)
     check_ledger_complete(ref.name, _read_working_ledger(store, ref), [release.version for release in releases])
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 from evalstore.errors import RefusedError
-from evalstore.model import Kind
+from evalstore.model import Artifact
 from evalstore.store import Resolved
 from evalstore.store.ledger import locate_ledger
-from evalstore.validation.rules import VALIDATION_RULES
-from evalstore.validation.shape import ROOTS, lint_check_shapes, lint_shape
+from evalstore.validation import VALIDATION_RULES, find_obstacles
 from evalstore.versions import Version, find_version
 
 LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
 
 
-def check_shape(resolved: Resolved) -> None:
-    """Refuse an artifact that its schema refuses (`RefusedError` at the first place)."""
-    value = resolved.artifact.value
-    checks = lint_check_shapes(value) if resolved.kind is Kind.RUBRIC else ()
-    note = next(chain(lint_shape(ROOTS[resolved.kind], value), checks), None)
+def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
+    """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
+    note = next(find_obstacles(resolved.artifact, load), None)
     if note is not None:
         raise RefusedError(
             VALIDATION_RULES[note.rule].message.format(**note.facts),
             place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
-            hint="evalstore validate lists everything that its schema asks for",
+            hint="evalstore validate lists all that is wrong with it",
         )
 
 

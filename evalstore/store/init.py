@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
 from evalstore.store.git import run_git
 from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, is_git_directory
+from evalstore.store.presence import find_stores
 
 SCHEMAS = ".evalstore/schema"
 _LIMIT = 4 << 20
@@ -23,15 +25,15 @@ _MAPPED = {
     "accepted": ".evalstore/accepted.yaml",
 }
 _WRITTEN = (*_MAPPED, "result")
-_SETTINGS = f"""\
-# yaml-language-server: $schema={SCHEMAS}/evalstore.schema.json
+_SETTINGS = """\
+# yaml-language-server: $schema={schemas}/evalstore.schema.json
 # This file marks the store. Every setting is optional; these are the defaults:
 #
 # strict: false            # true: any finding of `evalstore validate` fails
 # unpinned: warn           # a reference without an exact version: warn, forbid or allow
 # judge_max_age_days: 90   # after this a judge's validation is stale
 # profile: score           # what is major: what moves a score; headline: also what moves a mean
-# tag_prefix: ""           # put before <kind>/<id>@<version> in the names of tags
+{tag_prefix}           # put before <kind>/<id>@<version> in the names of tags
 """
 _JETBRAINS_ENTRY = """\
         <entry key="evalstore {name}">
@@ -87,7 +89,8 @@ def create_store(path: Path) -> CreatedStore:
     find_repository(root)
     for kind in Kind:
         _make_folder(root / kind.folder)
-    done = {name: _write_if_absent(root, name, data) for name, data in _build_files().items()}
+    files = _build_files(_propose_tag_prefix(root))
+    done = {name: _write_if_absent(root, name, data) for name, data in files.items()}
     written = tuple(name for name, outcome in done.items() if outcome == "written")
     return CreatedStore(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
 
@@ -113,12 +116,23 @@ def _write_if_absent(root: Path, name: str, data: bytes) -> str:
         return "kept"
 
 
-def _build_files() -> Mapping[str, bytes]:
+def _propose_tag_prefix(root: Path) -> str:
+    """Return what tells the tags of this store from those of others in the repository; empty where there are none."""
+    top = find_top(root) or root
+    alone = all(folder == root for folder in find_stores(top))
+    name = root.name if root == top else root.relative_to(top).as_posix()
+    # What a tag's name cannot hold becomes a dash; the first character is a letter or a digit.
+    return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
+
+
+def _build_files(tag_prefix: str) -> Mapping[str, bytes]:
     schemas = {
         f"{SCHEMAS}/{name}.schema.json": (find_resource_folder("schema") / f"{name}.schema.json") for name in _WRITTEN
     }
     return {
-        SETTINGS_FILE: _SETTINGS.encode(),
+        SETTINGS_FILE: _SETTINGS.format(
+            schemas=SCHEMAS, tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""'
+        ).encode(),
         **{name: path.read_bytes() for name, path in schemas.items()},
         ".vscode/settings.json": (json.dumps({"yaml.schemas": _map_schemas()}, indent=2) + "\n").encode(),
         ".idea/jsonSchemas.xml": _JETBRAINS.format(entries="".join(map(_format_jetbrains_entry, _MAPPED))).encode(),

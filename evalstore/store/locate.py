@@ -10,6 +10,7 @@ from evalstore.errors import GitError
 from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
 SETTINGS_FILE = "evalstore.yaml"
+LEDGER_FOLDER = ".evalstore/sums"
 _REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
 
 
@@ -38,9 +39,9 @@ def find_top(start: Path) -> Path | None:
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
-    """Return the root of the store (the nearest folder with settings up to `top`, else `top`) and its path in `top`."""
+    """Return the root of the store (the nearest marked folder up to `top`, else `top`) and its path in `top`."""
     candidates = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
-    root = next((folder for folder in candidates if has_settings(folder)), top)
+    root = next((folder for folder in candidates if has_store_mark(folder)), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     # git reads and prints paths by lines.
     if "\n" in prefix:
@@ -60,6 +61,12 @@ def has_settings(folder: Path) -> bool:
         return stat.S_ISREG((folder / SETTINGS_FILE).lstat().st_mode)
     except OSError:
         return False
+
+
+def has_store_mark(folder: Path) -> bool:
+    """Whether a folder is marked as a store: by its settings, or by the ledgers of its releases."""
+    sums = folder / LEDGER_FOLDER
+    return has_settings(folder) or (sums.is_dir() and not sums.is_symlink())
 
 
 def resolve_folder(path: Path | str) -> Path:

@@ -2,7 +2,7 @@
 
 from evalstore.validation.context import KnownRules, PendingAcceptances
 from evalstore.validation.rules import VALIDATION_RULES, ValidationRule
-from evalstore.validation.run import validate
+from evalstore.validation.run import find_obstacles, validate
 from evalstore.validation.sources import (
     ACCEPTED,
     ValidationSource,
@@ -20,6 +20,7 @@ __all__ = [
     "ValidationRule",
     "ValidationSource",
     "find_folder_sources",
+    "find_obstacles",
     "find_store_sources",
     "make_file_source",
     "make_text_source",

@@ -30,11 +30,12 @@ class SeverityPolicy:
     max_age: int = MAX_AGE_DAYS
     rules: Mapping[str, str] = field(default_factory=dict)
 
-    def find_severity(self, rule: str) -> Severity | None:
+    def find_severity(self, rule: str, *, soft: bool = False) -> Severity | None:
         """Return the severity of a rule's findings, or None when there are to be none."""
         severity: Severity | None = VALIDATION_RULES[rule].severity
-        if severity is Severity.ERROR:  # what could not be read stays unread, whatever the settings say
+        if severity is Severity.ERROR and not soft:  # what cannot be graded stays so, whatever the settings say
             return severity
+        severity = Severity.WARNING if soft else severity
         if rule in _UNPINNED_RULES:
             severity = _UNPINNED[self.unpinned]
         severity = _SEVERITIES.get(self.rules.get(rule, ""), severity)
@@ -113,7 +114,10 @@ class KnownRules:
 
 @dataclass(frozen=True, slots=True)
 class ValidationContext:
-    """The other artifacts, the bundles, the policies, what packages above know, and today's date."""
+    """The other artifacts, the bundles, the policies, what packages above know, and today's date.
+
+    `cosmetic` are the extra keys that evalstore.yaml declares.
+    """
 
     lookup: ReferenceLookup
     bundles: Bundles
@@ -121,6 +125,7 @@ class ValidationContext:
     base: SeverityPolicy
     target_policies: Mapping[tuple[Kind, str], SeverityPolicy]
     known: KnownRules
+    cosmetic: frozenset[str] = frozenset()
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

@@ -26,10 +26,15 @@ def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
     """Yield a judge's own findings; `max_age` is in days."""
     value = artifact.document.value
     if isinstance(value, dict):
-        yield from _lint_template(artifact.document)
-        yield from _lint_reply_pattern(value)
+        yield from lint_prompt(artifact)
         yield from _lint_rates(value)
         yield from _lint_age(artifact, max_age, today)
+
+
+def lint_prompt(artifact: Artifact) -> Iterator[Note]:
+    """Yield what is wrong with what a judge asks, and with how its reply is read."""
+    yield from _lint_template(artifact.document)
+    yield from _lint_reply_pattern(artifact.document.value)
 
 
 def _lint_template(document: Document) -> Iterator[Note]:
@@ -69,7 +74,7 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
         return
     if broken := find_pattern_problem(pattern):
         hint = "write it in the syntax of Python's re, with the answer in its first group"
-        yield make_note("check-problem", ("reply_pattern",), message=broken, hint=hint)
+        yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
 

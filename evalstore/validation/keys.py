@@ -1,52 +1,87 @@
-"""Finds misspelt keys: extra keys are allowed, so a slip would be ignored in silence."""
+"""Finds keys that nothing reads: misspelt ones, those of other tools, and those that stand in the wrong place."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.model import Kind, is_cosmetic
-from evalstore.validation.notes import Note, list_mappings, make_note
+from evalstore.validation.foreign_keys import find_hint
+from evalstore.validation.notes import Note, list_mappings, list_names, make_note
 from evalstore.validation.shape import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
 
 _SLIPS = 2  # with more it is another word
 _SHORT = 5  # a word of at most this length allows one slip only
 
 
-def lint_artifact_keys(kind: Kind, value: Any) -> Iterator[Note]:
-    """Yield an artifact's misspelt keys, in checks by their kind; `lint_questions` does the questions."""
+def lint_artifact_keys(kind: Kind, value: Any, declared: Collection[str] = ()) -> Iterator[Note]:
+    """Yield an artifact's keys that nothing reads, in checks by their kind; `lint_questions` does the questions.
+
+    `declared` are keys that evalstore.yaml calls cosmetic.
+    """
     if not isinstance(value, dict):
         return
-    yield from lint_keys(ROOTS[kind], {**value, **{key: [] for key in ("checks", "questions") if key in value}})
+    without_parts = {**value, **{key: [] for key in ("checks", "questions") if key in value}}
+    yield from lint_keys(ROOTS[kind], without_parts, declared=declared)
     for index, check in list_mappings(value, "checks") if kind is Kind.RUBRIC else ():
         known = check.get("kind") in list_check_kinds()
-        yield from lint_keys(f"checks/{check['kind']}" if known else CHECK, check, ("checks", index))
+        name = f"checks/{check['kind']}" if known else CHECK
+        yield from lint_keys(name, check, ("checks", index), declared=declared)
 
 
 def lint_keys(name: str, value: Any, pointer: Pointer = (), *, declared: Collection[str] = ()) -> Iterator[Note]:
-    """Yield the misspelt keys of `value` and below it, by the schema `name`; `declared` keys are known besides."""
+    """Yield the keys of `value` and below it that nothing reads, by the schema `name`; `declared` keys are free.
+
+    Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save extensions;
+    elsewhere, where extra keys are allowed, it is those that look like a known one or that other tools use for one.
+    """
     root = load_schema(name)
-    return _lint_part(root, value, pointer, root=root, declared=declared)
+    yield from _lint_part(
+        root, value, pointer, _KeyScope(root, _PLACES.get(name, name.split("/", maxsplit=1)[0]), declared)
+    )
 
 
-def _lint_part(
-    part: Any, value: Any, pointer: Pointer, *, root: Mapping[str, Any], declared: Collection[str] = ()
-) -> Iterator[Note]:
-    part = _follow_reference(part, root)
+# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
+_PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
+
+
+class _KeyScope(NamedTuple):
+    """The schema that definitions are looked up in, the word for where a mapping stands, and the keys free there."""
+
+    root: Mapping[str, Any]
+    place: str
+    declared: Collection[str] = ()
+
+
+def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Iterator[Note]:
+    part = _follow_reference(part, scope.root)
     if isinstance(value, list) and "items" in part:
         for index, item in enumerate(value):
-            yield from _lint_part(part["items"], item, (*pointer, index), root=root)
-    # Where a schema asks for no mapping, any mapping is free.
-    if not isinstance(value, dict) or "object" not in part.get("type", ()):
+            yield from _lint_part(part["items"], item, (*pointer, index), scope)
+    # Where a schema names no keys, any mapping is free.
+    if not isinstance(value, dict) or not {"properties", "additionalProperties"} & part.keys():
         return
     known, others = part.get("properties", {}), part.get("additionalProperties")
     for key, item in value.items():
         if key in known or isinstance(others, dict):
-            yield from _lint_part(known.get(key, others), item, (*pointer, key), root=root)
-        elif key not in declared and (guess := _guess_key(key, part, value)):
-            yield make_note("key-misspelt", (*pointer, key), of_key=True, found=key, guess=guess)
+            yield from _lint_part(known.get(key, others), item, (*pointer, key), _KeyScope(scope.root, key))
+        elif key not in scope.declared and not is_cosmetic(key):
+            yield from _note_unknown_key(key, part, value, (*pointer, key), scope.place)
+
+
+def _note_unknown_key(
+    key: str, part: Mapping[str, Any], value: Mapping[str, Any], at: Pointer, place: str
+) -> Iterator[Note]:
+    if hint := find_hint(place, key):
+        yield make_note("key-unread", at, of_key=True, found=key, hint=hint)
+    elif guess := _guess_key(key, part, value):
+        yield make_note("key-misspelt", at, of_key=True, found=key, guess=guess)
+    elif "unevaluatedProperties" in part:
+        homes = _find_homes(key)
+        where = f"{list_names(homes)} can have it; " if homes else ""
+        yield make_note("key-unread", at, of_key=True, found=key, hint=f"{where}a note of your own is `x_{key}`")
 
 
 def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,16 +92,30 @@ def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _guess_key(key: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> str | None:
-    """Return the absent key that `key` misspells; a key of another schema is taken for a required one only."""
-    if is_cosmetic(key):
-        return None
-    absent = [name for name in part.get("properties", ()) if name not in value]
+    """Return the key that `key` misspells; a key of another schema is taken for a required one only."""
+    absent = tuple(name for name in part.get("properties", ()) if name not in value)
     if key in _all_schema_keys():
-        absent = [name for name in absent if name in part.get("required", ())]
+        return _find_near(key, tuple(name for name in absent if name in part.get("required", ())), _SLIPS)
+    # A key may stand beside the one that is meant, but then it differs by a single slip.
+    present = tuple(name for name in part.get("properties", ()) if name in value)
+    return _find_near(key, absent, _SLIPS) or _find_near(key, present, 1)
+
+
+@lru_cache(maxsize=4096)
+def _find_near(key: str, names: tuple[str, ...], most: int) -> str | None:
     bare = _strip_separators(key)
-    limit = 1 if len(bare) <= _SHORT else _SLIPS
-    near = ((distance, name) for name in absent if (distance := _count_slips(bare, _strip_separators(name))) <= limit)
+    limit = 1 if len(bare) <= _SHORT else most
+    # `input2` is no slip: a number sets a key apart from its neighbour.
+    near = (
+        (distance, name)
+        for name in names
+        if (distance := _count_slips(bare, _strip_separators(name))) <= limit and _digits(key) == _digits(name)
+    )
     return min(near, default=(0, None))[1] if len(bare) > 1 else None
+
+
+def _digits(word: str) -> list[str]:
+    return [letter for letter in word if letter.isdigit()]
 
 
 def _strip_separators(word: str) -> str:
@@ -88,6 +137,32 @@ def _count_slips(one: str, other: str) -> int:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]
+
+
+# What a key may belong to, for a sentence: schemas, or parts of them.
+_HOMES = {
+    "a rubric": ("base/rubric", ()),
+    "`scoring`": ("base/rubric", ("$defs", "scoring")),
+    "a judge": ("judge", ()),
+    "`validation` of a judge": ("judge", ("properties", "validation")),
+    "`model`": ("judge", ("$defs", "model")),
+    "a dataset": ("dataset", ()),
+    "a question": (QUESTION, ()),
+    "evalstore.yaml": (SETTINGS, ()),
+}
+
+
+@cache
+def _find_homes(key: str) -> tuple[str, ...]:
+    kinds = [kind for kind in list_check_kinds() if key in load_schema(f"checks/{kind}")["properties"]]
+    homes = [home for home, (name, path) in _HOMES.items() if key in _walk(load_schema(name), path)["properties"]]
+    return (*homes, f"a check of kind {' or '.join(kinds)}") if kinds else tuple(homes)
+
+
+def _walk(schema: Any, path: Iterable[str]) -> Any:
+    for step in path:
+        schema = schema[step]
+    return schema
 
 
 @cache

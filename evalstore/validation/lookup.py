@@ -89,6 +89,8 @@ def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
     return ref.type is not PinType.REVISION
 
 
+UNKNOWN = ReferenceLookup(ArtifactFiles(()), None)  # where no other artifact is looked at
+
 BUNDLE_FOLDER = "bundles"
 BUNDLE_SUFFIX = ".schema.json"
 _LIMIT = 1 << 20

@@ -17,13 +17,17 @@ _NEAR_LIMIT, _LISTED_LIMIT = 200, 20
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One rule's observation: where in the document (or at which place), and the facts its sentence is made of."""
+    """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
+
+    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
+    """
 
     rule: str
     pointer: Pointer = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     of_key: bool = False
     place: Place | None = None
+    soft: bool = False
 
 
 def make_note(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -17,30 +17,40 @@ from evalstore.validation.lookup import note_broken_bundle
 from evalstore.validation.notes import (
     Note,
     describe_value,
+    get_list,
     get_mapping,
     list_mappings,
     make_note,
     note_error,
     suggest_name,
 )
-from evalstore.validation.references import lint_pin
+from evalstore.validation.references import lint_pin, lint_releasable
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
+
+_RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
 def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
     """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
     first: dict[str, int | None] = {}
-    default = get_mapping(artifact.document.value, "defaults").get("bundle")
-    for index, row in list_mappings(artifact.document.value, "questions"):
+    value = artifact.document.value
+    defaults, unscored = get_mapping(value, "defaults"), []
+    for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
         yield from _lint_duplicate_id(row, artifact.document.locate((*pointer, "id")).line, first, pointer)
-        yield from _lint_row(row, pointer, _find_row_bundle(row, default, root), context)
+        yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context)
+        if _is_unscored(row, defaults):
+            unscored.append(_note_unscored(row, pointer))
+    yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
 
 
-def lint_rows(root: Path, path: str, file: str, *, default: Any, context: ValidationContext) -> Iterator[Note]:
-    """Yield the findings of the rows in `root/path`, shown as `file`; `default` is the bundle of rows without one."""
+def lint_rows(
+    root: Path, path: str, file: str, *, defaults: Mapping[str, Any] | None, context: ValidationContext
+) -> Iterator[Note]:
+    """Yield the findings of the rows in `root/path`, shown as `file`; without `defaults` no dataset is known."""
     first: dict[str, int | None] = {}
+    unscored, count = list[Note](), 0
     with open_below(root, path) as stream:
         for number, line in _read_lines(stream):
             try:
@@ -52,11 +62,35 @@ def lint_rows(root: Path, path: str, file: str, *, default: Any, context: Valida
                 message = f"a row is a mapping, not {describe_value(row)}"
                 yield make_note("row-malformed", place=Place(file, number, 1), message=message, hint="")
                 continue
-            found = [*lint_shape(QUESTION, row), *_lint_duplicate_id(row, number, first, ())]
-            found += _lint_row(row, (), _find_row_bundle(row, default, root), context)
+            count += 1
+            # One broken row keeps no other from being scored.
+            found = [replace(note, soft=True) for note in lint_shape(QUESTION, row)]
+            found += _lint_duplicate_id(row, number, first, ())
+            found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
+                found += lint_releasable(("rubric_ref",), ref)
             yield from _add_columns(found, line, file, number)
+            if defaults is not None and _is_unscored(row, defaults):
+                unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
+    yield from _weigh_unscored(unscored, count, ("rows",))
+
+
+def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+    return "rubric_ref" not in row and "rubric_ref" not in defaults
+
+
+def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
+    found = f"the question {describe_value(row['id'])}" if "id" in row else "the question"
+    return make_note("question-unscored", pointer, found=found, hint=_RUBRIC_HINT)
+
+
+def _weigh_unscored(unscored: list[Note], count: int, pointer: Pointer) -> Iterator[Note]:
+    """Yield the notes of questions without a rubric, or a single one where there are no others."""
+    if unscored and len(unscored) == count:
+        yield make_note("dataset-unscored", pointer, of_key=True, hint=_RUBRIC_HINT)
+    else:
+        yield from unscored
 
 
 class _RowBundle(NamedTuple):
@@ -66,8 +100,8 @@ class _RowBundle(NamedTuple):
     name: str
 
 
-def _find_row_bundle(row: dict[str, Any], default: Any, root: Path | None) -> _RowBundle | None:
-    name = row.get("bundle", default)
+def _find_row_bundle(row: dict[str, Any], defaults: Mapping[str, Any], root: Path | None) -> _RowBundle | None:
+    name = row.get("bundle", defaults.get("bundle"))
     return _RowBundle(root, name) if root and isinstance(name, str) else None
 
 
@@ -75,7 +109,8 @@ def _lint_row(
     row: dict[str, Any], pointer: Pointer, bundled: _RowBundle | None, context: ValidationContext
 ) -> Iterator[Note]:
     bundle = context.bundles.find_bundle(*bundled) if bundled else None
-    yield from lint_keys(QUESTION, row, pointer, declared=bundle.fields if bundle else ())
+    declared = context.cosmetic.union(bundle.fields) if bundle else context.cosmetic
+    yield from lint_keys(QUESTION, row, pointer, declared=declared)
     if bundled and bundle is None and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root))):
         yield make_note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)
     if bundled and bundle and bundle.broken:
@@ -84,7 +119,7 @@ def _lint_row(
         extra = {key: item for key, item in row.items() if key not in load_schema(QUESTION)["properties"]}
         try:
             for violation in bundle.schema.find_violations(extra):
-                yield from note_violation(violation, pointer)
+                yield from (replace(note, soft=True) for note in note_violation(violation, pointer))
         except SchemaError as error:
             yield note_broken_bundle(bundled.name, error, None)
 

@@ -26,8 +26,9 @@ def lint_references(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Not
     """Yield the findings of every reference that an artifact holds."""
     for pointer, text in find_pins(artifact.kind, artifact.document.value):
         yield from lint_pin(pointer, text, lookup)
+        yield from lint_releasable(pointer, text)
     if artifact.kind is Kind.RUBRIC:
-        yield from _lint_composites(artifact, lookup)
+        yield from lint_composites(artifact, lookup)
 
 
 def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
@@ -62,6 +63,16 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup) -> Iterator[N
         yield make_note(rule, pointer, found=text, hint=hint)
 
 
+def lint_releasable(pointer: Pointer, text: str) -> Iterator[Note]:
+    """Yield a note on a pin that a release cannot carry: the working file, or a commit."""
+    try:
+        ref = parse_ref(text)
+    except RefError:  # reported as malformed
+        return
+    if not ref.names_release:
+        yield make_note("reference-unreleasable", pointer, found=text, hint=f"pin a release: {ref.name}@<version>")
+
+
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:
     """Return the artifact that a reference names, or None when there is none to be had."""
     if not isinstance(text, str):
@@ -73,7 +84,8 @@ def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:
     return found if isinstance(found, Artifact) else None
 
 
-def _lint_composites(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
+def lint_composites(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
+    """Yield the composites of a rubric that hold composites themselves."""
     for pointer, text in _list_inner_rubrics(artifact):
         inner = find_referenced(text, lookup)
         if inner is None or not any(_list_inner_rubrics(inner)):

@@ -88,8 +88,9 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
     # A kind may rely on its schema; one that has no module yet has no problems either.
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
-        for inner, message, hint in KINDS[kind].find_problems(check):
-            yield make_note("check-problem", (*pointer, *inner), message=message, hint=hint)
+        for problem in KINDS[kind].find_problems(check):
+            rule = "check-broken" if problem.blocks else "check-problem"
+            yield make_note(rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint)
 
 
 def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup) -> Iterator[Note]:

@@ -22,7 +22,8 @@ class ValidationRule:
 
 
 _ROWS = (
-    # What could not be read at all: the only errors, and the only findings that fail a run that is not strict.
+    # An error says that the file cannot be graded or released, and fails every run; settings change warnings only.
+    # What could not be read at all.
     ValidationRule(
         "file-unreadable", _ERROR, "{message}", "{hint}", "What cannot be read can be neither checked nor scored."
     ),
@@ -54,14 +55,14 @@ _ROWS = (
     # Names and versions.
     ValidationRule(
         "id-malformed",
-        _WARNING,
+        _ERROR,
         "{found} is not an id",
         "an id is a to z, digits and _, begins with a letter, at most 64; device names of Windows are none",
         "An id is a file name, a tag and a key in every run.",
     ),
     ValidationRule(
         "id-not-file-name",
-        _WARNING,
+        _ERROR,
         "the id {found} is not the file's name",
         "{hint}",
         "A reference is resolved by the file's name; the artifact would not be found.",
@@ -82,16 +83,16 @@ _ROWS = (
     ),
     ValidationRule(
         "version-malformed",
-        _WARNING,
+        _ERROR,
         "{found} is not a semantic version",
         "write MAJOR.MINOR.PATCH, as in 1.2.0",
         "Only semantic versions can be ordered and released.",
     ),
     # Against the schemas.
-    ValidationRule("key-missing", _WARNING, "{name} is missing", "{hint}", "The schema requires it."),
+    ValidationRule("key-missing", _ERROR, "{name} is missing", "{hint}", "The schema requires it."),
     ValidationRule(
         "key-not-allowed",
-        _WARNING,
+        _ERROR,
         "{name} cannot stand here",
         "{hint}",
         "It contradicts another key, or nothing reads it.",
@@ -104,52 +105,59 @@ _ROWS = (
         "Extra keys are allowed, so a misspelt one is ignored in silence.",
     ),
     ValidationRule(
-        "value-type-wrong",
+        "key-unread",
         _WARNING,
+        "nothing reads the key `{found}` here",
+        "{hint}",
+        "What it asks for is ignored in silence.",
+    ),
+    ValidationRule(
+        "value-type-wrong",
+        _ERROR,
         "{name} must be {wanted}, not {found}",
         "{hint}",
         "Another type means nothing here.",
     ),
     ValidationRule(
-        "value-not-allowed", _WARNING, "{name} must be {wanted}, not {found}", "{hint}", "The set of values is closed."
+        "value-not-allowed", _ERROR, "{name} must be {wanted}, not {found}", "{hint}", "The set of values is closed."
     ),
-    ValidationRule("value-out-of-range", _WARNING, "{name} {problem}", "{hint}", "The schema sets a limit."),
+    ValidationRule("value-out-of-range", _ERROR, "{name} {problem}", "{hint}", "The schema sets a limit."),
     ValidationRule(
         "value-malformed",
-        _WARNING,
+        _ERROR,
         "{name} is {found}, which does not have the form it needs",
         "{hint}",
         "The schema sets its form.",
     ),
     ValidationRule(
         "schema-violated",
-        _WARNING,
+        _ERROR,
         "{name} does not meet `{keyword}` of its schema",
         "{hint}",
         "The schema asks for something else.",
     ),
     ValidationRule(
         "check-kind-unknown",
-        _WARNING,
+        _ERROR,
         "there is no check kind {found}",
         "{hint}",
         "A check that no kind grades is never scored.",
     ),
     # References.
     ValidationRule(
-        "reference-malformed", _WARNING, "{message}", "{hint}", "A reference that cannot be read leads nowhere."
+        "reference-malformed", _ERROR, "{message}", "{hint}", "A reference that cannot be read leads nowhere."
     ),
     ValidationRule(
         "reference-kind-wrong",
-        _WARNING,
+        _ERROR,
         "{name} wants a {wanted}, and {found} is none",
         "write {wanted}/<id>@<version>",
         "The artifact it names cannot do what is asked of it here.",
     ),
-    ValidationRule("reference-dangling", _WARNING, "{message}", "{hint}", "What it names cannot be scored with."),
+    ValidationRule("reference-dangling", _ERROR, "{message}", "{hint}", "What it names cannot be scored with."),
     ValidationRule(
         "reference-broken",
-        _WARNING,
+        _ERROR,
         "{found} cannot be used: {message}",
         "{hint}",
         "What it names cannot be scored with.",
@@ -169,6 +177,13 @@ _ROWS = (
         "Scores can move while nothing here changes.",
     ),
     ValidationRule(
+        "reference-unreleasable",
+        _ERROR,
+        "{found} is no release, and a release may name nothing else",
+        "{hint}",
+        "It means other content in every clone and on every day.",
+    ),
+    ValidationRule(
         "references-unchecked",
         _INFO,
         "{found} is not among the files given, and there is no store to look in",
@@ -178,14 +193,14 @@ _ROWS = (
     ),
     ValidationRule(
         "composite-nested",
-        _WARNING,
+        _ERROR,
         "{found} holds a composite itself; composites go one level deep",
         "refer to the inner rubric, or copy its checks",
         "A score through two rubrics can be explained by neither.",
     ),
     ValidationRule(
         "composite-cycle",
-        _WARNING,
+        _ERROR,
         "the composites lead in a circle: {path}",
         "cut one of them",
         "A circle has no score.",
@@ -193,7 +208,7 @@ _ROWS = (
     # Rubrics.
     ValidationRule(
         "check-id-duplicate",
-        _WARNING,
+        _ERROR,
         "the check id {found} is taken (first on line {line})",
         "give one of the two another id",
         "Weights, gates and reports name checks by id.",
@@ -214,13 +229,16 @@ _ROWS = (
     ),
     ValidationRule(
         "weights-zero",
-        _WARNING,
+        _ERROR,
         "the weights add up to 0, so weighted_avg has no score",
         "give at least one check a weight above 0",
         "Nothing can be divided by 0.",
     ),
     ValidationRule(
         "check-problem", _WARNING, "{message}", "{hint}", "The schema allows it, but the check cannot do what it says."
+    ),
+    ValidationRule(
+        "check-broken", _ERROR, "{message}", "{hint}", "No output can be graded by it: every one would be unscored."
     ),
     ValidationRule(
         "variable-unfilled",
@@ -252,7 +270,7 @@ _ROWS = (
         "The judge would read a prompt with a hole in it.",
     ),
     ValidationRule(
-        "template-malformed", _WARNING, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."
+        "template-malformed", _ERROR, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."
     ),
     ValidationRule(
         "judge-unvalidated",
@@ -304,6 +322,28 @@ _ROWS = (
         "{hint}",
         "A bundle without a schema is allowed; a misspelt one goes unchecked.",
     ),
+    ValidationRule(
+        "question-unscored",
+        _WARNING,
+        "{found} names no rubric",
+        "{hint}",
+        "Nothing grades its answer: it is left out of every score.",
+    ),
+    ValidationRule(
+        "dataset-unscored",
+        _ERROR,
+        "no question names a rubric, and there is no default",
+        "{hint}",
+        "No answer can be scored with it.",
+    ),
+    # Files.
+    ValidationRule(
+        "file-ignored",
+        _WARNING,
+        "no command reads this file: {reason}",
+        "{hint}",
+        "It looks like an artifact and is none, so what it says has no effect.",
+    ),
     # Settings, and what people accepted.
     ValidationRule(
         "rule-unknown",
@@ -321,7 +361,7 @@ _ROWS = (
     ),
     ValidationRule(
         "rule-set-unknown",
-        _WARNING,
+        _ERROR,
         "this evalstore has no rule set {found}",
         "{hint}",
         "Without the rules that are asked for, no change can be judged.",
@@ -335,7 +375,7 @@ _ROWS = (
     ),
     ValidationRule(
         "acceptance-malformed",
-        _WARNING,
+        _ERROR,
         "{message}",
         "{hint}",
         "A file that lowers levels is read strictly: until this is mended, no change can be judged.",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from pathlib import PurePosixPath
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import LoadError, Place
-from evalstore.model import Artifact, Finding, Findings, Kind
+from evalstore.model import Artifact, Finding, Findings, Kind, Severity
 from evalstore.validation.context import (
     KnownRules,
     SeverityPolicy,
@@ -18,17 +19,25 @@ from evalstore.validation.context import (
     read_target_policies,
 )
 from evalstore.validation.identity import lint_identity
-from evalstore.validation.judges import lint_judge
+from evalstore.validation.judges import lint_judge, lint_prompt
 from evalstore.validation.keys import lint_artifact_keys, lint_keys
-from evalstore.validation.lookup import BUNDLE_SUFFIX, ArtifactFiles, Bundles, Load, ReferenceLookup, read_bundle
-from evalstore.validation.notes import Note, get_mapping, make_note
+from evalstore.validation.lookup import (
+    BUNDLE_SUFFIX,
+    UNKNOWN,
+    ArtifactFiles,
+    Bundles,
+    Load,
+    ReferenceLookup,
+    read_bundle,
+)
+from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
 from evalstore.validation.questions import lint_questions, lint_rows
-from evalstore.validation.references import lint_references, lint_targets
+from evalstore.validation.references import lint_composites, lint_references, lint_targets
 from evalstore.validation.rubrics import lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.validation.sources import FileRole, ReadFile, ValidationSource, read_source
+from evalstore.validation.sources import FileRole, ReadFile, ValidationSource, find_kind_sources, read_source
 
 
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
@@ -55,7 +64,13 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     base = read_policy(settings, strict=strict)
     targets = read_target_policies(base, settings, files)
     context = ValidationContext(
-        ReferenceLookup(files, load, locked), Bundles(settings), today, base, targets, known or KnownRules()
+        ReferenceLookup(files, load, locked),
+        Bundles(settings),
+        today,
+        base,
+        targets,
+        known or KnownRules(),
+        frozenset(key for _, key in list_texts(settings, "cosmetic")),
     )
     findings: dict[Finding, None] = {}
     for item in watch(reads):
@@ -77,7 +92,7 @@ def _find_in_file(item: ReadFile, context: ValidationContext) -> list[Finding]:
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
-    severity, rule = policy.find_severity(note.rule), VALIDATION_RULES[note.rule]
+    severity, rule = policy.find_severity(note.rule, soft=note.soft), VALIDATION_RULES[note.rule]
     if severity is None:
         return None
     place = note.place or Place(item.source.file)
@@ -111,7 +126,7 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
         yield from lint_settings(item.document.value, context.known)
         yield from lint_targets(item.document.value, context.lookup)
     elif source.role is FileRole.ROWS:
-        yield from _lint_rows_file(source, source.path, (), default=None, context=context)
+        yield from _lint_rows_file(source, source.path, (), defaults=None, context=context)
     elif source.root:
         name = PurePosixPath(source.path).name.removesuffix(BUNDLE_SUFFIX)
         if failed := read_bundle(source.root, source.path, name, source.file).broken:
@@ -120,7 +135,7 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     yield from lint_artifact_shape(artifact.kind, artifact.document.value)
-    yield from lint_artifact_keys(artifact.kind, artifact.document.value)
+    yield from lint_artifact_keys(artifact.kind, artifact.document.value, context.cosmetic)
     yield from lint_identity(artifact, context.lookup.files)
     yield from lint_references(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
@@ -128,10 +143,41 @@ def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContex
     elif artifact.kind is Kind.JUDGE:
         yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
     else:
-        yield from lint_questions(artifact, item.source.root, context)
-        if rows := _find_rows_path(item):
-            default = get_mapping(artifact.document.value, "defaults").get("bundle")
-            yield from _lint_rows_file(item.source, rows, ("rows",), default=default, context=context)
+        yield from _lint_dataset(item, artifact, context)
+
+
+def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+    notes = lint_questions(artifact, item.source.root, context)
+    if rows := _find_rows_path(item):
+        defaults = get_mapping(artifact.document.value, "defaults")
+        notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), defaults=defaults, context=context))
+    for note in notes:
+        # Rows that judges are compared with are there to be labelled, not to be scored.
+        if note.rule != "dataset-unscored" or not _is_gold(artifact, item.source.root):
+            yield note
+
+
+def _is_gold(dataset: Artifact, root: Path | None) -> bool:
+    """Whether a judge of the store was validated against the dataset."""
+    judges = find_kind_sources(root, Kind.JUDGE) if root else ()
+    documents = (found.document for source in judges if (found := read_source(source)) and found.document)
+    against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
+    return any(isinstance(text, str) and text.split("@")[0] == dataset.name for text in against)
+
+
+def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
+    """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
+
+    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own question, for it
+    releases several artifacts at once.
+    """
+    lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
+    notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
+    if artifact.kind is Kind.RUBRIC:
+        notes += [lint_rubric(artifact, UNKNOWN), lint_composites(artifact, lookup)]
+    elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
+        notes += [lint_prompt(artifact)]
+    return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)
 
 
 def _find_rows_path(item: ReadFile) -> str | None:
@@ -146,11 +192,16 @@ def _find_rows_path(item: ReadFile) -> str | None:
 
 
 def _lint_rows_file(
-    source: ValidationSource, path: str, pointer: Pointer, *, default: Any, context: ValidationContext
+    source: ValidationSource,
+    path: str,
+    pointer: Pointer,
+    *,
+    defaults: Mapping[str, Any] | None,
+    context: ValidationContext,
 ) -> Iterator[Note]:
     file = str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
     try:
         if source.root:
-            yield from lint_rows(source.root, path, file, default=default, context=context)
+            yield from lint_rows(source.root, path, file, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

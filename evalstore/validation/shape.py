@@ -93,7 +93,14 @@ def load_schema(name: str) -> dict[str, Any]:
 
 @cache
 def _compile_named(name: str) -> Schema:
-    return compile_shipped_schema(load_schema(name))
+    return compile_shipped_schema(_open_schema(load_schema(name)))
+
+
+def _open_schema(part: Any) -> Any:
+    """Return a schema that allows extra keys everywhere: `keys` says better where a key belongs."""
+    if isinstance(part, dict):
+        return {key: _open_schema(item) for key, item in part.items() if key != "unevaluatedProperties"}
+    return [_open_schema(item) for item in part] if isinstance(part, list) else part
 
 
 @cache

@@ -35,6 +35,7 @@ class FileRole(StrEnum):
     BUNDLE = "bundle"
     ROWS = "rows"
     LINK = "link"
+    IGNORED = "ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ValidationSource:
 def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
     """Yield the artifacts, bundles and settings below `folder`, in order; other files are ignored."""
     if folder.name in _KINDS:
-        yield from _find_kind_sources(folder.parent, shown, _KINDS[folder.name])
+        yield from find_kind_sources(folder.parent, _KINDS[folder.name], shown)
     elif any((folder / name).exists() for name in (*_OWN, *_KINDS)):
         yield from find_store_sources(folder, shown)
     else:
@@ -73,13 +74,20 @@ def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource
         if (root / folder).is_symlink():
             yield ValidationSource(_join_path(shown, folder), root, folder, FileRole.LINK)
         elif (root / folder).is_dir():
-            yield from _find_kind_sources(root, _join_path(shown, folder), kind)
+            yield from find_kind_sources(root, kind, _join_path(shown, folder))
+        yield from _find_ignored(root, folder, shown)
     for name in _list_names(root / BUNDLE_FOLDER, BUNDLE_SUFFIX):
         yield _mark_link(
             ValidationSource(
                 _join_path(shown, f"{BUNDLE_FOLDER}/{name}"), root, f"{BUNDLE_FOLDER}/{name}", FileRole.BUNDLE
             )
         )
+
+
+def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[ValidationSource]:
+    """Yield the artifacts of one kind below the root of a store; `shown` is the name of their folder."""
+    for name in _list_names(root / kind.folder, _YAML):
+        yield _mark_link(ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind))
 
 
 def make_file_source(path: Path, shown: str) -> ValidationSource:
@@ -119,6 +127,8 @@ def may_be_artifact(text: bytes) -> bool:
 
 _OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
 _KINDS = {kind.folder: kind for kind in Kind}
+_LOOKALIKES = (".yaml", ".yml", ".json")
+_DEPTH = 2  # a folder and a file in it
 _KEYS = {
     Kind.RUBRIC: {"checks", "scoring"},
     Kind.JUDGE: {"template", "score_type", "level_names", "reply_pattern"},
@@ -127,9 +137,31 @@ _KEYS = {
 _TOP_KEY = re.compile(rb"^(checks|scoring|template|score_type|questions|rows)[ ]*:", re.MULTILINE)
 
 
-def _find_kind_sources(root: Path, shown: str, kind: Kind) -> Iterator[ValidationSource]:
-    for name in _list_names(root / kind.folder, _YAML):
-        yield _mark_link(ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind))
+def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
+    """Yield the files in the folder of a kind, below it, and in a folder of its singular, that only look like it."""
+    for name in (folder, folder.removesuffix("s")):
+        top = root / name
+        if top.is_symlink() or not top.is_dir():
+            continue
+        for base, folders, files in os.walk(top):
+            folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+            for file in sorted(files):
+                path = Path(base, file).relative_to(root).as_posix()
+                if file.lower().endswith(_LOOKALIKES) and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}":
+                    yield ValidationSource(_join_path(shown, path), root, path, FileRole.IGNORED)
+
+
+def _note_ignored(path: str) -> Note:
+    """Return the note on a file that looks like an artifact, and why no command reads it."""
+    parts = Path(path).parts
+    folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0])), f"{Path(path).stem}{_YAML}"
+    if len(parts) > _DEPTH:
+        reason = f"artifacts lie in {folder}/ itself, not in a folder below it"
+    elif parts[0] != folder:
+        reason = f"the folder is called {folder}/"
+    else:
+        reason = f"an artifact's name ends in {_YAML}"
+    return make_note("file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store")
 
 
 def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
@@ -176,6 +208,8 @@ def read_source(source: ValidationSource) -> ReadFile | None:
     """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form."""
     if source.role is FileRole.LINK:
         return ReadFile(source, failed=make_note("link-not-followed"))
+    if source.role is FileRole.IGNORED:
+        return ReadFile(source, failed=_note_ignored(source.path))
     if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
         return ReadFile(source)
     try:

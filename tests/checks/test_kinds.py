@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from evalstore.checks import KINDS
+from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
+from evalstore.model import Output, Question, Sample
 from evalstore.resources import find_resource_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,10 +142,13 @@ def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
 def test_problems_point_at_what_a_schema_cannot_see(
     kind: str, params: dict[str, Any], pointer: tuple[str | int, ...], said: str
 ) -> None:
-    ((at, message, hint),) = KINDS[kind].find_problems({"kind": kind, **params})
-    assert at == pointer
-    assert said in message
-    assert hint
+    (problem,) = KINDS[kind].find_problems({"kind": kind, **params})
+    assert problem.pointer == pointer
+    assert said in problem.message
+    assert problem.hint
+    grade = KINDS[kind].prepare_grading({"kind": kind, **params}, NO_CONTEXT)
+    graded = grade(Sample(Output('{"a": "a"}'), Question("q", {"id": "q", "input": "i"})))
+    assert problem.blocks <= (graded.score is None)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_problems_point_at_what_a_schema_cannot_see(
         ("json_schema", {"schema": {}}),
         (
             "json_schema",
-            {"schema": {"pattern": r"^\p{Lu}(?<n>\d)$", "format": "email", "$ref": "#/$defs/a", "$defs": {"a": {}}}},
+            {"schema": {"pattern": r"^\p{Lu}(?<n>\d)$", "x-order": 1, "$ref": "#/$defs/a", "$defs": {"a": {}}}},
         ),
         ("json_schema", {"schema": {"const": {"$ref": "http://a.b/c", "pattern": "("}}}),
         ("json_schema", {"expected_fields": ["a", "A"]}),

@@ -86,10 +86,10 @@ def test_every_text_has_a_shape_and_the_same_one_twice(text: str) -> None:
      "#" * 200_000, "a\n" * 50_000 + "===", "```\n" * 20_000, "\t>" * 50_000, "<!--\n" * 20_000],
 )  # fmt: skip
 def test_hostile_texts_are_read_at_once(text: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     count_by_commonmark(text)
     count_by_lines(text)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.heavy

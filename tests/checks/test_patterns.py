@@ -157,12 +157,12 @@ def test_what_both_read_alike_is_left_alone(pattern: str) -> None:
     ],
 )
 def test_hostile_patterns_end_in_one_sentence_at_once(pattern: str, said: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     sentence = compile_pattern(pattern, "")
     assert isinstance(sentence, str)
     assert said in sentence
     assert "\n" not in sentence
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 STRETCHES = {
@@ -181,10 +181,10 @@ STRETCHES = {
 @pytest.mark.parametrize("name", STRETCHES)
 def test_a_long_stretch_is_searched_in_time_and_found(name: str) -> None:
     pattern, flags = STRETCHES[name]
-    start = time.monotonic()
+    start = time.process_time()
     assert _ours(pattern, "search", "a" * 20_000, flags) is not True
     assert _ours(pattern, "search", "a" * 20_000 + "b" + "a" * 20_000, flags) is not False
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -206,9 +206,9 @@ def test_a_pattern_is_compiled_once() -> None:
 
 @pytest.mark.heavy
 def test_time_is_up_within_about_a_second() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert _ours(r"^(a|a)*$", "search", "a" * 80 + "b") is None
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_the_engine_is_recorded_with_its_version() -> None:
@@ -217,7 +217,7 @@ def test_the_engine_is_recorded_with_its_version() -> None:
 
 @pytest.mark.heavy
 def test_a_long_plain_pattern_on_a_long_text_is_out_of_time_at_once() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert _ours("b" + "a" * 699, "search", "a" * 1_500_000) is None
     assert _ours("b" + "a" * 699, "search", "a" * 10_000 + "b" + "a" * 699) is True
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2

@@ -63,10 +63,10 @@ def test_blocks_are_found_as_the_legacy_grader_finds_them(text: str) -> None:
 
 
 def test_blocks_are_found_in_linear_time() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert php.find_php_blocks("```php" * 200_000) == []
     assert len(php.find_php_blocks("```php\n```" * 100_000)) == 100_000
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 @needs_php

@@ -56,6 +56,10 @@ CASES = [
     (["explain", "check-added"], 0),
     (["explain", "judge-unvalidated"], 0),
     (["audit", *RUNS], 0),
+    (["replay", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
+    (["history", STYLE, "--run", RUNS[0], "--run", RUNS[1]], 0),
+    (["bisect", STYLE, "--run", RUNS[0]], 0),
+    (["infer", RUNS[0]], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
 ]
 # The commands whose documents go by the name of what is done.

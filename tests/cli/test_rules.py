@@ -76,7 +76,7 @@ def test_what_no_setting_changes_says_so() -> None:
     settings = {id_: document(explain_rule(id_))["explained"][0]["setting"] for id_ in EVERY}
     assert settings["document-malformed"] == settings["tag-remade"] == settings["version-decreased"]
     assert settings["document-malformed"] == "no setting changes it"
-    assert 'rules: {weights-zero: "off"}' in settings["weights-zero"]
+    assert 'rules: {gate-without-check: "off"}' in settings["gate-without-check"]
     assert "rules: {question-added: patch}" in settings["question-added"]
 
 
@@ -89,7 +89,7 @@ def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
     ("name", "hint"),
     [
         ("check-aded", "did you mean check-added?"),
-        ("wieghts-zero", "did you mean weights-zero?"),
+        ("gate-witout-check", "did you mean gate-without-check?"),
         ("version-too-small", "did you mean version-bump-too-small?"),
         ("qqq", "evalstore rules lists those of changes"),
         ("", "evalstore rules lists those of changes"),

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,14 +123,23 @@ class World:
 
     def answer(self, ref: str, *, locked: bool = True) -> str:
         """Return the digest that a reference has, or "refused"."""
+        return self.answers([ref], locked=locked)[ref]
 
-        def resolve(store: ArtifactStore) -> str:
-            return (store if locked else store.without_lock()).resolve(ref).digest
+    def answers(self, refs: Iterable[str], *, locked: bool = True) -> dict[str, str]:
+        """Return the digest that each reference has, or "refused"."""
+
+        def resolve(store: ArtifactStore, ref: str) -> str:
+            try:
+                return store.resolve(ref).digest
+            except EvalstoreError:
+                return "refused"
 
         try:
-            return self.ask(resolve)
+            return self.ask(
+                lambda store: {ref: resolve(store if locked else store.without_lock(), ref) for ref in refs}
+            )
         except EvalstoreError:
-            return "refused"
+            return dict.fromkeys(refs, "refused")
 
 
 def rules(result: Verification) -> list[str]:

@@ -176,11 +176,11 @@ def test_there_are_sixteen_and_each_layer_sees_what_the_threats_say() -> None:
 @attacks
 def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], World], format_: str, name: str) -> None:
     world, attack = of_format(format_), ATTACKS[name]
-    before = {pin: world.answer(pin) for pin in PINS}
+    before = world.answers(PINS)
     assert rules(world.verify()) == rules(world.check()) == []
     attack.do(world)
     assert (rules(world.alone()), rules(world.verify()), rules(world.check())) == attack[1:]
-    after = {pin: world.answer(pin) for pin in before if pin != "rubric/tone@latest"}
+    after = world.answers(pin for pin in PINS if pin != "rubric/tone@latest")
     assert [pin for pin, answer in after.items() if answer not in {before[pin], "refused"}] == []
     if name in RESOLUTION | LEDGER:  # without a lock too, but for what floats
         assert world.answer(TONE, locked=False) in {before[TONE], "refused"}
@@ -193,7 +193,7 @@ def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
     world: World, clone: Callable[..., World], name: str
 ) -> None:
     attack, mine = ATTACKS[name], clone(world)
-    before, held = {pin: mine.answer(pin) for pin in PINS}, mine.held()
+    before, held = mine.answers(PINS), mine.held()
     assert rules(mine.verify()) == []
     attack.do(world)
     spaces = ("+refs/tags/*:refs/tags/*", "+refs/replace/*:refs/replace/*", "+refs/heads/*:refs/remotes/origin/*")
@@ -201,8 +201,8 @@ def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
     # HEAD is still the original one, so that its ledgers alone tell of every tag that is no longer what it was.
     assert bool(mine.alone().findings) == (name not in HARMLESS)
     assert bool(mine.verify().findings) == (name not in HARMLESS)
-    for pin in (pin for pin in PINS if pin != "rubric/tone@latest"):
-        assert mine.answer(pin) in {before[pin], "refused"}
+    for pin, answer in mine.answers(pin for pin in PINS if pin != "rubric/tone@latest").items():
+        assert answer in {before[pin], "refused"}
     # And now somebody takes the branch as well, which has a lock of its own: the lock that was kept elsewhere tells.
     mine.git("reset", "-q", "--hard", "origin/main")
     assert bool(mine.verify(held=held).findings) == (name not in HARMLESS)

@@ -154,7 +154,7 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     assert main["x_source"]["beside"] == {"rows.jsonl": []}
     assert main["questions"][1]["x_source"] == {"beside": "rows.jsonl", "pointer": "/1", "kept": {"q": 3, "note": 1}}
     assert is_same_data(restore_source(main, {}, table), document.value)
-    assert is_same_data(restore_companions(main, table)["rows.jsonl"], rows.value)
+    assert is_same_data(restore_companions(main, {}, table)["rows.jsonl"], rows.value)
 
 
 def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourcePlan:

@@ -467,7 +467,7 @@ def test_settings_that_mean_nothing_stop_a_gate(shop: Shop) -> None:
     shop.write("evalstore.yaml", "rules: {judge-template-changed: mayor}\n")
     for argv in (["diff", "judge/accuracy"], ["status", "--check"], ["bump", "--all"]):
         assert "rules: judge-template-changed: mayor is no level" in shop.run(*argv, code=3).err
-    assert "value-not-allowed" in shop.run("validate").out
+    assert "value-not-allowed" in shop.run("validate", code=1).out
 
 
 def test_overrides_are_shown_wherever_the_level_is(shop: Shop) -> None:

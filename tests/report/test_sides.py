@@ -73,9 +73,9 @@ def test_long_lines_within_a_text_are_cut_as_well() -> None:
 
 
 def test_much_is_told_in_few_lines_and_at_once() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     lines = compare_values("a\nb\n" * 200_000, "b\na\n" * 150_000, 80)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert len(lines) == 13
     assert lines[-1].mark is Mark.MORE
 

@@ -108,7 +108,8 @@ def test_no_identifier_ends_in_a_newline(name: str, schema_of: Read) -> None:
 def test_every_kind_has_the_common_keys(name: str, schema_of: Read) -> None:
     schema = schema_of(name)
     assert set(schema["properties"]) >= COMMON
-    assert list(schema["patternProperties"]) == ["^x_"]
+    assert list(schema["patternProperties"]) == ["^x_", "^(title|tags|owner)$"]
+    assert schema["unevaluatedProperties"] is False
     assert f"checks/{schema['properties']['kind']['const']}" == name
     assert "kind" in schema["required"]
 

@@ -46,7 +46,14 @@ def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: 
     assert "pass_rate_exact" not in answer
     run = read_run(repo / answer["run"])
     assert (answer["questions"], answer["scored"], answer["unscored"]) == (run.questions, run.scored, run.unscored)
-    assert answer["checks"]["sound"] == {"mean": None, "pass": 0, "fail": 0, "unscored": 1, "errors": 0}
+    assert answer["checks"]["sound"] == {
+        "mean": None,
+        "pass": 0,
+        "fail": 0,
+        "unscored": 1,
+        "errors": 0,
+        "error_ids": [],
+    }
 
 
 def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.tally import ExactMean, RunTally
+from evalstore.scoring.question_sums import ExactMean, QuestionSums
+from evalstore.scoring.tally import RunTally
 
 EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})
 
@@ -54,16 +55,16 @@ def row(rubric: str, *checks: tuple[str, Fraction | None]) -> GradedRow:
     ],
 )
 def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[GradedRow], names: list[str]) -> None:
-    tally = RunTally()
-    for row_ in rows:
-        tally.add(row_)
+    tally = RunTally(QuestionSums(3))
+    for number, row_ in enumerate(rows):
+        tally.add(row_, number)
     assert list(tally.fill_sums(EMPTY).checks) == names
 
 
 def test_unscored_counts_in_no_mean() -> None:
-    tally = RunTally()
-    for score in (Fraction(1), None, Fraction(1, 2)):
-        tally.add(row("rubric/x@1.0.0", ("a", score)))
+    tally = RunTally(QuestionSums(3))
+    for number, score in enumerate((Fraction(1), None, Fraction(1, 2))):
+        tally.add(row("rubric/x@1.0.0", ("a", score)), number)
     run = tally.fill_sums(EMPTY)
     assert (run.score, run.pass_rate, run.scored, run.unscored) == (Fraction(3, 4), Fraction(1, 2), 2, 1)
     assert (run.checks["a"].mean, run.checks["a"].fail, run.checks["a"].unscored) == (Fraction(3, 4), 1, 1)
@@ -71,8 +72,8 @@ def test_unscored_counts_in_no_mean() -> None:
 
 
 def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
-    tally = RunTally()
-    for engine in ("b, c", "a", "a, b"):
+    tally = RunTally(QuestionSums(3))
+    for number, engine in enumerate(("b, c", "a", "a, b")):
         check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
-        tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)))
+        tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)), number)
     assert tally.fill_sums(EMPTY).harness == {"engines": "a, b, c"}

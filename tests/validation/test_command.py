@@ -82,7 +82,7 @@ def test_references_are_looked_up_among_the_releases(store: Path, cli: Command) 
     assert "fair@1.1.0" in findings[0]["hint"]
     assert all(version in findings[1]["hint"] for version in ("1.0.0", "1.1.0"))
     assert "judge/fair" in findings[2]["hint"]
-    assert ran.code == 0
+    assert ran.code == 1
 
 
 def test_one_file_of_a_store_is_checked_against_the_whole_store(store: Path, cli: Command) -> None:
@@ -101,8 +101,9 @@ def test_one_file_of_a_store_is_checked_against_the_whole_store(store: Path, cli
     ("case", "arguments", "code"),
     [
         ("silent-contract-example", [], 0),
-        ("weights", [], 0),
-        ("weights", ["--strict"], 1),
+        ("keys", [], 1),
+        ("ignored-files", [], 0),
+        ("ignored-files", ["--strict"], 1),
         ("strict", [], 1),
         ("targets", [], 1),
         ("references-forbidden", [], 1),
@@ -126,7 +127,7 @@ def test_text_names_every_place_and_counts(cli: Command) -> None:
     assert "files/rubrics/named.yaml:10:13  warning  weight-without-check" in lines
     assert "    the weight of `sond` names no check" in lines
     assert "    hint: did you mean sound?" in lines
-    assert lines[-1] == "3 files: 5 findings (5 warnings)"
+    assert lines[-1] == "3 files: 5 findings (2 errors, 3 warnings)"
 
 
 def test_standard_input_is_one_document_of_the_kind_that_its_keys_tell(
@@ -143,7 +144,7 @@ def test_outside_any_repository(tmp_path: Path, cli: Command) -> None:
     shutil.copytree(CASES / "references-outside-a-store/files", tmp_path / "mine")
     ran = cli("validate", "mine", "--format", "json", cwd=tmp_path)
     assert found(ran) == [("references-unchecked", "mine/refs.yaml", 5), ("reference-malformed", "mine/refs.yaml", 7)]
-    assert ran.code == 0
+    assert ran.code == 1
     ran = cli("validate", cwd=tmp_path)
     assert (ran.code, ran.out) == (3, "")
     assert "not in a git repository" in ran.err
@@ -174,7 +175,7 @@ def test_what_is_not_there_is_a_finding(store: Path, cli: Command) -> None:
 
 def test_a_file_that_is_named_twice_is_one_file(cli: Command) -> None:
     ran = cli("validate", "files", "files/rubrics/zero.yaml", "files", cwd=CASES / "weights")
-    assert ran.out.endswith("3 files: 5 findings (5 warnings)\n")
+    assert ran.out.endswith("3 files: 5 findings (2 errors, 3 warnings)\n")
 
 
 def test_a_bare_repository_is_refused(store: Path, git: Callable[..., str], cli: Command, tmp_path: Path) -> None:
@@ -198,4 +199,4 @@ def test_what_is_wrong_within_a_schema_is_told_at_its_line(cli: Command) -> None
         "the schema refers to 'https://example.com/route.json'",
     )
     assert told[18][0] == "/checks/1/schema/patternProperties/("
-    assert set(told) == {8, 9, 14, 15, 16, 18, 19, 20, 21, 22, 23}
+    assert set(told) == {8, 9, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24}

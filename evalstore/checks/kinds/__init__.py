@@ -8,8 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
-from evalstore.checks.context import CheckContext, GradeFunction
-from evalstore.documents import Pointer
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 
 Entry = TypeVar("Entry")
 
@@ -20,8 +19,8 @@ class KindModule(Protocol):
     def prepare_grading(self, params: Mapping[str, Any], context: CheckContext, /) -> GradeFunction:
         """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
 
-    def find_problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:
-        """Yield (pointer within the check, message, hint) for what a schema cannot see."""
+    def find_problems(self, params: Mapping[str, Any], /) -> Iterator[CheckProblem]:
+        """Yield what a schema cannot see."""
 
 
 class KindTable(Mapping[str, Entry]):

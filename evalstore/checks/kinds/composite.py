@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.evaluate import prepare_rubric
-from evalstore.documents import Pointer, compute_digest
+from evalstore.documents import compute_digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -51,7 +51,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     return grade
 
 
-def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(_: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield nothing: what the reference names is looked at where references are."""
     yield from ()
 

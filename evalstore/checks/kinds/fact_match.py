@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
 from evalstore.checks.jury import compute_mean_score
-from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
@@ -42,16 +41,16 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     return grade
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield facts that every output states, and facts that count twice."""
     seen: dict[str, int] = {}
     for index, (written, wanted) in enumerate(_read_facts(params.get("facts", []), _choose_spelling(params))):
         if not wanted.strip():
             message = "nothing is left of this fact without its white space, so every output states it"
-            yield ("facts", index), message, "write the fact, or remove it"
+            yield CheckProblem(("facts", index), message, "write the fact, or remove it")
         elif wanted in seen:
             message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it counts twice"
-            yield ("facts", index), message, "remove one of the two"
+            yield CheckProblem(("facts", index), message, "remove one of the two")
         seen.setdefault(wanted, index)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.output_json import grade_json
-from evalstore.documents import Pointer
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_missing
 
@@ -23,13 +22,15 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return lambda sample: _grade_text(params, sample)
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield limits that no output meets."""
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if most is not None and least > most:
-        yield ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
+        yield CheckProblem(
+            ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
+        )
     elif most == 0 and "format" in params:
-        yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
+        yield CheckProblem(("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it")
 
 
 def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:

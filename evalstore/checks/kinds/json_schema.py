@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
 from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
-from evalstore.documents import Pointer, format_json_pointer, write_canonical
+from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
-from evalstore.schemas import Violation, describe_engine
-from evalstore.text import make_excerpt
+from evalstore.schemas import KNOWN_KEYWORDS, Violation, describe_engine, find_unread_keywords
+from evalstore.text import find_nearest, make_excerpt
 
 _SHOWN = 80
 _MARKS = ("```", "~~~")
@@ -39,17 +39,32 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return _grade_by_schema(params["schema"], extract)
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
-    """Yield what keeps the schema from being applied or makes it mean another thing, and fields named twice."""
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
+    """Yield what keeps the schema from being applied, what means another thing or nothing, and fields named twice."""
     if params.get("schema") is False:
-        yield ("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed"
+        yield CheckProblem(("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed")
     elif "schema" in params:
-        for flaw in find_untrusted_flaws(params["schema"]):
-            yield ("schema", *flaw.pointer), flaw.message, flaw.hint
+        yield from _find_schema_problems(params["schema"])
     fields = params.get("expected_fields", ())
     for index, name in enumerate(fields):
         if name in fields[:index]:
-            yield ("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two"
+            yield CheckProblem(("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two")
+
+
+def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
+    flaws = find_untrusted_flaws(schema)
+    blocking = find_untrusted_flaws(schema, strict=False) if flaws else ()
+    for flaw in flaws:
+        yield CheckProblem(("schema", *flaw.pointer), flaw.message, flaw.hint, blocks=flaw in blocking)
+    if blocking:
+        return
+    for pointer, keyword in find_unread_keywords(schema):
+        guess = find_nearest(keyword, KNOWN_KEYWORDS)
+        hint = f"did you mean `{guess}`?" if guess else f"remove it, or write x-{make_excerpt(keyword)}"
+        hint = "write what it should mean as a `pattern`" if keyword == "format" else hint
+        yield CheckProblem(
+            ("schema", *pointer), f"`{make_excerpt(keyword)}` asserts nothing: no value fails by it", hint
+        )
 
 
 def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:

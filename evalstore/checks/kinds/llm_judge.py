@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.judges import (
     BUILTIN_VARIABLES,
     CALL_LIMIT,
@@ -54,23 +54,28 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     return grade
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
     samples, weights, refs = _read_sample_count(params), _read_weights(params), _list_judge_refs(params)
     if problem := _find_obstacle(_read_aggregate(params), samples, weights):
         too_many = len(weights) * samples > CALL_LIMIT
         pointer: Pointer = ("samples",) if too_many else ("jury", "members")
-        yield pointer, problem, "lower `samples`" if too_many else "give at least one member a weight above 0"
+        yield CheckProblem(
+            pointer,
+            problem,
+            "lower `samples`" if too_many else "give at least one member a weight above 0",
+            blocks=True,
+        )
     first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
         if first[ref] < index:
             pointer = ("jury", "members", index, "judge_prompt_ref")
             message = f"{ref} sits here twice, and is asked and answers only once"
-            yield pointer, message, "keep one and raise its weight, or use `samples`"
+            yield CheckProblem(pointer, message, "keep one and raise its weight, or use `samples`")
     for name in params.get("variables", {}):
         if name in BUILTIN_VARIABLES:
             message = f"`{name}` is filled from the question or the output, so this text is never read"
-            yield ("variables", name), message, "give the variable another name, in the judge too"
+            yield CheckProblem(("variables", name), message, "give the variable another name, in the judge too")
 
 
 def _answer_error(problem: str) -> GradeFunction:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.markdown import DIALECTS, MarkdownShape
-from evalstore.documents import Pointer
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
@@ -40,17 +39,19 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return grade
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield demands that are missing altogether, and demands that no output meets."""
     if not any(demand in params for demand in _DEMANDS):
-        yield (), "no demand is given, so every output passes", f"give one of {', '.join(_DEMANDS)}"
+        yield CheckProblem((), "no demand is given, so every output passes", f"give one of {', '.join(_DEMANDS)}")
     for index, pattern in enumerate(params.get("forbidden_patterns", ())):
         if pattern == "":
             pointer = ("forbidden_patterns", index)
-            yield pointer, "an empty text is in every output, so nothing passes", "remove the empty pattern"
+            yield CheckProblem(
+                pointer, "an empty text is in every output, so nothing passes", "remove the empty pattern"
+            )
     if params.get("max_heading_level") == 0 and (params.get("min_headings", 0) > 0 or params.get("required_sections")):
         message = "max_heading_level 0 allows no heading, and another demand asks for one, so nothing passes"
-        yield ("max_heading_level",), message, "raise it to 1 or more"
+        yield CheckProblem(("max_heading_level",), message, "raise it to 1 or more")
 
 
 def _find_unmet(params: Mapping[str, Any], shape: MarkdownShape, text: str) -> Iterator[str]:

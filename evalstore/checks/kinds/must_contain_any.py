@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
-from evalstore.documents import Pointer
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary
 
@@ -30,9 +29,9 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return grade
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what makes the check impossible to pass."""
     different, needed = len(set(params["values"])), params.get("min_matches", 1)
     if needed > different:
         message = f"min_matches is {needed} but there are only {different} different values, so nothing passes"
-        yield ("min_matches",), message, f"lower it to {different} or add values"
+        yield CheckProblem(("min_matches",), message, f"lower it to {different} or add values")

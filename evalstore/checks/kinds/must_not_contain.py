@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
-from evalstore.documents import Pointer
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary
 from evalstore.text import make_excerpt
@@ -28,8 +27,10 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return grade
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield the values that every output holds."""
     for index, value in enumerate(params["values"]):
         if value == "":
-            yield ("values", index), "an empty text is in every output, so nothing passes", "remove the empty value"
+            yield CheckProblem(
+                ("values", index), "an empty text is in every output, so nothing passes", "remove the empty value"
+            )

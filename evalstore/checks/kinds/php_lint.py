@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.php import check_block, find_php_blocks, find_php_engine
-from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 
@@ -29,7 +28,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return grade
 
 
-def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(_: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield nothing: the schema sees all that can be wrong."""
     yield from ()
 

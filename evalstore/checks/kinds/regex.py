@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, match_in_time, name_engine
-from evalstore.documents import Pointer
 from evalstore.model.outcome import grade_binary, grade_error
 
 
@@ -26,13 +25,13 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return lambda sample: answers[match_in_time(compiled, mode, sample.text)]
 
 
-def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield why the pattern does not compile, or where it means another thing than in Python's `re`."""
     compiled = compile_pattern(params["pattern"], _read_flags(params))
     if isinstance(compiled, str):
-        yield ("pattern",), compiled, "write it in the syntax of Python's re"
+        yield CheckProblem(("pattern",), compiled, "write it in the syntax of Python's re", blocks=True)
     elif other := find_dialect_difference(params["pattern"], _read_flags(params)):
-        yield ("pattern",), other, "write it so that both read it alike"
+        yield CheckProblem(("pattern",), other, "write it so that both read it alike")
 
 
 def _read_flags(params: Mapping[str, Any]) -> str:

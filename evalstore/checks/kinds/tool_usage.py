@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.tools import ToolDemands, ToolEntry, grade_calls
-from evalstore.documents import Pointer, write_canonical
+from evalstore.documents import write_canonical
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
@@ -16,7 +16,6 @@ _SHOWN = 60
 _NO_TOOLS = "the question's expected_tools is no list of names, or of {name, args}"
 
 Params = Mapping[str, Any]
-Problem = tuple[Pointer, str, str]
 
 
 def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
@@ -58,17 +57,17 @@ def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
     return grade
 
 
-def find_problems(params: Params) -> Iterator[Problem]:
+def find_problems(params: Params) -> Iterator[CheckProblem]:
     """Yield demands that no calls meet, and words that ask for nothing."""
     entries, mode = params.get("tools", ()), params.get("mode", "any_order")
     required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
     for index, name in enumerate(params.get("forbidden", ())):
         if name in required:
             message = f"{make_excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
-            yield ("forbidden", index), message, "remove one of the two"
+            yield CheckProblem(("forbidden", index), message, "remove one of the two")
     for index, entry in enumerate(entries):
         for key, message, hint in _find_entry_problems(entry, mode):
-            yield ("tools", index, key), message, hint
+            yield CheckProblem(("tools", index, key), message, hint)
     yield from _find_repeated_entries(entries, mode)
 
 
@@ -83,13 +82,13 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
         yield "args_match", "args_match without args compares nothing", "add the args, or remove it"
 
 
-def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
+def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[CheckProblem]:
     minimum_by_entry: dict[str, int] = {}
     for index, entry in enumerate(entries):
         key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
         if key in minimum_by_entry and mode == "any_order":
             message = f"{name} is asked for twice, and one call satisfies both entries"
-            yield ("tools", index), message, "ask for several calls with min"
+            yield CheckProblem(("tools", index), message, "ask for several calls with min")
         minimum_by_entry[key] = minimum_by_entry.get(key, 0) + entry.get("min", 1)
     for index, entry in enumerate(entries):
         most, total = entry.get("max"), minimum_by_entry[write_canonical([entry["name"], entry.get("args")])]
@@ -97,7 +96,7 @@ def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Pro
             message = (
                 f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
             )
-            yield ("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}"
+            yield CheckProblem(("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}")
 
 
 def _read_entry(entry: Params) -> ToolEntry:

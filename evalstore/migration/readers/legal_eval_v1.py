@@ -9,9 +9,15 @@ from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_judge_draft
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    find_template_variables,
+)
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.table import FormatTable
+from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
@@ -40,7 +46,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
     dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {}, table), {}, at)
-    judges = {judge["id"]: make_judge_draft(judge) for judge in table.judges}
+    judges = {judge["id"]: legacy.prompts.draft_judge(judge) for judge in table.judges}
     cases = tuple(_read_rows(rows, at, table, judges))
     used = {ref for case in cases if case.rubric for ref in _list_pinned_judges(case.rubric)}
     return Extraction("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
@@ -65,15 +71,16 @@ def _read_rows(
         losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
         remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
+        own = _find_own_prompt(row, table, judges)
         yield LegacyCase(
             pointer,
             row,
             classify_losses(losses),
             losses,
-            _build_question(row, name, table),
+            _build_question(row, name, table) | _build_context(row, own),
             rubric,
             remarks=(*remarks, *twin_notes),
-            unseen=tuple(_list_unseen(row)),
+            unseen=() if own else tuple(_list_unseen(row)),
         )
 
 
@@ -82,6 +89,23 @@ def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> di
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
     return mapped | {"id": name} | expected
+
+
+def _find_own_prompt(
+    row: Mapping[str, Any], table: FormatTable, judges: Mapping[str, ArtifactDraft]
+) -> PromptRow | None:
+    """Return the program's prompt by which a row is judged; None where it is judged in words of ours."""
+    policy, _ = _find_policy(row, table.form)
+    is_own = row["task_type"] == "rubric_qa" and "x_source" in judges[policy["judge"]].value
+    return next(prompt for prompt in table.prompts if prompt.judge == policy["judge"]) if is_own else None
+
+
+def _build_context(row: Mapping[str, Any], prompt: PromptRow | None) -> dict[str, Any]:
+    """Return the context that a prompt shows: the conversation as the program writes it, with texts trimmed."""
+    if prompt is None or prompt.context is None:
+        return {}
+    turns = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
+    return {"context": "\n".join(f"{turn['role']}: {turn['content'].strip()}" for turn in turns)}
 
 
 def _list_unseen(row: Mapping[str, Any]) -> Iterator[str]:
@@ -204,7 +228,7 @@ def _grade_by_criteria(
             "kind": "llm_judge",
             "description": criterion["title"],
             "judge_prompt_ref": judges[policy["judge"]].ref,
-            "variables": {"criterion": criterion.get(policy["criterion"]) or criterion["title"]},
+            "variables": _fill_variables(criterion, policy, judges[policy["judge"]]),
             **({"negate": True} if _read_weight(criterion) < 0 else {}),
         }
         for number, criterion in enumerate(row["rubric"], start=1)
@@ -213,6 +237,12 @@ def _grade_by_criteria(
         check["id"]: abs(_read_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)
     }
     return _build_rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
+
+
+def _fill_variables(criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft) -> dict[str, str]:
+    """Return the variables of a check: the criterion in the words that the program takes, trimmed as it does."""
+    texts = (str(criterion.get(key) or "").strip() for key in (policy["criterion"], "title", "id"))
+    return {"criterion": next(filter(None, texts), "criterion"), **find_template_variables(judge.value["template"])}
 
 
 def _grade_by_reference(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from evalstore.runs.values import StoredOutput
 from evalstore.text import make_excerpt
 
 _REASON_LIMIT = 80
+_EPOCH = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
 class Series(NamedTuple):
@@ -41,7 +43,9 @@ def make_entry(series: Series, id_: str, line: int, answer: Output | str) -> Out
     """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
         return OutputEntry(series, MissingOutput(id_, line, answer))
-    return OutputEntry(series, StoredOutput(id_, answer, line, series.model))
+    # Epochs are counted from 1, samples from 0.
+    sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
+    return OutputEntry(series, StoredOutput(id_, answer, line, series.model, sample=sample))
 
 
 def read_id(value: Any) -> str | None:

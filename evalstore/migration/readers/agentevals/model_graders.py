@@ -16,6 +16,7 @@ from evalstore.migration.extraction import (
     BRACES,
     ArtifactDraft,
     escape_braces,
+    escape_literal,
     find_template_variables,
     make_judge_draft,
 )
@@ -46,7 +47,7 @@ _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
 _PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
 _PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}\}", re.ASCII)
 # Variables that every judge template has.
-_TEMPLATE_NAMES = frozenset({"input", "output", "expected", "context", "brace", *BRACES})
+_TEMPLATE_NAMES = frozenset({"input", "output", "expected", "context", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
 _TOP = 10  # of a score range
 _BAND_TEXTS = ("outcome", "expected_outcome")
@@ -232,10 +233,7 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
 
 
 def _escape_words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str]:
-    escaped = escape_braces(text)
-    if escaped.endswith("{"):  # else a tag behind it would begin with three braces
-        return f"{escaped[:-1]}{{{{ brace }}}}", {"brace": "{"}, describe_open_places(text, scope)
-    return escaped, {}, describe_open_places(text, scope)
+    return escape_literal(text), {}, describe_open_places(text, scope)
 
 
 def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:

@@ -1,0 +1,244 @@
+"""Infers which released rulers a run was graded with, where it does not say: those that reproduce its record."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
+from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, index_rows
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
+from evalstore.diff import compare
+from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.judging import Judges, JudgeSession
+from evalstore.model import MALFORMED_ERRORS, Kind, parse_ref, read_rubric
+from evalstore.runs import GradedRow, Run, read_run
+from evalstore.store import ArtifactStore, Release, Resolved
+
+_ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six decimals and more
+
+
+@dataclass(frozen=True, slots=True)
+class RulerCandidate:
+    """A released ruler, and how many of the `of` recorded results that it may have given it gives again."""
+
+    resolved: Resolved
+    agree: int
+    of: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it reproduces the whole record."""
+        return self.agree == self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Distinction:
+    """What tells two candidates apart: a question of the run, or an output that nobody has given; else neither."""
+
+    old: Resolved
+    new: Resolved
+    question: str | None = None
+    output: str | None = None
+    old_score: Fraction | None = None
+    new_score: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """The rulers that a run may have been graded with, the best first, newest first among equals.
+
+    `rubrics` are releases of rubrics, each held against the questions that it may have graded; `datasets` releases of
+    datasets with the rubrics that they pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
+    """
+
+    run: str
+    scored: int
+    rubrics: tuple[RulerCandidate, ...]
+    datasets: tuple[RulerCandidate, ...]
+    distinguish: tuple[Distinction, ...]
+    calls: int
+    notes: tuple[str, ...] = ()
+
+
+def infer_rulers(
+    run: Path | str,
+    store: ArtifactStore,
+    *,
+    rubric: str | None = None,
+    dataset: str | None = None,
+    judges: Judges | None = None,
+) -> Inference:
+    """Grade the outputs of a run under every released ruler of the store, and count what each reproduces.
+
+    `rubric` and `dataset` are references without a pin, or with a range, that limit the search. Without them, datasets
+    with the run's questions count, and the rubrics that these pin. Raises `RefusedError` where there is none.
+    """
+
+    def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
+        return RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
+
+    found, calls = grade_with_judges(store, judges or Judges(), attempt)
+    return replace(found, run=str(run), calls=calls)
+
+
+@dataclass(frozen=True, slots=True)
+class RulerSearch:
+    """One search for the rulers of a run among those that references name, or among all."""
+
+    finder: VersionFinder
+    session: JudgeSession
+    source: Run
+    rubric: str | None
+    dataset: str | None
+
+    def run(self) -> Inference:
+        """Return what reproduces the record; `RefusedError` where no dataset, or no rubric, could have graded it."""
+        rows = index_rows(self.source)
+        scored = {id_: row for id_, row in rows.items() if row.score is not None}
+        datasets = [*self._list_datasets(scored)]
+        if not datasets:
+            raise RefusedError(
+                f"no released dataset has the questions of {self.source.path}",
+                hint="evalstore infer RUN --dataset dataset/<id> names one",
+            )
+        ranked = _rank(RulerCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
+                       for one in datasets)  # fmt: skip
+        best = next(one for one in datasets if one.dataset.resolved == ranked[0].resolved)
+        rubrics, results = self._grade_rubrics(best, scored)
+        return Inference(
+            run="",
+            scored=len(scored),
+            rubrics=rubrics,
+            datasets=ranked,
+            distinguish=tuple(_distinguish(self.finder.store, _list_best(rubrics), results)),
+            calls=0,
+            notes=tuple(dict.fromkeys(self.finder.notes)),
+        )
+
+    def _list_datasets(self, rows: Mapping[str, GradedRow]) -> Iterator[StoredRun]:
+        """Yield the run as it would be with each released dataset that has its questions, oldest first."""
+        store = self.finder.store
+        recorded = parse_ref(self.source.dataset.ref).name if self.source.dataset else None
+        named = self.dataset or recorded
+        for release in _list_releases(store, Kind.DATASET, named):
+            try:
+                resolved = store.resolve(f"{release.name}@{release.version}")
+                questions = {q.id: digest_question(q) for q in store.questions(resolved) if q.id in rows}
+            except (EvalstoreError, *MALFORMED_ERRORS) as error:
+                self.finder.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
+                continue
+            if questions.keys() == rows.keys() or (named and questions):
+                yield _assume_dataset(self.source, rows, ArtifactVersion(resolved, release), questions)
+
+    def _grade_by_pins(self, stored: StoredRun) -> RunResults:
+        """Return the results under the rubrics that the dataset pins."""
+        return OutputGrader(stored, self.finder, self.session).grade_under(stored.dataset.resolved)
+
+    def _grade_rubrics(
+        self, stored: StoredRun, scored: Mapping[str, GradedRow]
+    ) -> tuple[tuple[RulerCandidate, ...], dict[str, RunResults]]:
+        """Return the candidates among released rubrics, and the results of each by reference."""
+        groups: defaultdict[str, dict[str, GradedRow]] = defaultdict(dict)
+        for id_, row in stored.rows.items():
+            question = stored.questions.get(id_)
+            ref = self.rubric or (question and question.question.rubric_ref)
+            name = parse_ref(ref).name if ref else ""
+            groups[name][id_] = row
+        candidates, results = [], {}
+        for name, rows in groups.items():
+            part = replace(stored, rows=rows)
+            for release in _list_releases(self.finder.store, Kind.RUBRIC, self.rubric or name) if name else ():
+                if (found := self._grade_under_release(part, release)) is not None:
+                    resolved, graded = found
+                    candidates.append(RulerCandidate(resolved, *_count_agreeing(part, graded, scored)))
+                    results[resolved.ref] = graded
+        if not candidates:
+            raise RefusedError(
+                "no released rubric could have graded this run", hint="evalstore infer RUN --rubric rubric/<id>"
+            )
+        return _rank(candidates), results
+
+    def _grade_under_release(self, stored: StoredRun, release: Release) -> tuple[Resolved, RunResults] | None:
+        try:
+            resolved = self.finder.store.resolve(f"{release.name}@{release.version}")
+            read_rubric(resolved.artifact.value)
+            return resolved, OutputGrader(stored, self.finder, self.session).grade_under(resolved)
+        except (EvalstoreError, *MALFORMED_ERRORS) as error:
+            self.finder.notes.append(f"{release.tag} was passed over, because it cannot grade: {error}")
+            return None
+
+
+def _list_releases(store: ArtifactStore, kind: Kind, named: str | None) -> list[Release]:
+    if named is None:
+        return store.releases(kind)
+    ref = parse_ref(named)
+    if ref.kind is not kind:
+        raise RefError(f"{named} is no {kind}", hint=f"name a {kind}: {kind}/<id>")
+    releases = store.releases(kind, ref.id)
+    if ref.version is not None:
+        return [release for release in releases if release.version == ref.version]
+    return [release for release in releases if ref.range is None or release.version in ref.range]
+
+
+def _assume_dataset(
+    run: Run, rows: Mapping[str, GradedRow], dataset: ArtifactVersion, questions: Mapping[str, QuestionVersion]
+) -> StoredRun:
+    """Return a run as it would be, had it named this dataset; its rows name no rubric."""
+    bare = {id_: replace(row, rubric="") for id_, row in rows.items()}
+    return StoredRun(run=run, rows=bare, dataset=dataset, rubrics={}, questions=questions)
+
+
+def _count_agreeing(stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]) -> tuple[int, int]:
+    """Return how many of the recorded results are given again, of how many."""
+    ids = stored.rows.keys() & scored.keys()
+    return sum(_agrees(scored[id_], results[id_]) for id_ in ids), len(ids)
+
+
+def _agrees(row: GradedRow, result: RowResult | None) -> bool:
+    if result is None or result.score is None or row.score is None:
+        return False
+    # Only what evalstore wrote is exact, and has the verdict of the rubric's threshold.
+    if row.checks:
+        return (row.score, row.verdict) == result
+    return abs(row.score - result.score) <= _ROUNDING
+
+
+def _rank(candidates: Iterator[RulerCandidate] | Sequence[RulerCandidate]) -> tuple[RulerCandidate, ...]:
+    """Return the candidates by the share of the record that they give again; newer ones first among equals."""
+    newest_first = [*candidates][::-1]
+    return tuple(sorted(newest_first, key=lambda one: Fraction(-one.agree, max(one.of, 1))))
+
+
+def _list_best(candidates: Sequence[RulerCandidate]) -> list[Resolved]:
+    """Return the candidates as good as the first, oldest first."""
+    first = candidates[0]
+    best = [one.resolved for one in candidates if (one.agree, one.of) == (first.agree, first.of)]
+    return [one for one in reversed(best) if one.name == first.resolved.name]
+
+
+def _distinguish(
+    store: ArtifactStore, best: Sequence[Resolved], results: Mapping[str, RunResults]
+) -> Iterator[Distinction]:
+    for old, new in pairwise(best):
+        before, after = results[old.ref], results[new.ref]
+        apart = next((id_ for id_, result in before.items() if result != after[id_]), None)
+        if apart is not None:
+            scores = [found.score if (found := side[apart]) else None for side in (before, after)]
+            yield Distinction(old, new, question=apart, old_score=scores[0], new_score=scores[1])
+        else:
+            yield _find_witness(store, old, new)
+
+
+def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinction:
+    """Return an output that two rubrics grade differently, as their diff has found it."""
+    findings = compare(old.artifact, new.artifact, load=store.load).findings
+    witnesses = (finding.witness for finding in findings if finding.witness)
+    witness = next((one for one in witnesses if one.old_score != one.new_score), None)
+    if witness is None:
+        return Distinction(old, new)
+    return Distinction(old, new, output=witness.output, old_score=witness.old_score, new_score=witness.new_score)

@@ -1,0 +1,147 @@
+"""Turns a program's own prompt into the template of a judge, and tells by its parts whether a text is such a prompt."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    JudgePrompts,
+    escape_literal,
+    find_template_variables,
+    make_judge_draft,
+)
+from evalstore.migration.outcome import JudgeFacts
+from evalstore.migration.table import FormatTable, PromptRow
+
+_UNKNOWN = "the prompt in {} is of no release that is known here; it was told by its parts"
+_EDITED = "its words were changed here since they came from {}"
+_ANGLES = re.compile(r"<<\w+>>")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPrompt:
+    """The words of a program's prompt, and the end of the path of the file that they stand in."""
+
+    text: str
+    file: str
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the words."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
+    """Return the prompt among some texts, by its hash or else by its parts; or a clause that says why there is none."""
+    texts = sorted({prompt.text: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256)
+    known = [prompt for prompt in texts if prompt.sha256 in row.sha256]
+    alike = known or [prompt for prompt in texts if _has_parts(prompt.text, row)]
+    names = " and ".join(row.places)
+    if len(alike) > 1:
+        return f"several texts of {' and '.join(row.files)} have a place for {names}"
+    return alike[0] if alike else f"no text of {' and '.join(row.files)} has a place for {names}, and for nothing else"
+
+
+def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable) -> ArtifactDraft:
+    """Return the judge that asks in a program's own words and reads the reply that they ask for."""
+    ours = next(judge for judge in table.judges if judge["id"] == row.judge)
+    template = render_template(prompt.text, row)
+    names = [*ours.get("variables", ()), *find_template_variables(template)]
+    content = {key: item for key, item in ours.items() if key not in {"id", "template", "variables"}}
+    value = {
+        **content,
+        "template": template,
+        **({"variables": names} if names else {}),
+        "reply_pattern": row.reply_pattern,
+        "x_source": {"prompt": {"judge": row.judge, "file": prompt.file, "sha256": prompt.sha256}},
+    }
+    remarks = [] if prompt.sha256 in row.sha256 else [_UNKNOWN.format(prompt.file)]
+    return make_judge_draft({"id": row.judge, **value}, JudgeFacts("", "", (*remarks, *row.remarks)))
+
+
+def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTable) -> JudgePrompts:
+    """Return the judges among artifacts of a store that once took a program's words; they are kept as they are."""
+    judges = {draft.id: draft for value in values for draft in _read_stored_judge(value, table)}
+    return JudgePrompts(judges)
+
+
+def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator[ArtifactDraft]:
+    source = value.get("x_source")
+    origin = source.get("prompt") if isinstance(source, dict) and source.get("format") == table.format else None
+    row = next((row for row in table.prompts if isinstance(origin, dict) and origin.get("judge") == row.judge), None)
+    if row is None or not isinstance(value.get("template"), str):
+        return
+    text = restore_text(value["template"], row)
+    prompt = InstalledPrompt(text, str(origin["file"]) if origin else "")
+    if prompt.sha256 == (origin or {}).get("sha256"):
+        yield draft_own_judge(prompt, row, table)
+        return
+    content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
+    facts = JudgeFacts(_EDITED.format(prompt.file))
+    yield make_judge_draft({"id": row.judge, **content, "x_source": {"prompt": origin}}, facts)
+
+
+def render_template(text: str, row: PromptRow) -> str:
+    """Return the template of a prompt: its places filled as the row says, all else as plain words."""
+    pieces = _SPLITTERS[row.syntax](text)
+    return "".join(escape_literal(words) + (row.places[place] if place else "") for words, place in pieces)
+
+
+def restore_text(template: str, row: PromptRow) -> str:
+    """Return the prompt of which `render_template` made a template; another text where the template was edited."""
+    fills = {fill: place for place, fill in row.places.items()}
+    pieces = re.split("(" + "|".join(re.escape(fill) for fill in fills) + ")", template)
+    quote = _QUOTES[row.syntax]
+    return "".join(fills.get(piece) or quote(_unescape(piece)) for piece in pieces)
+
+
+def _has_parts(text: str, row: PromptRow) -> bool:
+    """Whether a text has each place of a row, no other one, and the words for the reply."""
+    try:
+        places = {place for _, place in _SPLITTERS[row.syntax](text) if place}
+    except ValueError:
+        return False
+    return places == set(row.places) and all(words in text for words in row.mentions)
+
+
+def _unescape(literal: str) -> str:
+    return literal.replace("{{ brace }}", "{").replace("{{ braces }}", "{{")
+
+
+def _split_at_angles(text: str) -> Iterator[tuple[str, str]]:
+    position = 0
+    for match in _ANGLES.finditer(text):
+        yield text[position : match.start()], match[0]
+        position = match.end()
+    yield text[position:], ""
+
+
+def _split_format(text: str) -> Sequence[tuple[str, str]]:
+    """Split a text of `str.format` into words and places. Raises `ValueError` for what is none, or formats a value."""
+    pieces = list(string.Formatter().parse(text))
+    if any(spec or conversion for _, _, spec, conversion in pieces):
+        raise ValueError("a value is formatted")
+    # Doubled braces end a piece, too: what stands between two places is joined again.
+    places = [f"{{{name}}}" for _, name, _, _ in pieces if name is not None]
+    words = [""]
+    for literal, name, _, _ in pieces:
+        words[-1] += literal
+        words += [""] if name is not None else []
+    return list(zip(words, [*places, ""], strict=True))
+
+
+def _double_braces(words: str) -> str:
+    return words.replace("{", "{{").replace("}", "}}")
+
+
+_SPLITTERS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
+    "angles": _split_at_angles,
+    "format": _split_format,
+}
+_QUOTES: Mapping[str, Callable[[str], str]] = {"angles": str, "format": _double_braces}

@@ -1,0 +1,113 @@
+"""Renders the scores of runs under every release of an artifact, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from evalstore.audits.rulers import RunTotals
+    from evalstore.audits.score_history import ScoredRun, ScoreHistory
+
+_NAME, _GAP = 32, 2
+_MARK = "*"  # behind the cell that the run recorded
+
+
+def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
+    """Return a table of scores and one of pass rates: a row for each run, a column for each release."""
+    blocks = [
+        block
+        for title, pick in (("score, points of 100", _pick_score), ("passes, of 100", _pick_pass_rate))
+        for block in _format_tables(title, history, pick, screen.width)
+    ]
+    notes = [line for note in _list_notes(history) for line in wrap_lines(note, width=screen.width, inner="  ")]
+    return "\n\n".join([history.name, *blocks, "\n".join(notes)])
+
+
+def markdown(history: ScoreHistory) -> str:
+    """Return both tables for a pull request."""
+    parts = [f"### evalstore history\n\n{format_code(history.name)}"]
+    for title, pick in (("score", _pick_score), ("passes", _pick_pass_rate)):
+        rows = [(_name_run(run), *_list_cells(run, history.versions, pick)) for run in history.runs]
+        parts.append("\n".join(format_table((title, *history.versions), rows)))
+    return "\n\n".join([*parts, *(escape_prose(note) for note in _list_notes(history))])
+
+
+def document(history: ScoreHistory) -> dict[str, Any]:
+    """Return the document that schema/output/history.schema.json describes."""
+    return {
+        "ref": history.name,
+        "runs": [run.run for run in history.runs],
+        "models": [run.model for run in history.runs],
+        "versions": list(history.versions),
+        "cells": [[document_number("at", cell.score)["at"] for cell in run.cells] for run in history.runs],
+        "passes": [[document_number("at", cell.pass_rate)["at"] for cell in run.cells] for run in history.runs],
+        "recorded": [run.recorded for run in history.runs],
+        "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
+        "calls": history.calls,
+        "notes": list(history.notes),
+    }
+
+
+def _pick_score(totals: RunTotals) -> Fraction | None:
+    return totals.score
+
+
+def _pick_pass_rate(totals: RunTotals) -> Fraction | None:
+    return totals.pass_rate
+
+
+def _format_tables(
+    title: str, history: ScoreHistory, pick: Callable[[RunTotals], Fraction | None], width: int
+) -> Iterator[str]:
+    """Yield tables no wider than the screen, each with as many releases as fit."""
+    names = [title, *map(_name_run, history.runs)]
+    cells = [
+        [*map(make_printable, history.versions)],
+        *(_list_cells(run, history.versions, pick) for run in history.runs),
+    ]
+    widths = [max(len(row[index]) for row in cells) + _GAP for index in range(len(history.versions))]
+    start, room = 0, width - max(map(len, names))
+    while start < len(widths):
+        end = start + 1
+        while end < len(widths) and sum(widths[start : end + 1]) <= room:
+            end += 1
+        rows = [(name, *row[start:end]) for name, row in zip(names, cells, strict=True)]
+        yield format_columns(rows, right=range(1, end - start + 1))
+        start = end
+
+
+def _list_cells(run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTotals], Fraction | None]) -> list[str]:
+    marks = [_MARK if version == run.recorded else " " for version in versions]
+    return [format_percent(pick(cell)) + mark for cell, mark in zip(run.cells, marks, strict=True)]
+
+
+def _name_run(run: ScoredRun) -> str:
+    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]})", _NAME)
+
+
+def _list_notes(history: ScoreHistory) -> Iterator[str]:
+    if any(run.recorded for run in history.runs):
+        yield f"{_MARK} the release that the run was graded with"
+    for run in history.runs:
+        at = next(
+            (cell for cell, version in zip(run.cells, history.versions, strict=True) if version == run.recorded), None
+        )
+        if (
+            at
+            and at.score is not None
+            and (at.score, at.pass_rate) != (run.recorded_totals.score, run.recorded_totals.pass_rate)
+        ):
+            then = format_percent(run.recorded_totals.score)
+            yield f"{_name_run(run)} recorded {then} under {run.recorded}, and gets {format_percent(at.score)} now"
+    if history.calls:
+        calls = count_noun(history.calls, "judge call")
+        yield f"{calls} would fill the cells with a dash: name an endpoint with --judge-url"
+    yield from (f"note: {note}" for note in history.notes)

@@ -1,0 +1,111 @@
+"""Renders which rulers reproduce the record of a run, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import (
+    count_noun,
+    document_number,
+    format_columns,
+    format_percent,
+    join_names,
+    wrap_lines,
+)
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.audits.inference import Distinction, Inference, RulerCandidate
+
+_LISTED = 12
+_EXCERPT = 60
+
+
+def text(inference: Inference, screen: Screen = PAPER) -> str:
+    """Return the answer in a sentence, the best candidates, and what would tell them apart."""
+    tables = [
+        format_columns([(f"  {name}", agree) for name, agree in _rank_rows(candidates)])
+        for candidates in (inference.rubrics, inference.datasets)
+    ]
+    notes = [line for note in _list_notes(inference) for line in wrap_lines(note, width=screen.width, inner="  ")]
+    head = "\n".join(wrap_lines(_summarize(inference), width=screen.width))
+    parts = [head, *(f"{title}:\n{table}" for title, table in zip(("rubrics", "datasets"), tables, strict=True))]
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+
+
+def markdown(inference: Inference) -> str:
+    """Return the same for a pull request."""
+    rows = [*_rank_rows(inference.rubrics), *_rank_rows(inference.datasets)]
+    parts = ["### evalstore infer", format_code(inference.run), f"**{escape_prose(_summarize(inference))}**"]
+    table = "\n".join(format_table(("ruler", "reproduces"), rows))
+    return "\n\n".join([*parts, table, *(escape_prose(note) for note in _list_notes(inference))])
+
+
+def document(inference: Inference) -> dict[str, Any]:
+    """Return the document that schema/output/infer.schema.json describes."""
+    return {
+        "run": inference.run,
+        "scored": inference.scored,
+        "candidates": [_candidate_document(one) for one in inference.rubrics],
+        "datasets": [_candidate_document(one) for one in inference.datasets],
+        "distinguish": [_distinction_document(one) for one in inference.distinguish],
+        "calls": inference.calls,
+        "notes": list(inference.notes),
+    }
+
+
+def _candidate_document(candidate: RulerCandidate) -> dict[str, Any]:
+    return {"ref": candidate.resolved.ref, "agree": candidate.agree, "of": candidate.of}
+
+
+def _distinction_document(one: Distinction) -> dict[str, Any]:
+    return {
+        "between": [one.old.ref, one.new.ref],
+        "question": one.question,
+        "output": one.output,
+        **document_number("old_score", one.old_score),
+        **document_number("new_score", one.new_score),
+    }
+
+
+def _rank_rows(candidates: Sequence[RulerCandidate]) -> Iterator[tuple[str, str]]:
+    for one in candidates[:_LISTED]:
+        yield one.resolved.ref, "all" if one.is_exact else f"{one.agree:,} of {one.of:,}"
+    if len(candidates) > _LISTED:
+        yield f"and {len(candidates) - _LISTED:,} more", ""
+
+
+def _summarize(inference: Inference) -> str:
+    exact = [one.resolved.ref for one in reversed(inference.rubrics) if one.is_exact]
+    scores = f"all {count_noun(inference.scored, 'recorded score')}"
+    names = {one.resolved.name for one in inference.rubrics}
+    if len(names) > 1:
+        by_pins = [one.resolved.ref for one in inference.datasets if one.is_exact]
+        if by_pins:
+            verb = "reproduce" if by_pins[1:] else "reproduces"
+            return f"{join_names(by_pins, _LISTED)} {verb} {scores}, by the rubrics pinned there."
+        return f"The questions have {len(names)} rubrics, and no released dataset reproduces {scores} by its pins."
+    if not exact:
+        best = inference.rubrics[0]
+        return f"No released rubric reproduces {scores}; {best.resolved.ref} comes nearest, with {best.agree:,}."
+    if len(exact) == 1:
+        return f"Only {exact[0]} reproduces {scores}."
+    return f"{join_names(exact, _LISTED)} reproduce {scores}; these outputs cannot tell them apart."
+
+
+def _list_notes(inference: Inference) -> Iterator[str]:
+    for one in inference.distinguish:
+        pair = f"{one.old.ref} and {one.new.ref}"
+        scores = f"{format_percent(one.old_score)} under the first, {format_percent(one.new_score)} under the second"
+        if one.question is not None:
+            yield f"{pair} differ on question {make_excerpt(one.question, _EXCERPT)}: {scores}"
+        elif one.output is not None:
+            yield f"{pair} would differ on the output {make_excerpt(one.output, _EXCERPT)!r}: {scores}"
+        else:
+            yield f"{pair}: no output is known whose score tells them apart"
+    if inference.calls:
+        yield f"{count_noun(inference.calls, 'judge call')} would settle more: name an endpoint with --judge-url"
+    yield from (f"note: {make_printable(note)}" for note in inference.notes)

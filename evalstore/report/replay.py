@@ -1,0 +1,135 @@
+"""Renders one run under another rubric, as text and JSON: the table of flips first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Verdict
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from evalstore.audits.replay import ReplayedOutput, RunReplay
+    from evalstore.audits.rulers import RowResult, RunTotals
+
+_VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED)
+_ID = 44
+
+
+def text(replay: RunReplay, screen: Screen = PAPER) -> str:
+    """Return both totals, how many verdicts went from which to which, and the outputs that moved."""
+    flips = [(output, *_describe_move(output)) for output in replay.moved]
+    rows = [(f"  {make_excerpt(output.id, _ID)}", scores, verdicts) for output, scores, verdicts in flips]
+    parts = [
+        "\n".join(wrap_lines(_summarize(replay), width=screen.width)),
+        format_columns(_total_rows(replay), right={1, 2, 3}),
+        format_columns(_flip_rows(replay), right={1, 2, 3}),
+        "\n".join(["moved:", *screen.shorten_list(format_columns(rows).split("\n"))]) if rows else "",
+        "\n".join(line for note in _list_notes(replay) for line in wrap_lines(note, width=screen.width, inner="  ")),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def markdown(replay: RunReplay) -> str:
+    """Return the same for a pull request."""
+    _, *totals = _total_rows(replay)
+    head, *flips = _flip_rows(replay)
+    moved = [(output.id, *_describe_move(output)) for output in replay.moved[:_ID]]
+    lines = [
+        "### evalstore replay",
+        f"{format_code(replay.run)} under {format_code(replay.ruler.ref)}",
+        f"**{escape_prose(_summarize(replay))}**",
+        "\n".join(format_table(("", "recorded", "now", "change"), totals)),
+        "\n".join(format_table(head, flips)),
+        "\n".join(format_table(("question", "score", "verdict"), moved)) if moved else "",
+        *(escape_prose(note) for note in _list_notes(replay)),
+    ]
+    return "\n\n".join(line for line in lines if line)
+
+
+def document(replay: RunReplay) -> dict[str, Any]:
+    """Return the document that schema/output/replay.schema.json describes."""
+    flips = {key: [one.id for one in replay.moved if _flips(one) == key] for key in ("pass_to_fail", "fail_to_pass")}
+    return {
+        "run": replay.run,
+        "ref": replay.ruler.ref,
+        "version": replay.ruler.version,
+        "recorded": replay.recorded_ref,
+        "old": _totals_document(replay.old),
+        "new": _totals_document(replay.new),
+        "compared": len(replay.outputs),
+        "flips": flips,
+        "moved": [_output_document(output) for output in replay.moved],
+        "not_graded": list(replay.missing),
+        "calls": replay.calls,
+        "notes": list(replay.notes),
+    }
+
+
+def _totals_document(totals: RunTotals) -> dict[str, Any]:
+    score, passed = document_number("score", totals.score), document_number("pass_rate", totals.pass_rate)
+    return {**score, **passed, "scored": totals.scored}
+
+
+def _output_document(output: ReplayedOutput) -> dict[str, Any]:
+    return {"id": output.id, "old": _result_document(output.old), "new": _result_document(output.new)}
+
+
+def _result_document(result: RowResult) -> dict[str, Any]:
+    return {**document_number("score", result.score), "verdict": str(result.verdict)}
+
+
+def _flips(output: ReplayedOutput) -> str:
+    return f"{output.old.verdict}_to_{output.new.verdict}"
+
+
+def _summarize(replay: RunReplay) -> str:
+    turned = [sum(_flips(one) == key for one in replay.moved) for key in ("pass_to_fail", "fail_to_pass")]
+    verdicts = f"{turned[0]:,} from pass to fail, {turned[1]:,} from fail to pass"
+    outputs = count_noun(len(replay.outputs), "output")
+    return f"{len(replay.moved):,} of {outputs} move under {replay.ruler.ref}: {verdicts}."
+
+
+def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
+    old, new = replay.old, replay.new
+    shares = (("score", old.score, new.score), ("passes", old.pass_rate, new.pass_rate))
+    return [
+        ("", "recorded", "now", "change"),
+        *((name, format_percent(one), format_percent(other), _subtract(one, other)) for name, one, other in shares),
+        ("scored", f"{old.scored:,}", f"{new.scored:,}", f"{new.scored - old.scored:+,}"),
+    ]
+
+
+def _flip_rows(replay: RunReplay) -> list[tuple[str, ...]]:
+    counts = Counter((output.old.verdict, output.new.verdict) for output in replay.outputs)
+    head = ("recorded \\ now", *map(str, _VERDICTS))
+    return [head, *((str(old), *(f"{counts[old, new]:,}" for new in _VERDICTS)) for old in _VERDICTS)]
+
+
+def _describe_move(output: ReplayedOutput) -> tuple[str, str]:
+    old, new = output.old, output.new
+    flip = f"{old.verdict} -> {new.verdict}" if old.verdict is not new.verdict else str(new.verdict)
+    return f"{format_percent(old.score)} -> {format_percent(new.score)}", flip
+
+
+def _subtract(old: Fraction | None, new: Fraction | None) -> str:
+    if old is None or new is None:
+        return "-"
+    return "0.00" if old == new else f"{float(new - old) * 100:+.2f}"
+
+
+def _list_notes(replay: RunReplay) -> Iterator[str]:
+    if replay.reaches_all:
+        yield f"{replay.ruler.name} graded no output of this run; here it takes the place of every rubric"
+    if replay.missing:
+        ids = ", ".join(make_excerpt(id_, _ID) for id_ in replay.missing[:5])
+        yield f"{count_noun(len(replay.missing), 'output')} could not be graded: {ids}"
+    if replay.calls:
+        yield f"{count_noun(replay.calls, 'judge call')} would grade them: name an endpoint with --judge-url"
+    yield from (f"note: {make_printable(note)}" for note in replay.notes)

@@ -1,0 +1,73 @@
+"""Tells whether there is a store where a command was pointed at, and where else in the repository there is one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalstore.errors import GitError, RefusedError
+from evalstore.model import Kind
+from evalstore.store.contents import StoreContents
+from evalstore.store.locate import has_store_mark
+
+_DEPTH = 5  # folders below the top of a repository that are searched for stores
+_SHOWN = 5
+_SKIPPED = frozenset({"node_modules", "vendor"})
+
+
+def require_artifacts(store: StoreContents) -> None:
+    """Raise where a judgement would be about nothing: `GitError` without a store, `RefusedError` without artifacts.
+
+    The error names the stores that the repository has elsewhere. A bare repository has its tags instead of files.
+    """
+    if store.root is None:
+        if not store.tags.list_releases():
+            raise GitError("this bare repository holds no release of an artifact", hint="git fetch --tags into it")
+        return
+    if store.working():
+        return
+    hint = _name_stores(store.root, store.repository.top or store.root)
+    released = len(store.tags.list_releases())
+    if released:
+        what = "1 release is tagged" if released == 1 else f"{released:,} releases are tagged"
+        raise RefusedError(
+            f"{what}, and there is no artifact in {store.root}",
+            hint=hint or "look at what is checked out: git status; git sparse-checkout list",
+        )
+    if has_store_mark(store.root):
+        raise RefusedError(
+            f"the store in {store.root} holds no artifact", hint=hint or "write rubrics/<id>.yaml, or evalstore migrate"
+        )
+    raise GitError(f"there is no store in {store.root}", hint=hint or "evalstore init makes one")
+
+
+def find_stores(top: Path) -> list[Path]:
+    """Return the folders from `top` downwards that are stores, by their mark or by the artifacts in them, in order."""
+    return [folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)]
+
+
+def _walk_folders(top: Path) -> Iterator[Path]:
+    for base, folders, _ in os.walk(top):
+        folder = Path(base)
+        yield folder
+        deep = len(folder.relative_to(top).parts) >= _DEPTH
+        folders[:] = [] if deep else sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
+
+
+def _has_artifacts(folder: Path) -> bool:
+    return any(next((folder / kind.folder).glob("[a-z]*.yaml"), None) is not None for kind in Kind)
+
+
+def _name_stores(root: Path, top: Path) -> str:
+    """Return where else in the repository the artifacts are; empty when there are none."""
+    others = {folder.relative_to(top).as_posix(): folder for folder in find_stores(top) if folder != root}
+    marked = [name for name, folder in others.items() if has_store_mark(folder)]
+    if marked:
+        also = f"; there are {len(marked):,} stores: {', '.join(marked[:_SHOWN])}" if len(marked) > 1 else ""
+        return f"evalstore -C {shlex.quote(marked[0])} is in the store there{also}"
+    if others:
+        first = next(iter(others))
+        return f"{first}/ holds artifacts and no evalstore.yaml: evalstore init {shlex.quote(first)} makes it a store"
+    return ""

@@ -1,0 +1,255 @@
+"""`--judges-from` takes the prompts of the program from where it is installed, as data; then a row is exact, or says why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.checks import CheckContext, evaluate
+from evalstore.documents import read_yaml
+from evalstore.migration import MigrationOutcome, MigrationReport, export, migrate
+from evalstore.migration.judge_prompts import InstalledPrompt, render_template, restore_text, select_prompt
+from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.remainder import is_same_data
+from evalstore.migration.table import load_tables
+from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
+
+PRBENCH, APEX = load_tables("legal_eval_v1")[0].prompts
+CHAT = 'Hold the talk against the point {{.\n<<conversation>>\nPoint:\n<<rubric_item>>\nSay {"criteria_met": true}.\n'
+WORK = 'Is {criterion_description} in\n{solution}?\nSay {{"result": 1, "reason": "…"}}\n'
+TURNS = [
+    {"role": "user", "content": " First? "},
+    {"role": "assistant", "content": "So {{ it }} is."},
+    {"role": "user", "content": "And then?"},
+]
+CRITERIA = [
+    {"id": "a", "title": " Names <<rubric_item>> ", "weight": 3},
+    {"id": "b", "title": "Bad", "description": "{x}", "weight": -1},
+]
+ROW = {"schema_version": "legal_eval_v1", "dataset": "d", "task_type": "rubric_qa", "rubric": CRITERIA}
+ROWS = [
+    ROW | {"id": "turns", "prompt": "And then?", "messages": TURNS, "metadata": {"policy_id": "prbench_v1"},
+           "context": "its own", "attachments": [{"path": "a.pdf"}]},
+    ROW | {"id": "one", "prompt": " One? ", "metadata": {"policy_id": "prbench_v1"}},
+    ROW | {"id": "work", "prompt": "One?", "messages": TURNS, "metadata": {"policy_id": "apexv1_extended_v1"}},
+    ROW | {"id": "other", "prompt": "One?"},
+]  # fmt: skip
+TRIMMED = "the program trims white space around the answer; here it stays"
+UNKNOWN = "the prompt in judge/policies/{}.py is of no release that is known here; it was told by its parts"
+SYSTEM = (
+    "another prompt: its words are ours, as the program's stand in a system message, too, which no judge here sends"
+)
+LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """An installation of the program, with prompts of its own."""
+    folder = tmp_path / "program"
+    write_code(folder, "prbench", f"import nothing_that_is_there\nCHAT = {CHAT!r}\n")
+    write_code(folder, "apex", f'"""Docs."""\nraise SystemExit({WORK!r})\n')
+    return folder
+
+
+def write_code(folder: Path, name: str, code: str) -> Path:
+    path = folder / f"src/judge/policies/{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def read_tree(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def list_outcomes(report: MigrationReport) -> list[MigrationOutcome]:
+    return [entry.outcome for entry in report.entries]
+
+
+def collect_calls(store: Path, id_: str, output: str) -> list[str]:
+    """Return the prompts that the checks of a question ask, and hold its score against the replies."""
+    question = next(
+        row for row in read_yaml((store / "datasets/rows.yaml").read_bytes(), "").value["questions"] if row["id"] == id_
+    )
+
+    def load(ref: str) -> Artifact:
+        parsed = parse_ref(ref)
+        document = read_yaml((store / parsed.path).read_bytes(), parsed.path)
+        return Artifact(parsed.kind, parsed.id, document.value["version"], document)
+
+    prompts: list[str] = []
+
+    def ask(call: JudgeCall) -> JudgeReply:
+        prompts.append(call.prompt)
+        return JudgeReply('```json\n{"explanation": "a \\"criteria_met\\": false b", "criteria_met": true}\n```')
+
+    rubric = load(question["rubric_ref"]).value
+    result = evaluate(rubric, output, question, context=CheckContext(load=load, ask=ask, model={"id": "m"}))
+    assert result.score is not None
+    assert [check.score for check in result.checks] == [1, 0]  # the second counts when it is absent
+    return prompts
+
+
+def test_rows_are_exact_in_the_words_of_the_program(program: Path, rows: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    report = migrate(rows, into=store, judges_from=program)
+    assert list_outcomes(report) == [MIGRATED, MIGRATED, MIGRATED, LOSSY]
+    assert report.entries[0].reasons == (UNKNOWN.format("prbench"), TRIMMED)
+    assert report.entries[2].reasons == (UNKNOWN.format("apex"),)
+    assert report.entries[3].reasons[0] == SYSTEM
+    assert collect_calls(store, "turns", "Thus.")[0] == (
+        "Hold the talk against the point {{.\nuser: First?\nassistant: So {{ it }} is.\nuser: And then?\n"
+        'assistant: Thus.\nPoint:\nNames <<rubric_item>>\nSay {"criteria_met": true}.\n'
+    )
+    assert collect_calls(store, "one", "Thus.")[0].splitlines()[1:3] == ["user: One?", "assistant: Thus."]
+    judge = read_yaml((store / "judges/legal_prbench_v1.yaml").read_bytes(), "").value
+    hashed = hashlib.sha256(CHAT.encode()).hexdigest()
+    origin = {"judge": "legal_prbench_v1", "file": "judge/policies/prbench.py", "sha256": hashed}
+    assert judge["x_source"]["prompt"] == origin
+
+
+def test_a_work_product_is_judged_alone_as_the_program_does(program: Path, rows: Path, tmp_path: Path) -> None:
+    migrate(rows, into=tmp_path / "store", judges_from=program)
+    judge = read_yaml((tmp_path / "store/judges/legal_apexv1_extended_v1.yaml").read_bytes(), "").value
+    assert judge["template"] == 'Is {{ criterion }} in\n{{ output }}?\nSay {"result": 1, "reason": "…"}\n'
+    assert collect_calls(tmp_path / "store", "work", "{solution}") == [
+        WORK.format(criterion_description=words, solution="{solution}") for words in ("Names <<rubric_item>>", "{x}")
+    ]
+
+
+def test_the_second_time_nothing_changes_with_the_folder_or_without(program: Path, rows: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    first = migrate(rows, into=store, judges_from=program)
+    before = read_tree(store)
+    for folder in (program, None, tmp_path):
+        again = migrate(rows, into=store, judges_from=folder)
+        assert (again.written, read_tree(store)) == ((), before)
+        assert list_outcomes(again) == list_outcomes(first)
+
+
+def test_an_export_gives_the_source_back(program: Path, rows: Path, tmp_path: Path) -> None:
+    migrate(rows, into=tmp_path / "store", judges_from=program)
+    (given,) = export(to="legal_eval_v1", store=tmp_path / "store").files
+    assert is_same_data(parse_whole(given.text.encode(), "r.jsonl").value, ROWS)
+
+
+def test_an_edited_judge_stays_and_is_no_longer_the_graders(program: Path, rows: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    migrate(rows, into=store, judges_from=program)
+    path = store / "judges/legal_prbench_v1.yaml"
+    path.write_text(path.read_text().replace("Hold the talk", "Hold this talk"))
+    report = migrate(rows, into=store)
+    assert "Hold this talk" in path.read_text()
+    assert list_outcomes(report) == [LOSSY, LOSSY, MIGRATED, LOSSY]
+    said = "another prompt: its words were changed here since they came from judge/policies/prbench.py"
+    assert report.entries[0].reasons[0].startswith(said)
+
+
+CHANGES: dict[str, tuple[Callable[[str], str], str]] = {
+    "a place is gone": (lambda text: text.replace("<<conversation>>", "?"), "no text of"),
+    "a place is new": (lambda text: text + "<<history>>", "no text of"),
+    "another reply": (lambda text: text.replace("criteria_met", "met"), "no text of"),
+    "two": (lambda text: text + "'\nB = 'Other: " + text, "several texts of"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_prompt_is_said_and_not_taken(change: str, program: Path, rows: Path, tmp_path: Path) -> None:
+    edit, said = CHANGES[change]
+    code = "A = '" + edit(CHAT.replace("\n", "\\n")) + "'\n"
+    write_code(program, "prbench", code)
+    report = migrate(rows, into=tmp_path / "store", judges_from=program)
+    assert list_outcomes(report) == [LOSSY, LOSSY, MIGRATED, LOSSY]
+    reason = report.entries[0].reasons[0]
+    assert f"its words are ours, as {said}" in reason
+    assert "<<conversation>> and <<rubric_item>>" in reason
+
+
+@pytest.mark.parametrize(
+    "code", [b"\xff", b"def", b"(" * 5000, b"A = " + b"-" * 20_000 + b"1", b"\0", b"A = '" + b"x" * (1 << 20) + b"'"]
+)
+def test_files_that_cannot_be_read_are_no_prompts(code: bytes, program: Path, rows: Path, tmp_path: Path) -> None:
+    (program / "src/judge/policies/prbench.py").write_bytes(code)
+    report = migrate(rows, into=tmp_path / "store", judges_from=program)
+    assert list_outcomes(report) == [LOSSY, LOSSY, MIGRATED, LOSSY]
+
+
+def test_no_link_leads_out_of_the_folder(program: Path, rows: Path, tmp_path: Path) -> None:
+    inside = program / "src/judge/policies/prbench.py"
+    inside.rename(tmp_path / "prbench.py")
+    inside.symlink_to(tmp_path / "prbench.py")
+    report = migrate(rows, into=tmp_path / "store", judges_from=program)
+    assert list_outcomes(report) == [LOSSY, LOSSY, MIGRATED, LOSSY]
+
+
+def test_nothing_of_the_folder_is_run(program: Path, rows: Path, tmp_path: Path) -> None:
+    write_code(program, "prbench", f"CHAT = {CHAT!r}\nopen({str(tmp_path / 'ran')!r}, 'w')\n")
+    assert migrate(rows, into=tmp_path / "store", judges_from=program).entries[0].outcome is MIGRATED
+    assert not (tmp_path / "ran").exists()
+
+
+FORMATS: dict[str, tuple[Any, str]] = {
+    "skill_creator": (
+        {"evals": [{"id": 1, "prompt": "?", "assertions": ["It holds."]}]},
+        "the program's grader is an agent that looks around, which no template can, and it does not see the files",
+    ),
+    "openrubricrl": (
+        {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 10},
+         "criteria": [{"name": "c", "description": "Right?", "weight": 1.0}]},
+        "the program's are put together in code, which is never run",
+    ),
+    "ai_eval": ({"id": "t", "graders": ["relevance_grader"], "dataset_ref": "d"}, "it is not known where the program"),
+    "agentevals": (
+        {"tests": [{"id": "t", "input": "?", "criteria": "right", "assertions": ["It is right."]}]},
+        "the program's stand in a system message, too",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_where_no_prompt_can_be_taken_the_reason_is_said(format: str, tmp_path: Path, cli: Any) -> None:  # noqa: A002
+    value, said = FORMATS[format]
+    (tmp_path / "source.json").write_text(json.dumps(value))
+    arguments = ("migrate", "source.json", "--into", "store", "--judges-from", ".", "--strict", "--format", "json")
+    done = cli("-C", tmp_path, *arguments)
+    assert done.code == 1
+    assert f"its words are ours, as {said}" in json.loads(done.out)["entries"][0]["reason"]
+
+
+def test_a_folder_that_is_not_there_is_an_error(rows: Path, tmp_path: Path, cli: Any) -> None:
+    done = cli("-C", tmp_path, "migrate", rows, "--into", "store", "--judges-from", "none")
+    assert done.code == 3
+    assert "none" in done.err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_text_by_its_hash_is_taken_before_others_like_it() -> None:
+    known, other = InstalledPrompt("<<conversation>>, old", "f"), InstalledPrompt(CHAT, "f")
+    assert select_prompt([other, known], replace(PRBENCH, sha256=frozenset({known.sha256}))) == known
+
+
+@pytest.mark.parametrize(
+    "text", ["{{{{{criterion_description}}}}}{solution}", WORK, "a{{criterion_description}}{solution}"]
+)
+def test_a_template_gives_its_prompt_back(text: str) -> None:
+    assert restore_text(render_template(text, APEX), APEX) == text
+    assert restore_text(render_template(CHAT + "{", PRBENCH), PRBENCH) == CHAT + "{"
+
+
+def test_every_row_names_a_judge_of_its_table() -> None:
+    for table in load_tables():
+        assert {row.judge for row in table.prompts} <= {judge["id"] for judge in table.judges}
+        assert table.no_prompt or not table.judges

@@ -1,0 +1,139 @@
+"""Several outputs to one question: they count as one question, by their exact mean; what is missing is recorded."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from evalstore.errors import LoadError, RefusedError
+from evalstore.model import Verdict
+from evalstore.resources import find_resource_folder
+from evalstore.runs import Run, read_rows, read_run
+from evalstore.runs.samples import compute_question_mean
+from evalstore.scoring.question_sums import QuestionSums
+
+Scored = Callable[..., Run]
+Write = Callable[..., Path]
+# Of the rubric `tone`: each phrase costs a third, and .5 passes.
+FULL, TWO_THIRDS, THIRD, NONE = "please", "please!", "please! moreover", "no! moreover"
+
+
+def sample(id_: str, number: int, output: str) -> dict[str, Any]:
+    return {"id": id_, "sample": number, "output": output}
+
+
+def test_a_question_scores_the_exact_mean_of_its_samples(scored: Scored, write: Write) -> None:
+    rows = [sample("a", 0, FULL), sample("b", 0, NONE), sample("a", 1, THIRD), sample("a", 2, TWO_THIRDS)]
+    run = scored("dataset/many@1.0.0", write(rows))
+    assert (run.score, run.pass_rate) == (Fraction(1, 3), Fraction(1, 3))  # (2/3 + 0) / 2, and (2/3 + 0) / 2
+    assert (run.questions, run.scored, run.outputs) == (2, 2, 4)
+    again = read_run(run.path)
+    assert (again.score, again.scored, again.outputs) == (run.score, 2, 4)
+    assert [(row.id, row.sample) for row in read_rows(again)] == [("a", 0), ("b", 0), ("a", 1), ("a", 2)]
+
+
+def test_the_order_of_samples_does_not_matter(scored: Scored, write: Write) -> None:
+    rows = [sample("a", 3, FULL), sample("a", 1, NONE), sample("b", 7, THIRD)]
+    runs = [scored("dataset/many@1.0.0", write(order)) for order in itertools.permutations(rows)]
+    assert {(run.score, run.pass_rate, run.without_output) for run in runs} == {
+        ((Fraction(1, 2) + Fraction(1, 3)) / 2, Fraction(1, 4), 0)
+    }
+
+
+def test_a_run_with_samples_is_scored_again_alike(scored: Scored, write: Write) -> None:
+    run = scored("dataset/many@1.0.0", write([sample("a", 0, FULL), sample("a", 1, NONE), sample("b", 0, FULL)]))
+    again = scored("dataset/many@1.0.0", run.path)
+    assert (again.score, again.outputs, again.questions) == (run.score, 3, 2)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [sample("a", 1, FULL), sample("a", 1, NONE)],
+        [{"id": "a", "output": FULL}, {"id": "a", "output": NONE}],
+        [{"id": "a", "output": FULL}, sample("a", 0, NONE)],
+    ],
+)
+def test_two_outputs_of_one_sample_are_refused(rows: list[Any], scored: Scored, write: Write) -> None:
+    with pytest.raises(RefusedError, match="'a' stands twice") as raised:
+        scored("dataset/many@1.0.0", write(rows))
+    assert "sample" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("number", [-1, 1.0, "1", True, None, 10**9])
+def test_a_sample_that_is_no_number_is_refused_at_its_line(number: Any, scored: Scored, write: Write) -> None:
+    with pytest.raises(LoadError, match=r"jsonl:2: its `sample` is no whole number"):
+        scored("dataset/many@1.0.0", write([sample("a", 0, FULL), sample("a", number, FULL)]))
+
+
+def test_missing_outputs_are_recorded_by_id(scored: Scored, write: Write) -> None:
+    run = scored("dataset/small@1.0.0", write({"two": FULL}))
+    assert dict(read_run(run.path).missing_outputs) == dict.fromkeys(
+        ("one", "three", "four"), "the file of outputs has none"
+    )
+    assert "without an output: 3 of 4" in run.notes[0]
+
+
+def test_the_reason_of_a_missing_output_is_the_files(scored: Scored, write: Write, tmp_path: Path) -> None:
+    def log(id_: str, epoch: int, **extra: Any) -> dict[str, Any]:
+        said = {"choices": [{"message": {"content": FULL}}], "completion": FULL}
+        return {"id": id_, "epoch": epoch, "messages": [], "output": said, **extra}
+
+    failed = {"error": {"message": "out of memory\nTraceback"}, "output": {}}
+    document = {"version": 2, "eval": {"model": "m"}, "status": "error"}
+    samples = [log("one", 1), log("one", 2), log("two", 1, **failed)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**document, "samples": samples}))
+    run = scored("dataset/small@1.0.0", path)
+    assert (run.questions, run.outputs) == (1, 2)  # epochs are samples
+    assert run.missing_outputs["two"] == "out of memory"
+
+
+def test_errors_are_recorded_by_check_and_id(
+    cli: Callable[..., Any], judged: Path, write: Write, judge_server: Any
+) -> None:
+    judge_server.play("400", prompt="two")
+    ran = cli(
+        *("score", "dataset/three@1.0.0", write({"one": "please", "two": "no"}), "--judge-url", judge_server.url),
+        *("--judge-retries", "0", "--format", "json"),
+        cwd=judged,
+    )
+    document = json.loads(ran.out)
+    schema = json.loads((find_resource_folder("schema") / "output/score.schema.json").read_text("utf-8"))
+    assert list(Draft202012Validator(schema).iter_errors(document)) == []
+    assert document["checks"]["sound"]["error_ids"] == ["two"]
+    assert document["replies"] == {"asked": 1, "kept": 0}
+    assert read_run(judged / "runs/three-1.0.0-model_a.json").checks["sound"].error_ids == ("two",)
+    again = cli("score", "dataset/three@1.0.0", judged.parent / "model_a.jsonl", "--offline", cwd=judged)
+    assert "replies         1   1 kept from before, 0 asked now" in again.out
+
+
+OUTCOMES = st.tuples(st.integers(0, 3), st.sampled_from([None, Fraction(0), Fraction(1, 3), Fraction(1)])).map(
+    lambda pair: (pair[0], (pair[1], Verdict.UNSCORED if pair[1] is None else Verdict(["fail", "pass"][pair[1] > 0.5])))
+)
+
+
+def mean(values: Iterable[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+@given(st.lists(OUTCOMES, max_size=12))
+def test_sums_as_rows_come_are_those_over_whole_questions(outcomes: list[tuple[int, Any]]) -> None:
+    sums = QuestionSums(4)
+    for number, outcome in outcomes:
+        sums.add(number, outcome)
+    by_question = [[outcome for other, outcome in outcomes if other == number] for number in range(4)]
+    means = [compute_question_mean(several) for several in by_question if several]
+    assert sums.scores.compute_mean() == mean(each.score for each in means)
+    assert sums.passes.compute_mean() == mean(each.pass_share for each in means)
+    assert sums.unscored == sum(each.score is None for each in means)
