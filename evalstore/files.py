@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,7 @@ from typing import BinaryIO
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
 _CHUNK = 1 << 16
+_ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -176,7 +177,9 @@ def _name_temporary(name: str) -> str:
 
 @contextmanager
 def _open_parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    parts = PurePosixPath(relative).parts
+    parts: Sequence[str] = relative.split("/")
+    if not _ODD_PARTS.isdisjoint(parts):  # as it is written by hand, with a part that is none
+        parts = PurePosixPath(relative).parts
     if not parts or ".." in parts or parts[0] == "/":
         raise OSError(0, "the path leaves the store")
     *folders, name = parts

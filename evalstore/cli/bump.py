@@ -92,6 +92,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
             today=datetime.now(UTC).date(),
             watch=make_watch("planning", quiet=settings.quiet),
+            watch_writing=make_watch("writing", quiet=settings.quiet),
         )
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.progress import make_watch
 
 
 @click.command(epilog=format_examples("evalstore list", "evalstore list --format json", "evalstore -C store.git list"))
@@ -14,7 +15,7 @@ def command(settings: CommandSettings) -> None:
     from evalstore.store.listing import list_artifacts
 
     with settings.open_store() as store:
-        listing = list_artifacts(store)
+        listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
     for name, reason in listing.ignored:
         settings.print_message(f"ignored tag {name}: {reason}")
     settings.print_result(listing)

@@ -6,6 +6,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import REF
+from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
 
@@ -36,7 +37,8 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
         raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
     if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
+    watch = make_watch("verifying" if check else "locking", quiet=settings.quiet)
     with settings.open_judged_store() as store:
-        verification = check_lock(store) if check else None
-        settings.print_result(verification or lock(store, refs, update=update))
+        verification = check_lock(store, watch=watch) if check else None
+        settings.print_result(verification or lock(store, refs, update=update, watch=watch))
     return ExitCode.NO if verification and not verification.ok else ExitCode.DONE

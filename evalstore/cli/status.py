@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
 
 
@@ -32,6 +33,8 @@ def command(settings: CommandSettings, *, check: bool, profile: str | None) -> E
     from evalstore.status import read_status
 
     with settings.open_judged_store() as store:
-        result = read_status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
+        today, chosen = datetime.now(UTC).date(), Profile(profile) if profile else None
+        watch = make_watch("comparing", quiet=settings.quiet)
+        result = read_status(store, today=today, profile=chosen, watch=watch)
     settings.print_result(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
@@ -40,17 +41,24 @@ class LockResult:
     ledgers: int
 
 
-def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False) -> LockResult:
+def lock(
+    store: ArtifactStore,
+    refs: Sequence[str] = (),
+    *,
+    update: bool = False,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> LockResult:
     """Write the lock of a store; a reference that was locked before stays where it was.
 
     `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today: those of `refs`,
     by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content that was locked
-    has changed since, and `RefError` for one of `refs` that nothing refers to.
+    has changed since, and `RefError` for one of `refs` that nothing refers to. `watch` wraps the iterations over
+    artifacts and references (a progress bar).
     """
     if store.root is None:
         raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
     old, selectors = store.lock, [parse_ref(text) for text in refs]
-    references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors))
+    references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors), watch)
     unused = (selector for selector in selectors if not any(_selects(selector, ref) for ref, _ in references))
     if selector := next(unused, None):
         raise RefError(f"nothing in this store refers to {selector}", hint="evalstore lock names what it holds")
@@ -76,7 +84,9 @@ def _selects(selector: Ref, ref: Ref) -> bool:
     return str(selector) == str(ref) or (selector.type is PinType.NONE and selector.name == ref.name)
 
 
-def _resolve_references(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
+def _resolve_references(
+    store: ArtifactStore, moves: Callable[[Ref], bool], watch: Callable[[Sequence[Any]], Iterable[Any]]
+) -> list[tuple[Ref, Resolved]]:
     def resolve_at(place: Place, ref: Ref) -> Resolved:
         try:
             return resolve_unlocked(store, ref) if moves(ref) else store.resolve(ref)
@@ -84,7 +94,7 @@ def _resolve_references(store: ArtifactStore, moves: Callable[[Ref], bool]) -> l
             error.place = error.place or place
             raise
 
-    return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at) if resolved]
+    return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at, watch=watch) if resolved]
 
 
 def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.integrity.lock_blocks import (
@@ -91,8 +92,11 @@ def verify(
     return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
 
 
-def check_lock(store: ArtifactStore) -> Verification:
-    """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only."""
+def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Verification:
+    """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only.
+
+    `watch` wraps the iterations over the lock, artifacts and references (a progress bar).
+    """
     lock, unread = _read_own_lock(store)
     if unread or not lock.exists:
         return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
@@ -102,10 +106,10 @@ def check_lock(store: ArtifactStore) -> Verification:
     expect_releases(store, (tag.ref for name in expected_tags if (tag := listing.releases.get(name))))
     findings = chain(
         malformed,
-        chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
+        chain.from_iterable(check_block(records, block, listing.releases) for block in watch(blocks)),
         check_rewritten(records, lock.ledgers, LOCK_FILE),
         _report_missing_tags(store, expected_tags, listing),
-        _check_references(store),
+        _check_references(store, watch),
     )
     return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
 
@@ -177,9 +181,9 @@ def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, list
     yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
 
 
-def _check_references(store: ArtifactStore) -> Iterator[Finding]:
+def _check_references(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[Finding]:
     seen = set()
-    for place, ref, _ in walk_references(store, partial(_resolve_or_none, store)):
+    for place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
             yield make_finding("reference-unlocked", place, ref=ref)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,30 +123,38 @@ def _parse_at(place: Place, text: str) -> tuple[Place, Ref]:
         raise RefError(error.message, place=place, hint=error.hint) from None
 
 
-def walk_references(store: ArtifactStore, resolve: ReferenceResolver) -> Iterator[tuple[Place, Ref, Resolved | None]]:
+def walk_references(
+    store: ArtifactStore,
+    resolve: ReferenceResolver,
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> Iterator[tuple[Place, Ref, Resolved | None]]:
     """Yield each reference of a store once: the first place that has it, and what `resolve` says that it means.
 
     Breadth first, from the artifacts and the settings; what a reference resolves to is followed, because scoring by a
     released dataset reads the rubrics that *it* pins. References to working files (`@worktree`) are left out: a lock
-    cannot hold them. Raises what reading the store's own files raises.
+    cannot hold them. `watch` wraps the iteration over the artifacts, then over the references of each level (a progress
+    bar). Raises what reading the store's own files raises.
     """
     seen: set[str] = set()
-    waiting = deque(_walk_roots(store))
-    expect_releases(store, (ref for _, ref in waiting))
-    while waiting:
-        place, ref = waiting.popleft()
-        if str(ref) in seen or ref.type is PinType.WORKTREE:
-            continue
-        seen.add(str(ref))
-        resolved = resolve(place, ref)
-        yield place, ref, resolved
-        if resolved:
-            waiting += _drop_repeated(list_references(store, resolved), seen)
+    level = list(_walk_roots(store, watch))
+    while level:
+        expect_releases(store, (ref for _, ref in level))
+        following: list[tuple[Place, Ref]] = []
+        for place, ref in watch(level):
+            if str(ref) in seen or ref.type is PinType.WORKTREE:
+                continue
+            seen.add(str(ref))
+            resolved = resolve(place, ref)
+            yield place, ref, resolved
+            if resolved:
+                following += _drop_repeated(list_references(store, resolved), seen)
+        level = following
 
 
-def _walk_roots(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
+def _walk_roots(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[Place, Ref]]:
     """Yield the references of the store's own artifacts, and of the targets in its settings."""
-    for ref in _list_root_artifacts(store):
+    for ref in watch(_list_root_artifacts(store)):
         yield from _drop_repeated(list_references(store, resolve_unlocked(store, ref)), set())
     targets = store.settings.get("targets")
     for target in targets.values() if isinstance(targets, dict) else ():

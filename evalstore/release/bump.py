@@ -26,7 +26,7 @@ from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_la
 from evalstore.release.values import Released
 from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.transactions.journal import PinMove, ReleasedVersion
+from evalstore.transactions.journal import FileChange, PinMove, ReleasedVersion
 from evalstore.transactions.locking import LockedRepository, lock_repository
 from evalstore.transactions.recovery import recover_interrupted
 from evalstore.versions import Bump
@@ -46,6 +46,7 @@ class BumpRequest:
     push: bool
     today: date | None
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]]
+    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -65,6 +66,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     signature: Mapping[str, str] | None = None,
     today: date | None = None,
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
+    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 
@@ -73,7 +75,8 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
     settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. `watch`
-    wraps the iteration over the files that are planned (a progress bar). Raises `RefusedError` and its like before
+    wraps the iteration over the files that are planned (a progress bar), `watch_writing` that over those that are
+    written. Raises `RefusedError` and its like before
     anything is changed, and `ConflictError` when somebody else was faster.
     """
     if bool(refs) == all_:
@@ -87,7 +90,15 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     chosen = choose_working_files(store, refs, all_=all_)
     route = find_push_route(store.git, remote_name=push) if commit else None
     request = BumpRequest(
-        chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today, watch
+        chosen,
+        BumpOptions(level, pre, dependents),
+        message,
+        tag and commit,
+        sign,
+        bool(push),
+        today,
+        watch,
+        watch_writing,
     )
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
@@ -165,7 +176,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     )
     released = _list_released_versions(store, plan.steps, journal.commit, tagged=request.tag)
     unreviewed = _list_unreviewed(store, plan, checkout.tip)
-    publish_release(repository, journal, released)
+    publish_release(repository, journal, released, watch=request.watch_writing)
     store.forget()
     return Released(
         released,

@@ -11,7 +11,7 @@ All of it happens under the lock of the repository.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -127,8 +127,17 @@ def _write_commit_and_tags(
         return commit, sign_tags(scratch, commit, messages.tags)
 
 
-def publish_release(repository: LockedRepository, journal: Journal, released: Sequence[ReleasedVersion]) -> None:
-    """Make the tags and move the branch, together; `ConflictError` when one of them is not as it was."""
+def publish_release(
+    repository: LockedRepository,
+    journal: Journal,
+    released: Sequence[ReleasedVersion],
+    *,
+    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
+) -> None:
+    """Make the tags and move the branch, together; `ConflictError` when one of them is not as it was.
+
+    `watch` wraps the iteration over the working files that are written (a progress bar).
+    """
     journal = replace(journal, released=tuple(released))
     # Killed while this is written: a temporary file, which the next bump removes. Killed after it: a journal none of
     # whose refs has moved, which the next bump removes; nothing was released.
@@ -147,7 +156,7 @@ def publish_release(repository: LockedRepository, journal: Journal, released: Se
         if error.status < 0:
             remove_stale_locks(repository, journal, repository.common / repository.journal_name)
     # Whatever git answered, the refs say what happened. From here on a kill loses nothing: see `finish_or_undo`.
-    if not finish_or_undo(repository, journal):
+    if not finish_or_undo(repository, journal, watch=watch):
         raise _explain_failure(failure) from None
 
 

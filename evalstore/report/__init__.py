@@ -20,6 +20,7 @@ RENDERERS = {
     "Bisection": "bisect",
     "Blame": "blame",
     "Inference": "infer",
+    "JudgeNoise": "judge_noise",
     "RuleCatalogue": "rules",
     "RunReplay": "replay",
     "ScoreHistory": "history",

@@ -58,7 +58,9 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
 
     Cells are aligned left; those of the columns `right`, which are numbers, right.
     """
-    cells = [[make_printable(cell) for cell in row] for row in rows]
+    cells = [
+        row if "".join(row).isascii() and "".join(row).isprintable() else list(map(make_printable, row)) for row in rows
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
 

@@ -40,17 +40,26 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
     return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
 
 
-def find_changed_files(store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
-    """Return the working files that are not, byte for byte, their last release; most never need to be parsed."""
+def find_changed_files(
+    store: ArtifactStore,
+    refs: Sequence[Ref],
+    last: Mapping[str, Release],
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> list[Ref]:
+    """Return the working files that are not, byte for byte, their last release; most never need to be parsed.
+
+    `watch` wraps the iteration over the files (a progress bar).
+    """
     known = {ref.name: ref for ref in refs if ref.name in last}
-    same = _find_unchanged(store, last, {name: ref.path for name, ref in known.items()})
+    same = _find_unchanged(store, last, {name: ref.path for name, ref in known.items()}, watch)
     # A dataset is unchanged only if its rows are, too.
     rows = {
         name: path
         for name in same
         if known[name].kind is Kind.DATASET and (path := _find_rows_or_file(store, known[name]))
     }
-    same = (same - set(rows)) | _find_unchanged(store, last, rows)
+    same = (same - set(rows)) | _find_unchanged(store, last, rows, watch)
     return [ref for ref in refs if ref.name not in same]
 
 
@@ -93,13 +102,18 @@ def compare_with_release(  # noqa: PLR0913  # as above
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 
 
-def _find_unchanged(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
+def _find_unchanged(
+    store: ArtifactStore,
+    last: Mapping[str, Release],
+    paths: Mapping[str, str],
+    watch: Callable[[Sequence[Any]], Iterable[Any]],
+) -> set[str]:
     root = store.root
     if root is None:
         return set()
     files = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
     blobs = find_committed_blobs(store.git, files)
-    pairs = zip(paths.items(), blobs, strict=True)
+    pairs = watch(list(zip(paths.items(), blobs, strict=True)))
     return {name for (name, path), blob in pairs if blob is not None and _has_blob(root, path, blob)}
 
 

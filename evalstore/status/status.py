@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from evalstore.diff import Profile
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
@@ -58,14 +59,20 @@ class _SurveyContext:
     policy: ChangePolicy
 
 
-def read_status(store: ArtifactStore, *, today: date | None = None, profile: Profile | None = None) -> Status:
+def read_status(
+    store: ArtifactStore,
+    *,
+    today: date | None = None,
+    profile: Profile | None = None,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
     `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
-    the one that evalstore.yaml names.
+    the one that evalstore.yaml names. `watch` wraps the iteration over the files (a progress bar).
     """
     policy = read_change_policy(store, today, profile)
-    survey = survey_store(store, policy)
+    survey = survey_store(store, policy, watch=watch)
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
     profile_name = str(policy.settings.profile)
@@ -98,15 +105,17 @@ def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, tod
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
 
 
-def survey_store(store: ArtifactStore, policy: ChangePolicy) -> StoreSurvey:
+def survey_store(
+    store: ArtifactStore, policy: ChangePolicy, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter
+) -> StoreSurvey:
     """Compare every working file with its last release; `policy` says at which level each change counts."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
     releases, refs = group_releases(store), store.working()
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
-    changed = find_changed_files(store, refs, last)
+    changed = find_changed_files(store, refs, last, watch=watch)
     context = _SurveyContext(store, make_working_loader(store), policy)
-    statuses = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in changed]
+    statuses = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in watch(changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     removed = list(_find_removed(store, {ref.name for ref in refs}, last))
     statuses += removed

@@ -22,7 +22,11 @@ _REQUIRED_KEYS = ("id", "input")  # of a row
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
     """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
-    document = read_yaml(data, file)
+    return make_artifact(ref, read_yaml(data, file))
+
+
+def make_artifact(ref: Ref, document: Document) -> Artifact:
+    """Return the artifact of a parsed file; raises as `read_artifact`."""
     if not isinstance(document.value, dict):
         raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.locate())
     if (id_ := _find_id(document, ref)) != ref.id:

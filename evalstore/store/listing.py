@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
@@ -90,8 +91,8 @@ class ReleaseHistory:
     releases: tuple[ReleaseSummary, ...]
 
 
-def list_artifacts(store: ArtifactStore) -> StoreListing:
-    """List a store by one call to git for tags and one for blobs."""
+def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> StoreListing:
+    """List a store by one call to git for tags and one for blobs; `watch` wraps the iteration over the artifacts."""
     # Files are compared by blob id: only those that have changed are parsed.
     released = {
         key: list(group) for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
@@ -100,7 +101,7 @@ def list_artifacts(store: ArtifactStore) -> StoreListing:
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     artifacts = (
         _summarize_artifact(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
-        for key in sorted(released.keys() | files.keys())
+        for key in watch(sorted(released.keys() | files.keys()))
     )
     return StoreListing(tuple(artifacts), tuple(store.tags.list_ignored()))
 

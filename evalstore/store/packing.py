@@ -6,26 +6,48 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
+from evalstore.errors import LoadError
+from evalstore.files import list_below, read_below, remove_below
 from evalstore.store.git import Git
 from evalstore.store.object_reader import compute_object_id
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
+_PACKS = "objects/pack"
+_MARK_LIMIT = 1 << 12  # bytes
+_KEEP_MARK = "evalstore bump"  # in the .keep file of a pack (git-index-pack(1))
 _PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
 _FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 
 
 def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes], *, hex_digits: int) -> list[str]:
-    """Write objects of one type and return their ids, of `hex_digits`, in order."""
+    """Write objects of one type and return their ids, of `hex_digits`, in order.
+
+    git keeps their packs until `release_packs`: it would drop what nothing refers to yet, were it repacked meanwhile.
+    """
     oids: list[str] = []
     for group in _split_by_size(contents):
         keys = [compute_object_id(type_, content, hex_digits) for content in group]
         # A pack holds each object once.
         pack = build_pack(type_, list(dict(zip(keys, group, strict=True)).values()), hex_digits)
         # git hashes every object again, and refuses one that is malformed or refers to nothing.
-        git.run("index-pack", "--stdin", "--strict", stdin=pack)
+        git.run("index-pack", "--stdin", "--strict", f"--keep={_KEEP_MARK}", stdin=pack)
         oids += keys
     return oids
+
+
+def release_packs(common: Path) -> None:
+    """Let git repack what was written, which refs have by now, or never will; `common` is the common git directory.
+
+    Only under the lock of the repository: a mark is then of this process or of one that was killed.
+    """
+    for name in list_below(common, _PACKS):
+        if name.endswith(".keep"):
+            with suppress(LoadError):  # of somebody else, who has removed it by now
+                if read_below(common, f"{_PACKS}/{name}", _MARK_LIMIT).strip() == _KEEP_MARK.encode():
+                    remove_below(common, f"{_PACKS}/{name}")
 
 
 def build_pack(type_: str, contents: Sequence[bytes], hex_digits: int) -> bytes:

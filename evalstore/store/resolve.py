@@ -11,12 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
-from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, read_artifact
+from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, make_artifact
 from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.object_reader import compute_object_id, find_committed_blobs
@@ -159,7 +160,8 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
             f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
         )
     data = store.objects.read(blob).data
-    return CommittedArtifact(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
+    document = store.working_documents.find(data, f"{label}:{path}") or read_yaml(data, f"{label}:{path}")
+    return CommittedArtifact(make_artifact(ref, document), blob, hashlib.sha256(data).hexdigest())
 
 
 def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
@@ -175,8 +177,10 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
+    document = read_yaml(data, ref.path)
+    store.working_documents.add(data, document)
     return _build_resolved(
-        ref, read_artifact(ref, data, ref.path), blob=compute_object_id("blob", data, store.repository.hex_digits)
+        ref, make_artifact(ref, document), blob=compute_object_id("blob", data, store.repository.hex_digits)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from evalstore.files import iterate_pieces, open_below
 from evalstore.store.git import NAME_ENCODING
@@ -13,6 +14,7 @@ from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import start_object_hash
 from evalstore.store.store import ArtifactStore
 
+_SMALL = 1 << 15  # bytes
 _AUTO = "auto"
 # The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides (gitattributes(5)).
 _CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
@@ -28,7 +30,7 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
         size = os.fstat(file.fileno()).st_size
         if limit is not None and size > limit:
             return False
-        if _hash_pieces(iterate_pieces(file), size, len(blob)) == blob:
+        if _hash_pieces(_iterate_sized(file, size), size, len(blob)) == blob:
             return True
         file.seek(0)
         # git hashes the length first: the size with LF has to be known before the content is hashed again.
@@ -41,7 +43,13 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id of a file on disk, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
-        return _hash_pieces(iterate_pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
+        size = os.fstat(file.fileno()).st_size
+        return _hash_pieces(_iterate_sized(file, size), size, hex_digits)
+
+
+def _iterate_sized(file: BinaryIO, size: int) -> Iterable[bytes]:
+    # Python makes room for all that it is asked for: a small file is read by what it has.
+    return [file.read(size + 1)] if size <= _SMALL else iterate_pieces(file)
 
 
 def _hash_pieces(data: Iterable[bytes], size: int, hex_digits: int) -> str:

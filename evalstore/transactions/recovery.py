@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from evalstore.files import place_below, sweep_below, write_aside_below, write_b
 from evalstore.store.git import Git
 from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
 from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
 from evalstore.store.working_files import hash_working_file
@@ -45,7 +46,12 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     return released
 
 
-def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:
+def finish_or_undo(
+    repository: LockedRepository,
+    journal: Journal,
+    *,
+    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
+) -> bool:
     """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left.
 
     Each step can be repeated: killed at any point, the next bump reads the same journal and does the rest.
@@ -62,10 +68,12 @@ def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:
     # Step 3, working files and index, unless another branch is checked out by now. Killed here: git status shows the
     # files that are left as modified; the next bump writes those that nobody has edited since.
     if released and find_head_ref(repository.git) == journal.branch:
-        _update_working_tree(repository, journal)
+        _update_working_tree(repository, journal, watch)
     # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
     remove_stale_locks(repository, journal, repository.common / repository.journal_name)
-    # Step 5, the journal last: while it exists, the bump is not finished.
+    # Step 5, the marks that keep its packs from being repacked. Killed before: the next bump removes them.
+    release_packs(repository.common)
+    # Step 6, the journal last: while it exists, the bump is not finished.
     (repository.common / repository.journal_name).unlink(missing_ok=True)
     return released
 
@@ -118,9 +126,11 @@ def _is_ancestor(git: Git, tip: str, commit: str) -> bool:
     return tip == commit or is_ancestor(git, commit, tip)
 
 
-def _update_working_tree(repository: LockedRepository, journal: Journal) -> None:
+def _update_working_tree(
+    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+) -> None:
     try:
-        _update_files(repository, journal)
+        _update_files(repository, journal, watch)
         _update_index(repository, journal)
     except (EvalstoreError, OSError) as error:
         raise _make_stuck_error(journal, error) from None
@@ -135,7 +145,9 @@ def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> Refu
     )
 
 
-def _update_files(repository: LockedRepository, journal: Journal) -> None:
+def _update_files(
+    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+) -> None:
     changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
     objects = ObjectReader(repository.git)
     try:
@@ -144,17 +156,23 @@ def _update_files(repository: LockedRepository, journal: Journal) -> None:
                 if _is_unedited(repository, change):
                     write_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
         else:
-            _update_many_files(repository, objects, changes)
+            _update_many_files(repository, objects, changes, watch)
     finally:
         objects.close()
 
 
-def _update_many_files(repository: LockedRepository, objects: ObjectReader, changes: Iterable[FileChange]) -> None:
+def _update_many_files(
+    repository: LockedRepository,
+    objects: ObjectReader,
+    changes: Iterable[FileChange],
+    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
+) -> None:
     # The same order as for each: written aside, synced, renamed, and the folders synced; but all are synced at once.
     # Killed here: temporary files, which step 2 of the next bump removes.
     unedited = [change for change in changes if _is_unedited(repository, change)]
     try:
-        for change in unedited:
+        objects.expect(_find_new_blob(change) for change in unedited)
+        for change in watch(unedited):
             write_aside_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
         wait_for_disk(repository.top)
         for change in unedited:

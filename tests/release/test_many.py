@@ -204,3 +204,37 @@ def test_a_pack_with_a_malformed_tag_is_refused(shop: Shop) -> None:
     with pytest.raises(Exception, match="git index-pack failed"):
         write_packed_objects(Git(shop.top / ".git"), "tag", [b"object 12\n"], hex_digits=40)
     assert build_pack("blob", [], 40)[:12] == b"PACK\0\0\0\2\0\0\0\0"
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize(
+    ("command", "moment"),
+    [
+        ("repack -adq", "before the refs"),
+        ("repack -adq", "while the refs are locked"),
+        ("gc -q", "before the refs"),  # and later it stops, because refs are locked
+    ],
+)
+def test_git_tidies_up_meanwhile_and_nothing_is_lost(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, command: str, moment: str
+) -> None:
+    change(shop, 1)
+    shop.bump()
+    change(shop, 2)
+    ran: list[str] = []
+    module, name = (publish, "update_refs") if moment == "before the refs" else (writing, "wait_for_disk")
+    real = getattr(module, name)
+
+    def tidy_up(*args: Any, **named: Any) -> None:
+        # git would drop the new objects with their pack, because nothing refers to them yet.
+        ran.append(shop.git(*command.split()))
+        real(*args, **named)
+
+    monkeypatch.setattr(module, name, tidy_up)
+    assert len(shop.bump().released) == len(NAMES)
+    assert ran
+    assert shop.git("fsck", "--full", "--strict", "--no-dangling") == ""
+    check_sound(shop)
+    assert shop.git("status", "--porcelain") == ""
+    # From now on the pack is as any other.
+    assert list((shop.top / ".git/objects/pack").glob("*.keep")) == []
