@@ -2,17 +2,30 @@
 
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
 from evalstore.agreement.measurement import Measurement, MeasurementRequest, open_measurement
-from evalstore.agreement.validation_block import ValidationDraft, check_writable, draft_validation
+from evalstore.agreement.noise import (
+    JudgeNoise,
+    NoiseMeasurement,
+    NoiseRequest,
+    RepeatedJudgement,
+    open_noise_measurement,
+)
+from evalstore.agreement.validation_block import ValidationDraft, check_writable, draft_noise, draft_validation
 
 __all__ = [
     "Agreement",
     "Confusion",
+    "JudgeNoise",
     "LabelledCase",
     "Measurement",
     "MeasurementRequest",
+    "NoiseMeasurement",
+    "NoiseRequest",
     "Rate",
+    "RepeatedJudgement",
     "ValidationDraft",
     "check_writable",
+    "draft_noise",
     "draft_validation",
     "open_measurement",
+    "open_noise_measurement",
 ]

@@ -200,13 +200,14 @@ def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judge
     """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
     with open_session(judges, store.git.find_common_directory) as session:
         resolver = ArtifactResolver(store, session.ask, judges.model)
-        judge = _resolve_kind(resolver, request.judge, Kind.JUDGE)
-        against = _resolve_kind(resolver, request.against, Kind.DATASET) if request.against else None
+        judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
+        against = resolve_kind(resolver, request.against, Kind.DATASET) if request.against else None
         with open_question_index(against, store) if against else nullcontext() as questions:
             yield Measurement(request, judge, against, questions, resolver, session)
 
 
-def _resolve_kind(resolver: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
+def resolve_kind(resolver: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
+    """Resolve a reference that must be of one kind; a judge without a pin is the working file."""
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")

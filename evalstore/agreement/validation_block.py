@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from typing import Generic, TypeVar
 
 from evalstore.agreement.confusion import Agreement, Rate
-from evalstore.agreement.measurement import MeasurementRequest
+from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
 from evalstore.documents.edit_entries import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
@@ -20,18 +21,19 @@ from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
 _LEAST_PLACES = 2
+_Measured = TypeVar("_Measured", Agreement, JudgeNoise)
 
 
 @dataclass(frozen=True, slots=True)
-class ValidationDraft:
-    """The judge's file before and after, and the agreement to be written into it."""
+class ValidationDraft(Generic[_Measured]):
+    """The judge's file before and after, and the result of the measurement to be written into it."""
 
-    agreement: Agreement
+    result: _Measured
     path: str
     before: Document
     after: Document
 
-    def write(self, store: ArtifactStore) -> Agreement:
+    def write(self, store: ArtifactStore) -> _Measured:
         """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
@@ -44,34 +46,57 @@ class ValidationDraft:
             )
         if self.after.text != self.before.text:
             write_below(store.root, self.path, encode_document(self.after))
-        return replace(self.agreement, written=self.path)
+        return replace(self.result, written=self.path)
 
 
-def check_writable(request: MeasurementRequest) -> None:
-    """Refuse, before any call, a measurement whose result could not be written."""
-    judge = parse_ref(request.judge)
+def check_writable(ref: str, against: str | None = None) -> None:
+    """Refuse, before any call, a measurement of a judge whose result could not be written."""
+    judge = parse_ref(ref)
     if judge.type not in {PinType.NONE, PinType.WORKTREE}:
         raise RefusedError(
             f"{judge} stays as it is: only a working file can be written",
             hint=f"name {judge.name} to write into its file, or add --no-write to measure only",
         )
-    against = parse_ref(request.against) if request.against else None
-    if against and against.type is PinType.WORKTREE:
+    dataset = parse_ref(against) if against else None
+    if dataset and dataset.type is PinType.WORKTREE:
         raise RefusedError(
-            f"{against} can be another tomorrow, so a judge's file cannot name it",
-            hint=f"evalstore bump {against.name} releases it; or add --no-write to measure only",
+            f"{dataset} can be another tomorrow, so a judge's file cannot name it",
+            hint=f"evalstore bump {dataset.name} releases it; or add --no-write to measure only",
         )
 
 
-def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft:
+def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft[Agreement]:
     """Return the judge's file with the measurement in its `validation` block."""
-    before, path = judge.document, parse_ref(agreement.judge.ref).path
-    entries = _build_entries(agreement, today)
+    return _draft_block(agreement, judge, _build_entries(agreement, today))
+
+
+def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
+    """Return the judge's file with its noise in its `validation` block, beside what people said of it."""
+    entries: dict[str, Scalar | None] = {
+        "noise_sd": _round_number(noise.deviation),
+        "noise_flip_rate": _round_number(float(noise.flip_rate)),
+        "noise_measured_at": today.isoformat(),
+        "noise_outputs": len(noise.judgements),
+        "noise_repeats": noise.repeat,
+    }
+    return _draft_block(noise, judge, entries)
+
+
+def _round_number(value: float) -> Decimal:
+    # Four places, and no zeros at the end.
+    return Decimal(f"{value:.4f}".rstrip("0").removesuffix("."))
+
+
+def _draft_block(
+    result: _Measured, judge: Artifact, entries: Mapping[str, Scalar | None]
+) -> ValidationDraft[_Measured]:
+    before: Document = judge.document
+    path = parse_ref(result.judge.ref).path
     after = set_entries(before, _BLOCK, entries)
     old, new = (document.text.splitlines(keepends=True) for document in (before, after))
     diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
-    notes = (*agreement.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
-    return ValidationDraft(replace(agreement, entries=entries, diff=diff, notes=notes), path, before, after)
+    notes = (*result.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
+    return ValidationDraft(replace(result, entries=entries, diff=diff, notes=notes), path, before, after)
 
 
 def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:

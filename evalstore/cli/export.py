@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import REF, FormatChoice
 from evalstore.errors import UsageError
 from evalstore.migration.table import list_formats
 
@@ -15,15 +15,32 @@ from evalstore.migration.table import list_formats
         "evalstore export --to ai_best_practices --out legacy",
         "evalstore export --to ai_best_practices dataset/drupal_forms > evals.json",
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
+        "evalstore export --to house_suites --table house_suites.yaml --out legacy",
     )
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
-@click.option("--to", "format_", type=click.Choice(list_formats()), required=True, help="The format to write.")
+@click.option(
+    "--to",
+    "format_",
+    type=FormatChoice(list_formats()),
+    required=True,
+    help="The format to write.",
+)
+@click.option(
+    "--table",
+    "tables",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="The table of your own that the files were migrated by.",
+)
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
 )
 @add_output_options()
-def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
+def command(
+    settings: CommandSettings, refs: tuple[str, ...], format_: str, tables: tuple[str, ...], out: str | None
+) -> None:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
     Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk. Runs
@@ -32,7 +49,13 @@ def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out:
     """
     from evalstore.migration import export
 
-    result = export(refs, to=format_, store=settings.path, out=settings.path / out if out else None)
+    result = export(
+        refs,
+        to=format_,
+        store=settings.path,
+        out=settings.path / out if out else None,
+        tables=[settings.path / table for table in tables],
+    )
     if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(
             f"{len(result.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"

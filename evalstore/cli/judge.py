@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     epilog=format_examples(
-        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"
+        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
+        "evalstore judge noise judge/accuracy --run runs/answers.json",
     ),
 )
 @click.pass_context
@@ -105,7 +106,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
-        check_writable(request)
+        check_writable(judge, against)
     with settings.open_store() as store, open_measurement(request, store=store, judges=judges) as job:
         if dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
@@ -113,7 +114,72 @@ def validate(  # noqa: PLR0913  # one a word of the command line
         agreement = job.measure_agreement()
         if not no_write:
             draft = draft_validation(agreement, job.judge.artifact, read_clock().date())
-            agreement = draft.agreement if dry_run else draft.write(store)
+            agreement = draft.result if dry_run else draft.write(store)
     settings.print_warnings(agreement.notes)
     settings.print_result(agreement)
     return ExitCode.NO if check and not agreement.confusion.beats_baseline else ExitCode.DONE
+
+
+@command.command(
+    "noise",
+    short_help="Measure how far a judge disagrees with itself.",
+    epilog=format_examples(
+        "evalstore judge noise judge/accuracy --run runs/answers.json --dry-run",
+        "evalstore judge noise judge/accuracy --run runs/answers.json --repeat 5 --sample 30",
+        "evalstore judge noise judge/accuracy@1.0.0 --run runs/answers.json --no-write",
+    ),
+)
+@click.argument("judge", type=REF)
+@click.option(
+    "--run", required=True, metavar="RUN", type=click.Path(path_type=Path), help="The run whose outputs are judged."
+)
+@click.option(
+    "--repeat",
+    metavar="K",
+    type=click.IntRange(2, 100),
+    default=5,
+    show_default=True,
+    help="Judgements of each output.",
+)
+@click.option(
+    "--sample", metavar="N", type=click.IntRange(1), default=30, show_default=True, help="Outputs of the run, at most."
+)
+@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
+@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@add_output_options()
+@add_judge_options
+def measure_noise(  # noqa: PLR0913  # one a word of the command line
+    settings: CommandSettings,
+    judge: str,
+    *,
+    run: Path,
+    repeat: int,
+    sample: int,
+    no_write: bool,
+    dry_run: bool,
+    judges: Judges,
+) -> ExitCode:
+    """Measure how far JUDGE disagrees with itself: outputs of a run that it judges several times.
+
+    The outputs are a sample of those that a check of the run has this judge grade, in any version; the same sample
+    every time. The first judgement of each is the reply that is kept. The plan of calls comes first.
+
+    The standard deviation of one judgement, and the share of pairs of judgements with different verdicts, go into the
+    `validation` of judges/<id>.yaml; every other byte stays. An audit holds changes of judged scores against them.
+    """
+    from evalstore.agreement import NoiseRequest, check_writable, draft_noise, open_noise_measurement
+
+    request = NoiseRequest(judge, settings.path / run, repeat, sample)
+    if not no_write:
+        check_writable(judge)
+    with settings.open_store() as store, open_noise_measurement(request, store=store, judges=judges) as job:
+        if dry_run and (plan := job.plan_calls()).calls:
+            settings.print_result(plan)
+            return ExitCode.DONE
+        noise = job.measure_noise()
+        if not no_write:
+            draft = draft_noise(noise, job.judge.artifact, read_clock().date())
+            noise = draft.result if dry_run else draft.write(store)
+    settings.print_warnings(noise.notes)
+    settings.print_result(noise)
+    return ExitCode.DONE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.param_types import FormatChoice
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.migration.table import list_formats
@@ -27,11 +28,26 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate legacy --into rulers --strict --report migration.json",
         "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
+        "evalstore migrate --explain odd/cases.json > odd.yaml",
+        "evalstore migrate odd --table odd.yaml --dry-run",
     )
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
-@click.option("--from", "format_", type=click.Choice(list_formats()), help="The format, instead of finding it out.")
+@click.option(
+    "--from",
+    "format_",
+    type=FormatChoice(list_formats()),
+    help="The format, of evalstore or of a --table, instead of finding it out.",
+)
+@click.option(
+    "--table",
+    "tables",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="A table of your own, in the shape of evalstore's: a format more.",
+)
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
@@ -42,7 +58,20 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     type=click.Path(),
     help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
 )
-@click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Write nothing; say which signs of which format PATH has, or draft a table where no format takes it.",
+)
+@click.option("--force", is_flag=True, help="In a conflict take the source's side; no version is lowered.")
+@click.option("--keep", is_flag=True, help="In a conflict keep the store's side, and note the source's as seen.")
+@click.option(
+    "--share",
+    type=click.Choice(("suite", "all")),
+    default="suite",
+    show_default=True,
+    help="Who shares a rubric with equal checks: the cases of a suite, or all suites.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
 @click.option(
@@ -57,9 +86,13 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     paths: tuple[str, ...],
     into: str | None,
     format_: str | None,
+    tables: tuple[str, ...],
     dialect: str | None,
     judges_from: str | None,
-    force: bool,  # noqa: FBT001  # click's flags
+    explain: bool,  # noqa: FBT001  # click's flags
+    force: bool,  # noqa: FBT001
+    keep: bool,  # noqa: FBT001
+    share: str,
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
     report: str | None,
@@ -69,12 +102,22 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     PATH is a file, or a folder that is searched for such files; their format is found by their content. Every entry is
     reported: migrated, lossy (a check, but the legacy grader did not do what the file seems to ask), unmapped (set
     aside) or refused; --verbose has a line for each. Entries that are refused stop nothing. Files appear in the store
-    all together or not at all, and one that differs is never overwritten without --force.
+    all together or not at all.
+
+    Migrating again is a merge. What changed at the source goes in at the version that the file has, for `diff` and
+    `bump` to judge; what changed in the store stays; what changed in both is a conflict: that file is left alone, both
+    sides are shown, and the exit code is 1. Suites and cases that are renamed are known again; what no source needs any
+    more is named, never deleted.
     """
     from evalstore.migration import MigrationOutcome, migrate
 
+    if force and keep:
+        raise UsageError("--force and --keep are the two sides of a conflict", hint="choose one of them")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
+    own_tables = [settings.path / table for table in tables]
+    if explain:
+        return _explain_format(settings, paths, own_tables)
     store = settings.path / into if into else _find_store(settings.path)
     files: list[LegacyFile] = []
 
@@ -90,6 +133,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         dry_run=dry_run,
         force=force,
         judges_from=None if judges_from is None else settings.path / judges_from,
+        keep=keep,
+        share_all=share == "all",
+        tables=own_tables,
         watch=watch,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
@@ -100,7 +146,16 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     none_migrated = result.count(MigrationOutcome.REFUSED) and not (
         result.count(MigrationOutcome.MIGRATED) or result.count(MigrationOutcome.LOSSY)
     )
-    return ExitCode.NO if none_migrated or (strict and not result.complete) else ExitCode.DONE
+    return ExitCode.NO if none_migrated or result.conflicts or (strict and not result.complete) else ExitCode.DONE
+
+
+def _explain_format(settings: CommandSettings, paths: Sequence[str], tables: Sequence[Path]) -> ExitCode:
+    from evalstore.migration import explain_format
+
+    if len(paths) != 1:
+        raise UsageError(f"--explain takes one file, not {len(paths)}", hint="name them one by one")
+    settings.print_result(explain_format(settings.path / paths[0], tables=tables))
+    return ExitCode.DONE
 
 
 def _find_store(start: Path) -> Path:

@@ -47,6 +47,14 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
 REF = ReferenceType()
 
 
+class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+    """The migration formats of evalstore, and any other name: tables of the user's own are read later."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as it is."""
+        return value
+
+
 class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """Text as it was typed, in any locale."""
 

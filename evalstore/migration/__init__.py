@@ -1,6 +1,7 @@
 """Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
 
 from evalstore.migration.export import export
+from evalstore.migration.format_explanation import FormatExplanation, explain_format
 from evalstore.migration.migration import migrate
 from evalstore.migration.outcome import (
     ExportedFile,
@@ -19,12 +20,14 @@ __all__ = [
     "ExportResult",
     "ExportedFile",
     "FileState",
+    "FormatExplanation",
     "FormatGuess",
     "MigrationEntry",
     "MigrationOutcome",
     "MigrationReport",
     "MigrationSource",
     "PlannedFile",
+    "explain_format",
     "export",
     "list_formats",
     "migrate",

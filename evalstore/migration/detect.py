@@ -7,6 +7,7 @@ for every case, so that one odd case turns no file into another format.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -88,6 +89,11 @@ class FormatMatch:
     weights: tuple[FormatWeight, ...] = ()
 
     @property
+    def is_sure(self) -> bool:
+        """Whether a migration takes the file for the format without being told to."""
+        return self.table is not None and self.confidence >= SURE
+
+    @property
     def is_tie(self) -> bool:
         """Whether two formats weigh about the same."""
         return self.table is None and bool(self.also)
@@ -105,21 +111,22 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     """Return the heaviest of the tables, if no other weighs about as much.
 
-    A foreign shape (`not_this`) wins over every format, and a table of the user's own over those of evalstore.
+    A table of the user's own wins over a foreign shape (`not_this`), and that over every format of evalstore.
     """
     if _has_own_source(value):
         return OWN_MATCH
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
     weights = weigh_formats(value, tables)
-    if shape := next(shapes, None):
-        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
+    shape = next(shapes, None)
     if not weights:
-        return NO_MATCH
-    # Most cases fit the user's own table: it was written for them.
-    own = next((one for one in weights if one.table.is_own and one.weight * 2 > 1), weights[0])
-    if own.table.is_own:
-        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
+        return FormatMatch(None, shape, 1.0, shape.reason) if shape else NO_MATCH
     best, *others = weights
+    # The user has written a table of his own for such files: it comes before whatever weighs no more.
+    own = next((one for one in weights if one.table.is_own and best.compute_margin(one) <= MARGIN), None)
+    if own and own.has_sure_sign and own.weight > 0:
+        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
+    if shape:
+        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
     close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
     also = tuple(one.guess for one in close)
     rival = next((one for one in close if one.table.format != best.table.format), None)
@@ -130,12 +137,12 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
 
 def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
     """Return the weights of the tables that a document has a list and a sign of, the heaviest first."""
-    value_keys = {key for table in tables for sign in (*table.signs, *table.against) for key in sign.values}
+    signs = [sign for table in tables for sign in (*table.signs, *table.against)]
     groups: dict[str, list[_CaseGroup]] = {}
     for table in tables:
         key = find_list(value, table)
         if key is not None and key not in groups:
-            groups[key] = _group_cases(value, key, value_keys)
+            groups[key] = _group_cases(_list_items(value, key), signs)
     # Lists of one file weigh by their length: a single case beside twenty others makes no other format.
     total = max((sum(count for _, count in group) for group in groups.values()), default=0)
     weights = [
@@ -155,17 +162,21 @@ def find_list(value: Any, table: FormatTable) -> str | None:
 _CaseGroup = tuple[dict[str, Any], int]
 
 
-def _group_cases(value: Any, key: str, value_keys: Iterable[str]) -> list[_CaseGroup]:
-    """Return one of all cases with the same keys, and with equal texts at `value_keys`, and how many these are.
+def _group_cases(cases: Iterable[dict[str, Any]], signs: Sequence[FormatSign]) -> list[_CaseGroup]:
+    """Return one of all cases that are the same to all signs, and how many these are.
 
     Files have many cases and few sorts of them: signs are looked up once for each sort.
     """
-    groups: dict[Any, tuple[dict[str, Any], list[None]]] = {}
-    names = sorted(value_keys)
-    for case in _list_items(value, key):
-        texts = tuple(text if isinstance(text := case.get(name), str) else None for name in names)
-        groups.setdefault((frozenset(case), texts), (case, []))[1].append(None)
-    return [(case, len(members)) for case, members in groups.values()]
+    keys = frozenset(key for sign in signs for key in (*sign.keys, *sign.all, *sign.values))
+    value_keys = sorted({key for sign in signs for key in sign.values})
+    firsts: dict[Any, dict[str, Any]] = {}
+    numbers: Counter[Any] = Counter()
+    for case in cases:
+        texts = tuple(text if isinstance(text := case.get(key), str) else None for key in value_keys)
+        sort = (keys.intersection(case), texts)
+        firsts.setdefault(sort, case)
+        numbers[sort] += 1
+    return [(case, numbers[sort]) for sort, case in firsts.items()]
 
 
 def _weigh_table(root: Any, table: FormatTable, groups: Sequence[_CaseGroup], total: int) -> FormatWeight:

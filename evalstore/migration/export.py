@@ -16,6 +16,7 @@ from evalstore.migration.folded_values import has_references
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
+from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
@@ -24,6 +25,7 @@ from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
+_TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
 
 
@@ -33,14 +35,15 @@ def export(
     to: str,
     store: Path | str = ".",
     out: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
 ) -> ExportResult:
     """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
 
     For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. Raises `RefusedError` for a rubric that the format cannot
-    express.
+    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
+    `RefusedError` for a rubric that the format cannot express.
     """
-    table = load_tables(to)[0]
+    table = load_tables(to, load_own_tables(map(Path, tables)))[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs
         files = (
@@ -115,6 +118,9 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
+    # A remainder is only what a table leaves over: by another one, values would go to other keys.
+    if source.get("table", "") != table.own_digest:
+        raise RefusedError(f"{ref} was migrated by another table called {table.format}", hint=_TABLE_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
@@ -128,9 +134,7 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     beside = restore_companions(whole, rubrics, table).items()
     companions = {path: Document(path, "", value, {}, {}) for path, value in beside}
     prompts = collect_stored_prompts(_load_judges(rubrics.values(), artifacts), table) if table.prompts else NO_PROMPTS
-    legacy = LegacySource(
-        document, source["file"], source["sha256"], companions.get, source["dialect"], prompts=prompts
-    )
+    legacy = LegacySource(document, source["file"], "", companions.get, source["dialect"], prompts=prompts)
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]

@@ -18,9 +18,11 @@ VERSION = "1.0.0"
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDraft:
-    """An artifact without its `x_source`. `id` is the preferred id; the plan numbers it where it is used already.
+    """An artifact without its `x_source`. `id` tells the drafts of one source apart; the plan gives the final one.
 
-    `facts` compare a judge with that of the legacy grader.
+    `name` is what the final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
+    judge asks. `is_common` says that it stands in the table of the format, and is one for all suites. `facts` compare a
+    judge with that of the legacy grader.
     """
 
     kind: Kind
@@ -29,6 +31,8 @@ class ArtifactDraft:
     pointer: Pointer = ()
     version: str = VERSION
     facts: JudgeFacts = OUR_JUDGE
+    name: str = ""
+    is_common: bool = False
 
     @property
     def ref(self) -> str:
@@ -39,7 +43,7 @@ class ArtifactDraft:
 def make_judge_draft(judge: Mapping[str, Any], facts: JudgeFacts = OUR_JUDGE) -> ArtifactDraft:
     """Return the draft of a judge of a table."""
     value = {key: item for key, item in judge.items() if key != "id"}
-    return ArtifactDraft(Kind.JUDGE, judge["id"], value, facts=facts)
+    return ArtifactDraft(Kind.JUDGE, judge["id"], value, facts=facts, is_common=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,12 @@ class Extraction:
     drafts: tuple[ArtifactDraft, ...] = ()
     notes: tuple[MigrationNote, ...] = ()
     is_run: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name that the suite gives itself; empty for none. A file of runs has none: it is called by its file."""
+        main = self.dataset or next((case.rubric for case in self.usable_cases if case.rubric), None)
+        return main.name if main and not self.is_run else ""
 
     @property
     def usable_cases(self) -> list[LegacyCase]:

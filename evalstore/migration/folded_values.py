@@ -69,7 +69,7 @@ def _fold_list(value: list[Any], rubric: Mapping[str, Any]) -> Any:
     for _, _, _, *rest in (steps for steps in suffixes if len(steps) > 3):  # noqa: PLR2004  # below a check
         try:
             found = [_follow(check, rest) for check in checks]
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, ValueError):  # a check of another shape
             continue
         if is_same_data(found, value):
             return {EACH: "/".join(["", "checks", "*", *rest])}

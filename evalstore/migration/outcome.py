@@ -24,10 +24,19 @@ class MigrationOutcome(StrEnum):
 
 
 class FileState(StrEnum):
-    """A planned file compared with the store."""
+    """What a migration does to a file of the store.
+
+    new, updated: written. unchanged: there is nothing to do. kept: changed in the store only, and left alone.
+    conflict: changed at the source and in the store, and left alone. renamed: the same as before, whose source has
+    another name or place. orphan: nothing in the source needs it any more; it stays until somebody deletes it.
+    """
 
     NEW = "new"
-    CHANGED = "changed"
+    UPDATED = "updated"
+    RENAMED = "renamed"
+    CONFLICT = "conflict"
+    KEPT = "kept"
+    ORPHAN = "orphan"
     UNCHANGED = "unchanged"
 
 
@@ -96,15 +105,20 @@ class MigrationEntry:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file of the store that a migration writes; `load_diff` returns its unified diff, in a dry run only."""
+    """One file of the store that a migration has to do with, and why it has its state (empty where that is plain).
+
+    `load_diff` returns its unified diff: of a conflict always, of what is to be written in a dry run only.
+    """
 
     path: str
     state: FileState
+    reason: str = ""
+    is_written: bool = False
     load_diff: Callable[[], str] = str
 
     @property
     def diff(self) -> str:
-        """The unified diff of a dry run; empty when the file stays unchanged or was written."""
+        """The unified diff, from the file to what the source asks for; empty where there is none or it was written."""
         return self.load_diff()
 
 
@@ -129,7 +143,12 @@ class MigrationReport:
     @property
     def written(self) -> tuple[str, ...]:
         """The paths of the files that were written, relative to the store."""
-        return () if self.dry_run else tuple(file.path for file in self.files if file.state is not FileState.UNCHANGED)
+        return () if self.dry_run else tuple(file.path for file in self.files if file.is_written)
+
+    @property
+    def conflicts(self) -> tuple[PlannedFile, ...]:
+        """The files that were changed at the source and in the store."""
+        return tuple(file for file in self.files if file.state is FileState.CONFLICT)
 
     def count(self, outcome: MigrationOutcome) -> int:
         """Return how many entries have this outcome."""
@@ -137,8 +156,8 @@ class MigrationReport:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry is migrated."""
-        return self.count(MigrationOutcome.MIGRATED) == len(self.entries)
+        """Whether every entry is migrated, and no file is in conflict."""
+        return self.count(MigrationOutcome.MIGRATED) == len(self.entries) and not self.conflicts
 
 
 @dataclass(frozen=True, slots=True)

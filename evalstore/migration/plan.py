@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
-from evalstore.migration.planned_writes import (
-    PlannedText,
-    ReadCurrent,
-    build_path,
-    keep_source_text,
-    render_text,
-    split_artifact,
-)
+from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, plan_texts, read_current
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
+from evalstore.migration.stored_artifacts import list_inputs
+from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
+from evalstore.migration.suite_identity import SuitePlace
+from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import FormatTable
-from evalstore.runs.stored_names import decode_path
+from evalstore.model import Kind
+from evalstore.runs.stored_names import STORED_PATH, decode_path
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """The plan of one source: texts by path, an entry for each case, and the path of what stands for the source."""
+    """The plan of one source: texts by path, an entry for each case, and the path of what stands for the source.
+
+    `claimed` are the stored artifacts, `<kind>/<id>`, that it has a use for.
+    """
 
     files: dict[str, PlannedText]
     entries: tuple[MigrationEntry, ...]
     target: str | None = None
+    claimed: AbstractSet[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,58 +47,63 @@ class SourceContext:
     legacy: LegacySource
     table: FormatTable
     companions: Mapping[str, Document]
+    _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
+
+    def find_case(self, pointer: Pointer) -> LegacyCase | None:
+        """Return the usable case at a pointer, of whichever file."""
+        if not self._cases:
+            for case in reversed(self.extraction.usable_cases):
+                self._cases[case.pointer] = case
+        return self._cases.get(pointer)
 
 
-def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
-    extraction: Extraction,
-    legacy: LegacySource,
-    table: FormatTable,
-    names: ArtifactNames,
-    *,
-    companions: Mapping[str, Document],
-    read_current: ReadCurrent,
-) -> SourcePlan:
-    """Return the files of a source's artifacts that no earlier source made; no file where all cases are refused.
-
-    `companions` are the documents that were read with it, by the path by which it names them. `read_current` returns
-    the text that the store has at a path: a file with the same meaning stays byte for byte.
-    """
+def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) -> SourcePlan:
+    """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
+    extraction, legacy = context.extraction, context.legacy
     # A source without a usable case is written only as a dataset that keeps what was set aside, and never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
         if extraction.dataset is None or any(entry.outcome is MigrationOutcome.REFUSED for entry in entries):
             return SourcePlan({}, entries)
-    context = SourceContext(extraction, legacy, table, companions)
-    batch = ArtifactBatch(legacy.file, names.start_trial())
     # Names go to a trial first: a source that is refused below must not use up any id.
+    trial = target.names.start_trial()
     try:
-        rubrics = _name_drafts(context, batch)
-        head = extraction.dataset and _build_dataset(context, extraction.dataset, rubrics)
-        main = batch.add(head, unshared=True) if head else next(filter(None, rubrics), None)
-        run = batch.names.claim_run_path(legacy.file, legacy.sha256) if extraction.is_run else None
-        values = {draft.ref: _build_value(draft, context, run) for draft in batch.new_drafts}
+        run = trial.claim_run_path(legacy.file, legacy.sha256) if extraction.is_run else ""
+        batch = _start_batch(context, place, replace(target, names=trial), run)
+        rubrics = _place_drafts(context, batch)
+        main = _place_main(context, batch, rubrics)
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
-            check_restorable(values[main.ref], pinned, table, {"": legacy.document, **companions})
+            check_restorable(
+                _build_restorable(main, context), pinned, context.table, {"": legacy.document, **context.companions}
+            )
         # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
-        size = sum(len(document.text) for document in (legacy.document, *companions.values()))
-        parts = {
-            path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)
-        }
-        files = {path: render_text(path, part, read_current(path)) for path, part in parts.items()}
-        files |= {run: keep_source_text(legacy, read_current(run))} if run else {}
+        size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
+        files = {path: text for item in batch.planned for path, text in _plan_item(item, batch, context, size)}
+        files |= {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)} if run else {}
     except EvalstoreError as error:
         return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
     # From here on the source is planned for good, and its ids are used.
-    names.merge_trial(batch.names)
-    target = build_path(main) if main and (extraction.dataset or not run) else run
+    target.names.merge_trial(trial)
+    batch.settle_for_all()
+    stands = build_path(main) if main and (extraction.dataset or not run) else run or None
     pairs = zip(extraction.usable_cases, rubrics, strict=True)
-    case_entries = (_make_case_entry(case, rubric, target, context, batch.notes) for case, rubric in pairs)
+    case_entries = (_make_case_entry(case, rubric, stands, context) for case, rubric in pairs)
     return SourcePlan(
         files,
-        tuple(sorted([*_list_set_aside(extraction, legacy, target, run), *case_entries], key=_entry_order)),
-        target,
+        tuple(sorted([*_list_set_aside(extraction, legacy, stands, run or None), *case_entries], key=_entry_order)),
+        stands,
+        batch.claimed,
     )
+
+
+def _plan_item(
+    item: PlannedArtifact, batch: SuiteBatch, context: SourceContext, size: int
+) -> Iterator[tuple[str, PlannedText]]:
+    stands = "file" in item.origin
+    head = {"format": context.table.format, **({"dialect": context.extraction.dialect} if stands else {})}
+    read_text = partial(read_current, batch.target.stored.root)
+    return plan_texts(item, head, batch.place.moved if stands else "", read_text, size)
 
 
 def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) -> Iterator[MigrationEntry]:
@@ -137,7 +145,7 @@ def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run
 
 
 def _make_case_entry(
-    case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, context: SourceContext, notes: list[str]
+    case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
 ) -> MigrationEntry:
     document = case.document or context.legacy.document
     return MigrationEntry(
@@ -147,7 +155,7 @@ def _make_case_entry(
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
-        reasons=(*case.sentences, *(() if case.reasons else notes)),
+        reasons=case.sentences,
     )
 
 
@@ -155,30 +163,87 @@ def _entry_order(entry: MigrationEntry) -> tuple[str, int]:
     return entry.file, entry.line or 0
 
 
-def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
-    """Name the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case.
+def survey_source(context: SourceContext) -> SuiteFacts | None:
+    """Return what the suite of a source is known by; None where no artifact comes of it."""
+    extraction = context.extraction
+    main = extraction.dataset or next((case.rubric for case in extraction.usable_cases if case.rubric), None)
+    if main is None:
+        return None
+    inputs = list_inputs(case.question for case in extraction.usable_cases)
+    file, format_ = _name_file(context), context.table.format
+    return SuiteFacts(file, format_, main.kind, extraction.name, inputs, context.table.named_by_folder)
 
-    Without a dataset or run, the first rubric stores the remainder of the file.
-    """
-    # Drafts come in dependency order, so every reference is final before it is copied into a rubric.
-    for draft in context.extraction.drafts:
-        batch.add(draft)
-    rubrics = [_place_rubric(case) for case in context.extraction.usable_cases]
-    if context.extraction.dataset or context.extraction.is_run:
-        return [draft and batch.add(draft) for draft in rubrics]
+
+def _name_file(context: SourceContext) -> str:
+    """Return the recorded path of a source; of one that is a stored run itself, that of its original."""
+    file = context.legacy.file
+    return decode_path(file) if context.extraction.is_run and STORED_PATH.fullmatch(file) else file
+
+
+def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget, run: str) -> SuiteBatch:
+    extraction, stored = context.extraction, place.stored
+    # A suite that is only named from another folder keeps what was recorded.
+    file = stored.origin.file if stored and not place.moved else _name_file(context)
+    name = stored.origin.name if stored and not place.moved else extraction.name
+    head = {**({"name": name} if name else {}), "file": file, **({"run": run} if run else {})}
+    main = target.stored.read_value(stored) if stored else None
+    rows = main.get("questions") if main else ()
+    pins = {
+        row["id"]: row["rubric_ref"]
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict) and isinstance(row.get("id"), str) and isinstance(row.get("rubric_ref"), str)
+    }
+    graded = sum(case.rubric is not None for case in extraction.usable_cases)
+    headless = extraction.is_run and extraction.dataset is None
+    return SuiteBatch(context.table.format, place, target, head, graded, pins, run=run, is_headless=headless, main=main)
+
+
+def _place_drafts(context: SourceContext, batch: SuiteBatch) -> list[ArtifactDraft | None]:
+    """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
+    extraction = context.extraction
+    # Layer by layer, so that every reference is final before it is copied into a rubric.
+    for kind in (Kind.JUDGE, Kind.RUBRIC):
+        batch.add_layer([(draft, _anchor_draft(draft, context)) for draft in extraction.drafts if draft.kind is kind])
+    cases = extraction.usable_cases
+    graded = [index for index, case in enumerate(cases) if case.rubric]
+    # Without a dataset or run, the first rubric stands for the source and stores its remainder.
+    skipped = 0 if extraction.dataset or extraction.is_run else 1
+    layer = [(draft, _anchor_case(cases[index])) for index in graded[skipped:] if (draft := cases[index].rubric)]
+    placed = dict(zip(graded[skipped:], batch.add_layer(layer), strict=True))
+    return [placed.get(index) for index in range(len(cases))]
+
+
+def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft | None:
+    """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
+    extraction = context.extraction
+    if extraction.dataset:
+        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics))
+    if extraction.is_run:
+        return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
-    first = [
-        draft and batch.add(replace(draft, value=draft.value | _build_remainder(draft, context)), unshared=True)
-        for draft in rubrics[:1]
-    ]
-    return first + [draft and batch.add(draft) for draft in rubrics[1:]]
+    index, draft = next((index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric)
+    rubrics[index] = batch.add_main(replace(draft, value=draft.value | _build_remainder(draft, context)))
+    return rubrics[index]
 
 
 def _build_remainder(rubric: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
     """Return the `x_source` of a rubric that stands for its source: what it does not say of it already."""
     kept = fold_value(encode_value(context.legacy.document.value), rubric.value)
     return {"x_source": {"kept": kept, **_fold_companions(context)}}
+
+
+def _anchor_case(case: LegacyCase) -> CaseAnchor:
+    return CaseAnchor(case.question["id"] if case.question else format_json_pointer(case.pointer))
+
+
+def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
+    """Return the place of a judge or an inner rubric: the case that its pointer is in, and the rest of the pointer."""
+    for length in range(len(draft.pointer), 0, -1):
+        if case := context.find_case(draft.pointer[:length]):
+            part = format_json_pointer(draft.pointer[length:]) or f"/{draft.kind}"
+            return CaseAnchor(_anchor_case(case).case, part)
+    return CaseAnchor("", draft.name or draft.id)
 
 
 def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
@@ -200,25 +265,16 @@ def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[Ar
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
         "questions": [_build_row(case, rubric, context) for case, rubric in questions],
-        "x_source": remainder,
+        "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=value)
 
 
-def _build_value(draft: ArtifactDraft, context: SourceContext, run: str | None) -> dict[str, Any]:
-    """Return an artifact's whole mapping, with its `x_source`; `run` is the path of the run that stores the source."""
-    legacy, dialect = context.legacy, context.extraction.dialect
-    file = decode_path(run) if run == legacy.file else legacy.file  # the source is a stored run itself
-    origin = {"file": file, "sha256": legacy.sha256, "pointer": format_json_pointer(draft.pointer)}
-    origin |= {"run": run} if run else {}
-    source = {"format": context.table.format, "dialect": dialect, **origin, **draft.value.get("x_source", {})}
-    return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
-
-
-def _place_rubric(case: LegacyCase) -> ArtifactDraft | None:
-    rubric = case.rubric
-    return rubric if rubric is None or rubric.pointer else replace(rubric, pointer=case.pointer)
+def _build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
+    """Return what stands for a source as a restorer of its format reads it."""
+    origin = {"format": context.table.format, "dialect": context.extraction.dialect}
+    return {**main.value, "x_source": origin | main.value.get("x_source", {})}
 
 
 def _fold_companions(context: SourceContext) -> dict[str, Any]:
@@ -239,6 +295,9 @@ def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceCo
         source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
         if "kept" in source:
             source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
+    if isinstance(stated := fields.get("rubric_ref"), str):
+        # The source pins a version itself: what it pinned is noted, as a release may move the pin here.
+        source |= {"pin": stated}
     return head | fields | {"x_source": source}
 
 

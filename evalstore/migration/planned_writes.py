@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,27 +13,34 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from evalstore.documents import LINE_LIMIT, compute_digest, read_yaml, write_row, write_yaml
+from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
+from evalstore.migration.artifact_merge import SEEN, ConflictSide
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.migration.remainder import is_same_data
-from evalstore.model import Kind, select_scoring_part
+from evalstore.migration.stored_artifacts import ArtifactOrigin
+from evalstore.migration.suite_artifacts import PlannedArtifact
+from evalstore.model import Kind
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10
 _ROWS_TO = 64 << 20
 _LIMIT = 64 << 20
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
-ReadCurrent = Callable[[str], str | None]
+ReadText = Callable[[str], str | None]
+_NO_TEXT = "it is no UTF-8 text, so it stays"
+_RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
+_WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 
 class PlannedText(NamedTuple):
-    """The planned text of a file, and its current text in the store (None where it cannot be read)."""
+    """The text that the source asks for, the text in the store (None where it cannot be read), and what follows."""
 
     new: str
     current: str | None
+    state: FileState
+    reason: str = ""
 
 
 def build_path(draft: ArtifactDraft) -> str:
@@ -41,9 +48,58 @@ def build_path(draft: ArtifactDraft) -> str:
     return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def split_artifact(draft: ArtifactDraft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
-    """Yield the files of an artifact with their values; `size` is that of its source, in characters."""
-    if draft.kind is not Kind.DATASET or size < _ROWS_FROM:
+def plan_texts(
+    item: PlannedArtifact, head: Mapping[str, str], moved: str, read_text: ReadText, size: int
+) -> Iterator[tuple[str, PlannedText]]:
+    """Yield the files of an artifact with their texts.
+
+    `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is that of its source in
+    characters.
+    """
+    path = build_path(item.draft)
+    value, result = item.result.value, item.result
+    current = read_text(path) if item.stored else None
+    changes = _find_moves(item) if item.stored and current is not None else {}
+    if value is None or result.state is FileState.KEPT:
+        state, reason = result.state, result.reason
+        if changes and state is FileState.UNCHANGED:
+            state, reason = FileState.RENAMED, moved or _describe_place(changes)
+        new = _edit_origin(current, path, changes) if current is not None and changes else current or ""
+        yield path, PlannedText(new, current, state, reason)
+        rows = f"{path.removesuffix('.yaml')}.jsonl"
+        if item.draft.kind is Kind.DATASET and (text := read_text(rows)) is not None and item.stored:
+            yield rows, PlannedText(text, text, result.state, result.reason)
+        return
+    source = {**head, **item.origin, **(value.get("x_source") or {})}
+    state, reason = result.state, result.reason
+    if moved and state is FileState.UPDATED:
+        state, reason = FileState.RENAMED, f"{moved}; {reason}"
+    has_rows = size >= _ROWS_FROM or bool(item.stored and read_text(f"{path.removesuffix('.yaml')}.jsonl") is not None)
+    for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
+        yield part_path, render_text(part_path, part, read_text(part_path) if item.stored else None, state, reason)
+
+
+def _find_moves(item: PlannedArtifact) -> dict[str, str]:
+    """Return the keys of an `x_source` that the file has and that say where it was."""
+    stored = item.stored.origin if item.stored else ArtifactOrigin()
+    keys = ("case", "part", "name", "file", *(("base",) if item.result.reason == SEEN else ()))
+    values = {key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)}
+    return {key: text for key, text in values.items() if text != getattr(stored, key)}
+
+
+def _describe_place(changes: Mapping[str, str]) -> str:
+    return f"its case is {changes['case']} now" if "case" in changes else "its place in the source is another one now"
+
+
+def _edit_origin(current: str, path: str, changes: Mapping[str, str]) -> str:
+    """Return a text with other values in its `x_source`; every other byte stays."""
+    document = read_yaml(current.encode(), path)
+    return replace_scalars(document, {("x_source", key): text for key, text in changes.items()}).text
+
+
+def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the files of an artifact with their values."""
+    if draft.kind is not Kind.DATASET or not has_rows:
         yield build_path(draft), value
         return
     # The YAML file keeps the order of its keys; `rows` takes the place of the questions.
@@ -52,15 +108,11 @@ def split_artifact(draft: ArtifactDraft, value: dict[str, Any], size: int) -> It
     yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def render_text(path: str, value: Any, current: str | None) -> PlannedText:
-    """Return the text of a file: the current one where it means the same, which is cheaper than to render it."""
+def render_text(path: str, value: Any, current: str | None, state: FileState, reason: str = "") -> PlannedText:
+    """Return the text of a file of an artifact; one that says the same as the current text stays byte for byte."""
     if path.endswith(".jsonl"):
-        return _keep_line_ends(_render_rows(value), current)
-    kind = Kind(path.partition("s/")[0])
-    # Comments and layout that people added survive where the meaning is unchanged.
-    if current and _has_same_meaning(current, value, kind):
-        return PlannedText(current, current)
-    return PlannedText(write_yaml(value, header=_SCHEMA.format(kind)), current)
+        return _keep_line_ends(_render_rows(value), current, state, reason)
+    return PlannedText(write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0]))), current, state, reason)
 
 
 def _render_rows(rows: Iterable[Any]) -> str:
@@ -74,37 +126,28 @@ def _render_rows(rows: Iterable[Any]) -> str:
     return "".join(lines)
 
 
-def keep_source_text(legacy: LegacySource, current: str | None) -> PlannedText:
+def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSide) -> PlannedText:
     """Return the text of a source, byte for byte. Raises `RefusedError` where it is not UTF-8 throughout."""
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
         raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
-    return _keep_line_ends(text, current)
+    if current is None:
+        return PlannedText(text, current, FileState.NEW)
+    return _keep_line_ends(text, current, _RUN_STATES[side], _RUN if side is ConflictSide.NONE else "")
 
 
-def _keep_line_ends(new: str, current: str | None) -> PlannedText:
+_RUN_STATES: Mapping[ConflictSide, FileState] = {
+    ConflictSide.NONE: FileState.CONFLICT,
+    ConflictSide.SOURCE: FileState.UPDATED,
+    ConflictSide.STORE: FileState.KEPT,
+}
+
+
+def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str) -> PlannedText:
     """Return a text, or the current one where it differs only in line ends, which git may have converted."""
     if current is not None and current.replace("\r\n", "\n") == new.replace("\r\n", "\n"):
-        return PlannedText(current, current)
-    return PlannedText(new, current)
-
-
-def _has_same_meaning(text: str, value: Any, kind: Kind) -> bool:
-    with suppress(LoadError):
-        old = read_yaml(text, "").value
-        return is_same_data(old, value) or (
-            kind is not Kind.DATASET and _digest_content(old, kind) == _digest_content(value, kind)
-        )
-    return False
-
-
-def _digest_content(value: Any, kind: Kind) -> str | None:
-    """Return the identity of a rubric or judge, whichever source it came from: scoring content and remainder."""
-    with suppress(AttributeError, TypeError):  # edited by hand against the schema
-        return compute_digest(
-            [select_scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")]
-        )
-    return None
+        return PlannedText(current, current, FileState.UNCHANGED)
+    return PlannedText(new, current, state, reason)
 
 
 class TextSpool:
@@ -133,29 +176,20 @@ def read_current(root: Path, path: str) -> str | None:
 
 
 def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None) -> PlannedFile:
-    """Compare a planned text with the file of the store; store its unified diff in `diffs`, unless that is None.
+    """Return the plan of a file; store its unified diff in `diffs`, unless that is None or nothing differs.
 
     Raises `LoadError` where a symbolic link stands in the file's place.
     """
     old = text.current
-    # A file that is no UTF-8 has no current text, and still must not be overwritten silently.
     if old is None and (data := _read_current_bytes(root, path)) is not None:
-        old = data.decode("utf-8", "surrogateescape")
-    state = FileState.NEW if old is None else FileState.UNCHANGED if old == text.new else FileState.CHANGED
-    if diffs is None or state is FileState.UNCHANGED:
-        return PlannedFile(path, state)
-    return PlannedFile(path, state, diffs.put(_render_diff(path, old, text.new)))
-
-
-def refuse_changes(files: Iterable[PlannedFile], *, force: bool) -> None:
-    """Raise `RefusedError` where files of the store would change, unless `force` is given."""
-    changed = sorted(file.path for file in files if file.state is FileState.CHANGED)
-    if changed and not force:
-        sentence = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
-        raise RefusedError(
-            f"{sentence} from what would be written, so nothing is: {', '.join(changed)}",
-            hint="--dry-run shows the differences, --force overwrites",
-        )
+        # A file that is no UTF-8 has no current text, and still must not be overwritten silently.
+        old, text = data.decode("utf-8", "surrogateescape"), text._replace(state=FileState.CONFLICT, reason=_NO_TEXT)
+    state = FileState.UNCHANGED if old == text.new and text.state in _WRITTEN else text.state
+    is_written = text.state in _WRITTEN | {FileState.KEPT} and old != text.new
+    reason = text.reason if state is not FileState.UNCHANGED else ""
+    has_diff = is_written or (state is FileState.CONFLICT and old != text.new)
+    load_diff = diffs.put(_render_diff(path, old, text.new)) if diffs is not None and has_diff else str
+    return PlannedFile(path, state, reason, is_written=is_written, load_diff=load_diff)
 
 
 def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:

@@ -10,13 +10,11 @@ from pathlib import PurePosixPath
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.detect import SURE, FormatMatch, detect_format
 from evalstore.migration.extraction import NO_PROMPTS, JudgePrompts, LegacySource, find_companion_files
 from evalstore.migration.legacy_files import has_key_mention, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
-from evalstore.migration.plan import SourcePlan, make_entry, plan_source
-from evalstore.migration.planned_writes import ReadCurrent
+from evalstore.migration.plan import SourceContext, SourcePlan, make_entry
 from evalstore.migration.readers import may_have_companions, run_reader
 from evalstore.migration.sources import LegacyFile
 from evalstore.migration.table import FormatTable
@@ -26,14 +24,13 @@ _NO_PLAN = SourcePlan({}, ())
 
 @dataclass(frozen=True, slots=True)
 class MigrationOptions:
-    """What reading any source needs: the tables, the ids used so far, the store's texts, and the user's options."""
+    """What reading any source needs: the tables, the user's options, and what plans a source that was read."""
 
     tables: Sequence[FormatTable]
-    names: ArtifactNames
-    read_current: ReadCurrent
     is_forced: bool
     dialect: str | None
     find_prompts: Callable[[FormatTable], JudgePrompts] = lambda _: NO_PROMPTS
+    plan: Callable[[SourceContext], SourcePlan] = lambda _: _NO_PLAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +116,7 @@ def _extract_source(
     options: MigrationOptions,
 ) -> SourceResult:
     extraction = run_reader(legacy, table)
-    plan = plan_source(
-        extraction, legacy, table, options.names, companions=companions, read_current=options.read_current
-    )
+    plan = options.plan(SourceContext(extraction, legacy, table, companions))
     source = replace(source, dialect=extraction.dialect, target=plan.target)
     files = find_companion_files(extraction, companions, legacy.file) if plan.target else ()
     return SourceResult(source, plan, companions=tuple(files))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -76,6 +76,29 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
         for file in by_path.values()
     )
     return sorted(marked, key=lambda file: file.name)
+
+
+def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
+    """Return whether a recorded file lies below one of `paths`, or beside one, and is not there any more."""
+    roots = [
+        (_make_name(path, store, folder=True), path)
+        if path.is_dir()
+        else (_make_name(path, store, folder=False).parent, path.parent)
+        for path in paths
+    ]
+    # Outside of the store, a name without a folder says nothing of where it was.
+    home = _make_absolute(store)
+    known = [(name, path) for name, path in roots if name.parts or _make_absolute(path).is_relative_to(home)]
+
+    def is_gone(file: str) -> bool:
+        below = [path / PurePosixPath(file).relative_to(name) for name, path in known if _is_below(file, name)]
+        return bool(below) and not any(os.path.lexists(path) for path in below)
+
+    return is_gone
+
+
+def _is_below(file: str, folder: PurePosixPath) -> bool:
+    return PurePosixPath(file).is_relative_to(folder) and not file.startswith("/")
 
 
 def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,13 +13,16 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.resources import find_resource_folder
 from evalstore.text import find_nearest
 
+# Fields of a question that a table may fill beside its id and input.
+QUESTION_FIELDS = ("expected", "context", "criteria", "tags", "messages", "expected_facts", "expected_tools")
+
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
     """One key that a legacy grader reads, and the check that it becomes.
 
     `reader` names how the value is read, `into` the parameter of the check `kind` that takes it, `parameters` its fixed
-    ones. `options` are the keys of a value that is a mapping.
+    ones. `options` are the keys of a value that is a mapping, or the sorts of its items, which their key `by` names.
     """
 
     key: str
@@ -31,6 +34,14 @@ class CheckRow:
     limit: int
     options: tuple[CheckRow, ...]
     name_format: str | None
+    id: str | None
+    is_each: bool
+    escaped: str | None
+    judge: str | None
+    weight: Any
+    lossy: str
+    by: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
@@ -83,10 +94,12 @@ class PromptRow:
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
-    `lists` are the root keys that hold cases, each with its dialect. `root_data`, `root_parts`, `data` are known keys
-    that become data. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form`
-    is what only the format's own reader looks up. `variants` are dialects with further keys. `prompts` are those of the
-    program that can be taken from an installation of it; `no_prompt` says why others cannot.
+    `lists` are the root keys that hold cases, each with its dialect. `names` are lists of root keys: the first of which
+    a file has all names its suite. `root_data`, `root_parts`, `data` are known keys that become data. `fields` are
+    further fields of a question, each with its key in a case. `mirrors` are the keys of a case whose values a question
+    holds unchanged, with its fields. `form` is what only the format's own reader looks up. `variants` are dialects with
+    further keys. `prompts` are those of the program that can be taken from an installation of it; `no_prompt` says why
+    others cannot.
     """
 
     format: str
@@ -94,7 +107,7 @@ class FormatTable:
     lists: Mapping[str, str]
     dialects: tuple[str, ...]
     named_by_folder: str | None
-    name: str | None
+    names: tuple[tuple[str, ...], ...]
     signs: tuple[FormatSign, ...]
     against: tuple[FormatSign, ...]
     not_this: tuple[ForeignShape, ...]
@@ -103,6 +116,7 @@ class FormatTable:
     id: str
     number_format: str
     input: str
+    fields: Mapping[str, str]
     data: tuple[str, ...]
     checks: tuple[CheckRow, ...]
     scoring: Mapping[str, Any]
@@ -114,7 +128,12 @@ class FormatTable:
     no_prompt: str
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
-    is_own: bool
+    own_digest: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a table of the user's own; `own_digest` is over what leads from a question back to its case."""
+        return bool(self.own_digest)
 
     def select_dialect(self, dialect: str | None) -> FormatTable:
         """Return the variant of this table for a dialect, else the table itself."""
@@ -123,7 +142,10 @@ class FormatTable:
     @property
     def root_keys(self) -> set[str]:
         """The keys of a file's root that are evidence for this format."""
-        return {*filter(None, self.lists), *(key for sign in self.signs if sign.at == "root" for key in sign.keys)}
+        return {
+            *(path.rpartition("/")[2] for path in self.lists if path),
+            *(key for sign in self.signs if sign.at == "root" for key in sign.keys),
+        }
 
 
 def has_path(value: Any, path: str) -> bool:
@@ -136,6 +158,11 @@ def get_path(value: Any, path: str) -> Any:
     """Return what a mapping has at a key, or at a path `a/b`; None where there is nothing."""
     holder, key = _follow_path(value, path)
     return holder.get(key) if isinstance(holder, dict) else None
+
+
+def split_path(value: Any, path: str) -> tuple[str, ...]:
+    """Return the keys that lead to a path within a mapping."""
+    return (path,) if isinstance(value, dict) and path in value else tuple(path.split("/"))
 
 
 def _follow_path(value: Any, path: str) -> tuple[Any, str]:
@@ -151,16 +178,18 @@ def list_formats() -> list[str]:
     return sorted(path.stem for path in find_resource_folder("migrations").glob("*.yaml"))
 
 
-def load_tables(only: str | None = None) -> list[FormatTable]:
+def load_tables(only: str | None = None, own_tables: Sequence[FormatTable] = ()) -> list[FormatTable]:
     """Return all tables, or the one of a format; an unknown name is a `UsageError`."""
-    names = list_formats()
+    own_names = [table.format for table in own_tables]
+    names = [*list_formats(), *own_names]
     if only is not None and only not in names:
         guess = find_nearest(only, names)
         raise UsageError(
             f"there is no format {only!r}",
             hint=f"did you mean {guess}?" if guess else f"the formats are {', '.join(names)}",
         )
-    return [_load_table(name) for name in names if only in {None, name}]
+    tables = [*own_tables, *(_load_table(name) for name in list_formats())]
+    return [table for table in tables if only in {None, table.format}]
 
 
 def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
@@ -193,22 +222,23 @@ def _load_table(name: str) -> FormatTable:
     return parse_table(read_yaml(path.read_bytes(), path.name).value)
 
 
-def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTable:
-    """Return the table of a value that meets the schema; `is_own` says that it is the user's, not one of evalstore."""
+def parse_table(value: Mapping[str, Any], *, own_digest: str = "") -> FormatTable:
+    """Return the table of a value that meets the schema."""
     root, case = value.get("root", {}), value.get("case", {})
     # A variant is the whole table with some keys replaced; variants do not nest.
     variants = tuple(
-        parse_table({**value, "variants": [], **dialect}, is_own=is_own) for dialect in value.get("variants", ())
+        parse_table({**value, "variants": [], **dialect}, own_digest=own_digest)
+        for dialect in value.get("variants", ())
     )
     # Without `dialects`, the dialects are those of all lists, in the order of the table.
     lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
     return FormatTable(
         format=value["format"],
         title=value["title"],
-        lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
-        dialects=tuple(value.get("dialects") or dict.fromkeys(item["dialect"] for item in lists)),
+        lists={item["key"]: item.get("dialect", value["format"]) for item in value.get("lists", ())},
+        dialects=tuple(value.get("dialects") or dict.fromkeys(item.get("dialect", value["format"]) for item in lists)),
         named_by_folder=value.get("named_by_folder"),
-        name=value.get("name"),
+        names=read_names(value),
         signs=tuple(map(_parse_sign, value["signs"])),
         against=tuple(map(_parse_sign, value.get("against", ()))),
         not_this=tuple(map(_parse_shape, value.get("not_this", ()))),
@@ -217,8 +247,9 @@ def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTabl
         id=case.get("id", "id"),
         number_format=case.get("number", "{}"),
         input=case.get("input", "input"),
+        fields={field: case[field] for field in QUESTION_FIELDS if field in case},
         data=tuple(case.get("data", ())),
-        checks=tuple(map(_parse_row, value.get("checks", ()))),
+        checks=tuple(map(parse_row, value.get("checks", ()))),
         scoring=value.get("scoring", {}),
         no_check=value.get("no_check", {}),
         mirrors=case.get("mirrors", {}),
@@ -228,11 +259,19 @@ def parse_table(value: Mapping[str, Any], *, is_own: bool = False) -> FormatTabl
         no_prompt=value.get("no_prompt", ""),
         form=value.get("form", {}),
         variants=variants,
-        is_own=is_own,
+        own_digest=own_digest,
     )
 
 
-def _parse_row(value: Mapping[str, Any]) -> CheckRow:
+def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of root keys that name a suite, as the `name` of a table has them: one key, or several."""
+    names = value.get("name", [])
+    items = names if isinstance(names, list) else [names]
+    return tuple((item,) if isinstance(item, str) else tuple(item) for item in items)
+
+
+def parse_row(value: Mapping[str, Any]) -> CheckRow:
+    """Return a row of `checks`."""
     return CheckRow(
         key=value["key"],
         reader=value["read"],
@@ -241,8 +280,16 @@ def _parse_row(value: Mapping[str, Any]) -> CheckRow:
         parameters=value.get("with", {}),
         empty_passes=value.get("empty_text") == "passes",
         limit=value.get("limit", 0),
-        options=tuple(map(_parse_row, value.get("options", ()))),
+        options=tuple(map(parse_row, value.get("options", ()))),
         name_format=value.get("called"),
+        id=value.get("id"),
+        is_each=value.get("items") == "all",
+        escaped=value.get("escaped"),
+        judge=value.get("judge"),
+        weight=value.get("weight"),
+        lossy=value.get("lossy", ""),
+        by=value.get("by", ""),
+        value=value.get("value", ""),
     )
 
 

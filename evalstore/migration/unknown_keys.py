@@ -12,7 +12,7 @@ from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import Mirrors, is_same_data
-from evalstore.migration.table import FormatTable
+from evalstore.migration.table import FormatTable, has_path, split_path
 from evalstore.text import find_nearest, make_excerpt
 
 _NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
@@ -24,8 +24,9 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
     """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
     # A grader reads the first list of the table that a file has; later ones are hidden.
-    first, *hidden_lists = [key for key in table.lists if isinstance(value, dict) and key in value] or [""]
-    yield from (MigrationNote((key,), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)) for key in hidden_lists)
+    first, *hidden_lists = [key for key in table.lists if has_path(value, key)] or [""]
+    for path in hidden_lists:
+        yield MigrationNote(split_path(value, path), MigrationOutcome.UNMAPPED, _HIDDEN.format(first))
     for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():
         for pointer, holder in _find_holders(value, path.split("/") if path else ()):
             for key in holder:
@@ -60,16 +61,21 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
     names, known = list(map(str, keys)), list(known)
     if not names:
         return []
-    nearest = ((name, find_nearest(name, _select_same_side(name, known))) for name in names)
+    nearest = ((name, find_nearest(name, select_same_side(name, known))) for name in names)
     guesses = (f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess)
     return [f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
 
 
-def _select_same_side(name: str, known: Iterable[str]) -> list[str]:
+def is_ban(name: str) -> bool:
+    """Whether the words of a key ban something."""
+    return _BANS.search(name) is not None
+
+
+def select_same_side(name: str, known: Iterable[str]) -> list[str]:
     """Return the known keys that ask for or ban something as `name` does: a guess must not turn a demand around."""
-    side, letters = bool(_BANS.search(name)), make_slug(name).replace("_", "")
+    side, letters = is_ban(name), make_slug(name).replace("_", "")
     # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
-    return [key for key in known if bool(_BANS.search(key)) == side or make_slug(key).replace("_", "") == letters]
+    return [key for key in known if is_ban(key) == side or make_slug(key).replace("_", "") == letters]
 
 
 def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:

@@ -28,7 +28,12 @@ def document(report: MigrationReport) -> Any:
         "entries": [_entry_document(entry) for entry in report.entries],
         "totals": {outcome: counts[outcome] for outcome in OUTCOMES},
         "files": [
-            {"path": file.path, "state": str(file.state), **({"diff": file.diff} if report.dry_run else {})}
+            {
+                "path": file.path,
+                "state": str(file.state),
+                "reason": file.reason,
+                **({"diff": file.diff} if report.dry_run or file.state == "conflict" else {}),
+            }
             for file in report.files
         ],
         "written": list(report.written),

@@ -17,6 +17,7 @@ from evalstore.report.migrate_summary import (
     describe_detection,
     describe_result,
     group_by_source,
+    sort_files,
     summarize,
 )
 
@@ -78,10 +79,11 @@ def _sum_table(groups: Sequence[SourceGroup]) -> Iterator[str]:
 
 
 def _plan_section(report: MigrationReport) -> Iterator[str]:
-    plan = [file for file in report.files if file.diff]
+    plan = sort_files(file for file in report.files if file.reason or file.diff)
     if not plan:
         return
     yield ""
-    yield from (f"- {file.state} {format_code(file.path)}" for file in plan[:_PLAN])
+    for file in plan[:_PLAN]:
+        yield f"- {file.state} {format_code(file.path)}{': ' if file.reason else ''}{escape_prose(file.reason)}"
     if len(plan) > _PLAN:
         yield f"- \u2026 and {len(plan) - _PLAN:,} more files"

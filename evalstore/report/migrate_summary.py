@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, MigrationSource, PlannedFile
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
+STATES = ("conflict", "orphan", "renamed", "kept", "updated", "new", "unchanged")
+_PLAIN_STATES = frozenset({"new", "unchanged"})  # of which a first migration and a second one have nothing else
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
 SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
@@ -115,7 +117,8 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
     if source.format:
         dialect = f" ({source.dialect})" if source.dialect else ""
         yield f"{source.format}{dialect}, {source.confidence:.0%} sure: {source.reason}"
-    for guess in source.also:
+    # Where two formats weigh about the same, the entry itself asks which it is.
+    for guess in source.also if source.format else ():
         why = f"{guess.confidence:.0%} sure: {guess.reason}"
         yield f"also looks like {guess.format}, {why}; --from {guess.format} takes it for that"
 
@@ -126,18 +129,30 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
     if not report.sources:
         yield "no file of a format that evalstore migrates is there: nothing to do"
     elif report.dry_run:
-        state_counts = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
-        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *state_counts])}"
-        if states["changed"]:
-            yield "changed files are only overwritten with --force"
+        counts = [f"{states[state]:,} {state}" for state in STATES if states[state]]
+        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *counts])}"
     else:
-        yield f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
-        if report.written:
-            yield "next: evalstore validate, then evalstore bump --all"
+        others = [f"{states[state]:,} {state}" for state in STATES if states[state] and state not in _PLAIN_STATES]
+        counts = [f"{states['new']:,} new", *others] if others and states["new"] else others
+        written = f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+        yield f"{written}{': ' if counts else ''}{', '.join(counts)}"
+    if states["conflict"]:
+        yield "a file in conflict stays as it is: run again with --force for the source's side, with --keep for yours"
+    if states["orphan"]:
+        yield "an orphan stays, too: delete it where `evalstore impact` finds nothing that needs it"
+    if report.written and states["updated"]:
+        yield "next: evalstore diff says what the changes mean, evalstore bump --all releases them"
+    elif report.written:
+        yield "next: evalstore validate, then evalstore bump --all"
     if report.skipped:
         yield f"{count_noun(len(report.skipped), 'other file')} passed by{names}"
     if report.recovered:
         yield "an earlier migration was interrupted; what it left was undone first"
+
+
+def sort_files(files: Iterable[PlannedFile]) -> list[PlannedFile]:
+    """Return files by their state, those first that somebody has to look at."""
+    return sorted(files, key=lambda file: (STATES.index(file.state), file.path))
 
 
 def count_changed_lines(file: PlannedFile) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from evalstore.report.migrate_summary import (
     describe_detection,
     describe_result,
     group_by_source,
+    sort_files,
 )
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _REMARKS = 20  # sentences about one source
 _CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
 _PLAN = 40  # files of a plan
+_REASON = " " * 12
 _DIFF = 400  # lines of a plan that are shown whole
 _HOW_TO_SEE_ENTRIES = "--verbose has a line for every entry, --report FILE keeps them all"
 _HOW_TO_SEE_ALL = "--verbose shows all of it, and so does --format json"
@@ -40,7 +42,13 @@ def summary(report: MigrationReport, screen: Screen = PAPER) -> str:
     groups = group_by_source(report)
     end = describe_result(report, "; --verbose names them")
     return _join_lines(
-        [*_total_lines(groups), *_remark_lines(groups, screen), *_plan_lines(report), *_blank_line(report), *end]
+        [
+            *_total_lines(groups),
+            *_remark_lines(groups, screen),
+            *_plan_lines(report, screen),
+            *_blank_line(report),
+            *end,
+        ]
     )
 
 
@@ -52,9 +60,9 @@ def everything(report: MigrationReport) -> str:
         f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
     ]
     diffs = [line for file in report.files for line in map(make_printable, file.diff.splitlines())]
-    return _join_lines(
-        [*_total_lines(groups), *entry_lines, *diffs, *skipped_lines, *_blank_line(report), *describe_result(report)]
-    )
+    notes = [f"{file.state}: {file.path}, {make_printable(file.reason)}" for file in report.files if file.reason]
+    end = [*notes, *skipped_lines, *_blank_line(report), *describe_result(report)]
+    return _join_lines([*_total_lines(groups), *entry_lines, *diffs, *_blank_line(report), *end])
 
 
 def _total_lines(groups: Sequence[SourceGroup]) -> list[str]:
@@ -133,22 +141,27 @@ def _entry_row(entry: MigrationEntry) -> list[str]:
     return [place, entry.pointer, str(entry.outcome), entry.target or "", entry.reason]
 
 
-def _plan_lines(report: MigrationReport) -> Iterator[str]:
-    """Yield the files that would be written, then their diffs; in a long plan only those of changed files."""
-    plan = sorted((file for file in report.files if file.diff), key=lambda file: (str(file.state), file.path))
-    if not plan:
+def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
+    """Yield the files that there is something to say of, then diffs; in a long plan not those of new files."""
+    noted = sort_files(file for file in report.files if file.reason)
+    plan = sort_files(file for file in report.files if file.diff)
+    listing = sort_files({file.path: file for file in (*noted, *plan)}.values())
+    if not listing:
         return
     yield ""
-    listing = plan if len(plan) <= _PLAN else [file for file in plan if file.state == "changed"][:_PLAN]
-    rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in listing]
-    yield from format_columns(rows, right={2, 3}).splitlines() if rows else ()
-    yield from _folder_counts(plan[len(listing) :])
+    shown = listing if len(listing) <= _PLAN else noted[:_PLAN]
+    rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in shown]
+    lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
+    for line, file in zip(lines, shown, strict=True):
+        yield line
+        yield from wrap_lines(file.reason, width=screen.width, lead=_REASON, inner=_REASON) if file.reason else ()
+    yield from _folder_counts([file for file in listing if file not in shown])
     short = sum(file.diff.count("\n") for file in plan) <= _DIFF
-    diffs = [file for file in plan if short or file.state == "changed"]
+    diffs = [file for file in plan if short or file.state != "new"][:_PLAN]
     yield from (line for file in diffs for line in ["", *map(make_printable, file.diff.splitlines())])
     if len(diffs) < len(plan):
         yield ""
-        yield f"{count_noun(len(plan) - len(diffs), 'new file')} not shown line by line; {_HOW_TO_SEE_ALL}"
+        yield f"{count_noun(len(plan) - len(diffs), 'file')} not shown line by line; {_HOW_TO_SEE_ALL}"
 
 
 def _folder_counts(files: Sequence[PlannedFile]) -> Iterator[str]:

@@ -63,7 +63,7 @@ CASES = [
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
 ]
 # The commands whose documents go by the name of what is done.
-GROUPS = {"judge": ["judge_validate"]}
+GROUPS = {"judge": ["judge_noise", "judge_validate"]}
 
 
 @pytest.fixture(scope="module")

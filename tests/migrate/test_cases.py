@@ -61,7 +61,8 @@ def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
         (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
     assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
     there = '{"id":"a","input":"x"}\r\n'
-    assert render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there).new == there
+    text = render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there, FileState.UPDATED)
+    assert (text.new, text.state) == (there, FileState.UNCHANGED)
 
 
 @each_case
@@ -121,7 +122,7 @@ def test_a_larger_suite_keeps_its_rows_beside_it(tmp_path: Path) -> None:
     source.parent.mkdir()
     source.write_text(json.dumps(value))
     report = migrate([source], into=tmp_path / "store")
-    assert [path.split("/")[1] for path in report.written] == ["big.jsonl", "big.yaml", "a_ab0aa077.yaml"]
+    assert [path.split("/")[1] for path in report.written] == ["big.jsonl", "big.yaml", "big.yaml"]
     assert (tmp_path / "store/datasets/big.yaml").read_text().count("\n") < 15
     given = export(to="ai_best_practices", store=tmp_path / "store").files[0]
     assert json.loads(given.text) == value

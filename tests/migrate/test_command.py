@@ -84,17 +84,34 @@ def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_
     gone = cli("migrate", tmp_path / "gone.json", "--format", "json")
     assert gone.code == 3
     assert "no such file" in json.loads(gone.out)["error"]["message"]
-    (tmp_path / "store/datasets").mkdir(parents=True)
-    (tmp_path / "store/datasets/forms.yaml").write_text("id: forms\n")
-    ran = cli("migrate", path, "--into", tmp_path / "store")
-    assert (ran.code, ran.out) == (3, "")
-    assert ran.err == (
-        "error: 1 file differs from what would be written, so nothing is: datasets/forms.yaml\n"
-        "hint: --dry-run shows the differences, --force overwrites\n"
+    assert cli("migrate", path, "--into", tmp_path / "store", "--force", "--keep").code == 2
+
+
+def test_a_conflict_answers_1_and_shows_both_sides(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert cli("migrate", suite({"must_contain_any": ["a"]}), "--into", store).code == 0
+    rubric = store / "rubrics/forms_b01.yaml"
+    rubric.write_text(rubric.read_text().replace("- a\n", "- ours\n"))
+    path = suite({"must_contain_any": ["theirs"]})
+    dry = cli("migrate", path, "--into", store, "--dry-run")
+    ran = cli("migrate", path, "--into", store)
+    for answer in (dry, ran):
+        assert (answer.code, answer.err) == (1, "")
+        assert "-      - ours\n+      - theirs\n" in answer.out
+        assert "run again with --force for the source's side, with --keep for yours" in answer.out
+    assert "dry run, nothing written: 2 files, 1 conflict, 1 unchanged" in dry.out
+    assert "0 files written, 1 unchanged: 1 conflict" in ran.out
+    document = valid("migrate", cli("migrate", path, "--into", store, "--format", "json").out)
+    assert [(file["state"], bool(file["reason"]), "diff" in file) for file in document["files"]] == [
+        ("unchanged", False, False),
+        ("conflict", True, True),
+    ]
+    assert (
+        "- conflict `rubrics/forms_b01.yaml`: it was changed"
+        in cli("migrate", path, "--into", store, "--format", "markdown").out
     )
-    assert cli("migrate", path, "--into", tmp_path / "store", "--dry-run").out.count("-id: forms\n") == 0
-    assert "+questions:" in cli("migrate", path, "--into", tmp_path / "store", "--dry-run").out
-    assert cli("migrate", path, "--into", tmp_path / "store", "--force").code == 0
+    assert cli("migrate", path, "--into", store, "--force").code == 0
+    assert cli("migrate", path, "--into", store, "--strict").code == 0
 
 
 def test_a_dialect_of_another_format_is_not_passed_over(cli: Run, suite: Suite, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def cases(store: Path, *refs: str) -> list[dict[str, Any]]:
 
 
 def rubric(store: Path) -> Path:
-    return next(path for path in (store / "rubrics").iterdir() if path.name != "any_answer.yaml")
+    return next(path for path in (store / "rubrics").iterdir() if path.name == "forms_b01.yaml")
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_a_question_of_ones_own_comes_along(store: Path) -> None:
     edit(
         path,
         "x_source:\n  format",
-        "  - id: mine\n    input: And this?\n    rubric_ref: rubric/any_answer@1.0.0\nx_source:\n  format",
+        "  - id: mine\n    input: And this?\n    rubric_ref: rubric/forms_b02@1.0.0\nx_source:\n  format",
     )
     assert cases(store)[2] == {"id": "mine", "prompt": "And this?"}
 
 
 def test_a_question_that_nothing_grades_is_said(store: Path) -> None:
-    edit(store / "datasets/forms.yaml", "    rubric_ref: rubric/any_answer@1.0.0\n", "")
+    edit(store / "datasets/forms.yaml", "    rubric_ref: rubric/forms_b02@1.0.0\n", "")
     (left_out,) = export(to=TO, store=store).files[0].left_out
     assert left_out == "dataset/forms B02: it has no rubric; there, any answer that is not empty passes"
 
@@ -125,7 +125,7 @@ def test_a_question_of_ones_own_has_no_words_in_other_formats(tmp_path: Path) ->
     said = changed(
         tmp_path, "skill_creator/statements", "\nquestions:\n", "\nquestions:\n  - id: mine\n    input: Q?\n"
     )
-    assert said == "mine: it was added since dataset/legacy was migrated"
+    assert said == "mine: it was added since dataset/writer was migrated"
 
 
 @pytest.mark.parametrize("new", ["", "    rubric_ref: rubric/names_the_hook@2.0.0\n"])
@@ -167,7 +167,7 @@ def test_two_datasets_of_one_file_are_not_mixed(store: Path) -> None:
 @pytest.mark.parametrize(
     ("refs", "said"),
     [
-        (["rubric/any_answer"], "an export begins with a dataset|is a rubric"),
+        (["rubric/forms_b02"], "an export begins with a dataset|is a rubric"),
         (["dataset/none"], "cannot be read"),
         (["nonsense"], "is not a reference"),
     ],

@@ -12,16 +12,15 @@ import pytest
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.legacy_files import parse_legacy, parse_whole, render_legacy
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.plan import SourcePlan, plan_source
 from evalstore.migration.readers import restore_companions, restore_source
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.sources import find_sources
-from evalstore.migration.table import FormatTable, load_tables
+from evalstore.migration.table import load_tables
 from evalstore.model import Kind
+from tests.migrate.planning import plan_alone
 
 
 def put(path: Path, text: str) -> Path:
@@ -137,14 +136,7 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     rows, broken = parse_legacy(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = LegacySource(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
-    plan = plan_source(
-        taken(document, rows),
-        legacy,
-        table,
-        ArtifactNames(),
-        companions={"rows.jsonl": rows},
-        read_current=lambda _: None,
-    )
+    plan = plan_alone(taken(document, rows), legacy, table, {"rows.jsonl": rows})
     assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
         ("eval.json", 1, "migrated"),
         ("rows.jsonl", 1, "refused"),
@@ -157,10 +149,6 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     assert is_same_data(restore_companions(main, {}, table)["rows.jsonl"], rows.value)
 
 
-def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourcePlan:
-    return plan_source(read, legacy, table, ArtifactNames(), companions={}, read_current=lambda _: None)
-
-
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     document, broken = parse_legacy(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
     rubric = ArtifactDraft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
@@ -170,11 +158,11 @@ def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     )
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = LegacySource(document, "rows.jsonl", "0", lambda _: None, None, broken)
-    plan = alone(Extraction("d", ArtifactDraft(Kind.DATASET, "x", {}), cases), legacy, table)
+    plan = plan_alone(Extraction("d", ArtifactDraft(Kind.DATASET, "x", {}), cases), legacy, table)
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
     assert is_same_data(restore_source(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
-    without = alone(Extraction("d", None, cases), legacy, table)
+    without = plan_alone(Extraction("d", None, cases), legacy, table)
     assert without.files == {}
     assert "not JSON" in without.entries[0].reason

@@ -159,7 +159,7 @@ def test_zeros_that_lead_a_version_are_no_part_of_it() -> None:
     rubric = said.cases[0].rubric
     assert rubric
     assert {rubric.version, said.drafts[0].version} == {"1.0.0"}
-    assert rubric.value["checks"][0]["judge_prompt_ref"] == "judge/r@1.0.0"
+    assert rubric.value["checks"][0]["judge_prompt_ref"] == "judge/judge@1.0.0"
 
 
 def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:

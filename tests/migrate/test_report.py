@@ -91,16 +91,16 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
 def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite, tmp_path: Path) -> None:
     store = tmp_path / "store"
     cli("migrate", many / "quiet_1", "--into", store)
-    changed = store / "datasets/quiet_1.yaml"
-    changed.write_text(changed.read_text("utf-8").replace("Question 1?", "Edited."), encoding="utf-8")
+    changed = store / "rubrics/quiet_1_b01.yaml"
+    changed.write_text(changed.read_text("utf-8").replace("- word 1", "- ours"), encoding="utf-8")
     plan = cli("migrate", many, "--into", store, "--dry-run").out
     assert len(plan.splitlines()) < 110
-    assert next(line for line in plan.splitlines() if "quiet_1.yaml" in line).split()[0] == "changed"
-    assert "-    input: Edited.\n+    input: Question 1?\n" in plan
+    assert next(line for line in plan.splitlines() if "quiet_1_b01.yaml" in line).split()[0] == "kept"
+    assert "it was changed here and not at the source" in plan
     assert "+id: quiet_2" not in plan
     assert {"  new  30 files in datasets/", "  new  30 files in rubrics/"} <= set(plan.splitlines())
-    assert "60 new files not shown line by line; --verbose shows all of it, and so does --format json" in plan
-    assert "dry run, nothing written: 62 files, 60 new, 1 changed, 1 unchanged" in plan
+    assert "60 files not shown line by line; --verbose shows all of it, and so does --format json" in plan
+    assert "dry run, nothing written: 62 files, 1 kept, 60 new, 1 unchanged" in plan
     whole = cli("migrate", many, "--into", store, "--dry-run", "--verbose").out
     assert "+id: quiet_2" in whole
     assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--into", store, "--dry-run").out

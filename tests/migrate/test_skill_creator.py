@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
 from evalstore.migration import MigrationOutcome
-from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
-from evalstore.migration.plan import plan_source
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.migration.unknown_keys import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
+from tests.migrate.planning import plan_alone
 
 OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"
 TABLE = load_tables("skill_creator")[0]
@@ -195,7 +194,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     names = [case.question["id"] for case in said.cases if not case.is_set_aside]
     assert len(names) == len(set(names))
     legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
-    plan = plan_source(said, legacy, TABLE, ArtifactNames(), companions={}, read_current=lambda _: None)
+    plan = plan_alone(said, legacy, TABLE)
     assert not [entry.reason for entry in plan.entries if "cannot be kept" in entry.reason]
 
 

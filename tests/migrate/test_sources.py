@@ -201,7 +201,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
         "this is the run that a migration has made of a source",
         "a migration has made this",
     }
-    named = migrate([tmp_path / "datasets/forms.yaml"], into=tmp_path)
+    named = migrate([tmp_path / "datasets/given.yaml"], into=tmp_path)
     assert [(entry.outcome, entry.reason) for entry in named.entries] == [
         (MigrationOutcome.REFUSED, "a migration has made this")
     ]
@@ -222,7 +222,7 @@ def test_a_broken_file_is_an_entry_beside_the_good_ones(tmp_path: Path, text: st
     report = migrate([broken, good], into=tmp_path)
     assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED, MigrationOutcome.MIGRATED]
     assert said in report.entries[0].reason
-    assert "datasets/b.yaml" in report.written
+    assert "datasets/given.yaml" in report.written
 
 
 def test_not_utf_8_is_said_with_the_line(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
     assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [MigrationOutcome.UNMAPPED]
     told = migrate([path], into=tmp_path, format="ai_best_practices")
     assert [(entry.outcome, entry.rubric) for entry in told.entries] == [
-        (MigrationOutcome.MIGRATED, "rubric/any_answer@1.0.0")
+        (MigrationOutcome.MIGRATED, "rubric/evals_b01@1.0.0")
     ]
 
 

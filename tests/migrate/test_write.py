@@ -10,15 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
-from evalstore.migration import migrate
-from evalstore.migration.planned_writes import render_text
-from evalstore.migration.sources import LegacyFile
+from evalstore.migration import FileState, migrate
 from evalstore.migration.staging import STAGE, open_stage
 
 Suite = Callable[..., Path]
@@ -32,53 +30,75 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """A store with files of its own, one of which a migration of `forms` wants to write."""
+def store(suite: Suite, tmp_path: Path) -> Path:
+    """A store with a file of its own and a migrated `forms`, whose source and dataset have both changed since."""
     root = tmp_path / "store"
-    (root / "rubrics").mkdir(parents=True)
-    (root / "datasets").mkdir()
+    migrate([suite({"must_contain_any": ["a"], "prompt": "Before?"})], into=root)
     (root / "rubrics/own.yaml").write_text("id: own\n")
-    (root / "datasets/forms.yaml").write_text("id: forms\n")
+    dataset = root / "datasets/forms.yaml"
+    dataset.write_text(dataset.read_text("utf-8").replace("Before?", "Ours?"), encoding="utf-8")
     return root
 
 
-def test_a_file_that_differs_is_never_overwritten(suite: Suite, store: Path) -> None:
-    (store / "rubrics/any_answer.yaml").write_text("id: any_answer\n")
-    before = tree(store)
-    with pytest.raises(RefusedError, match=r"2 files differ .*: datasets/forms\.yaml, rubrics/any_answer\.yaml$"):
-        migrate([suite({"must_contain_any": ["a"]}, {})], into=store)
-    assert tree(store) == before
+def test_a_file_of_somebody_else_is_never_overwritten(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "store/datasets").mkdir(parents=True)
+    (tmp_path / "store/datasets/forms.yaml").write_text("id: forms\n")
+    report = migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", force=True)
+    assert report.written == ("datasets/forms_evals.yaml", "rubrics/forms_evals_b01.yaml")
+    assert [file.reason for file in report.files] == [
+        "another dataset is called forms, too: its path tells it apart",
+        "",
+    ]
+    assert (tmp_path / "store/datasets/forms.yaml").read_text() == "id: forms\n"
+    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store").written == ()
 
 
-def test_a_file_that_somebody_makes_meanwhile_is_not_overwritten(suite: Suite, tmp_path: Path) -> None:
-    mine = tmp_path / "store/datasets/forms.yaml"
-
-    def watch(sources: Sequence[LegacyFile]) -> Iterator[LegacyFile]:
-        yield from sources
-        mine.parent.mkdir()
-        mine.write_text("mine")
-
-    with pytest.raises(ConflictError, match=r"datasets/forms\.yaml was made while the sources were read"):
-        migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", force=True, watch=watch)
-    assert tree(tmp_path / "store") == {"datasets": b"", "datasets/forms.yaml": b"mine"}
-
-
-def test_force_overwrites_what_differs_and_nothing_else(suite: Suite, store: Path) -> None:
-    report = migrate([suite({"must_contain_any": ["a"]})], into=store, force=True)
-    assert "datasets/forms.yaml" in report.written
-    assert (store / "rubrics/own.yaml").read_text() == "id: own\n"
-    assert "prompt" not in (store / "datasets/forms.yaml").read_text()
+def test_a_conflict_is_left_alone_and_the_others_go_on(suite: Suite, store: Path) -> None:
+    ours = (store / "datasets/forms.yaml").read_bytes()
+    report = migrate([suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store)
+    assert {file.path: file.state for file in report.files} == {
+        "datasets/forms.yaml": FileState.CONFLICT,
+        "rubrics/forms_b01.yaml": FileState.UNCHANGED,
+        "rubrics/forms_b02.yaml": FileState.NEW,
+    }
+    assert "-    input: Ours?\n+    input: Question 1?\n" in report.conflicts[0].diff
+    assert not report.complete
+    assert (store / "datasets/forms.yaml").read_bytes() == ours
 
 
-def test_a_rubric_with_the_same_checks_stays_as_somebody_edited_it(suite: Suite, tmp_path: Path) -> None:
+def test_force_takes_the_side_of_the_source_in_a_conflict_alone(suite: Suite, store: Path) -> None:
     source = suite({"must_contain_any": ["a"]})
-    rubric = tmp_path / migrate([source], into=tmp_path).written[1]
-    rubric.write_text("# ours\n" + rubric.read_text().replace("1.0.0", "1.0.1") + "owner: docs\n")
-    edited = rubric.read_text()
-    assert migrate([source], into=tmp_path).written == ()
-    rubric.write_text(edited.replace("- a\n", "- b\n"))
-    with pytest.raises(RefusedError, match="1 file differs"):
-        migrate([source], into=tmp_path)
+    rubric = store / "rubrics/forms_b01.yaml"
+    rubric.write_text(rubric.read_text().replace("1.0.0", "1.2.0").replace("- a\n", "- ours\n"))
+    report = migrate([source], into=store, force=True)
+    assert report.written == ("datasets/forms.yaml",)
+    assert "Question 1?" in (store / "datasets/forms.yaml").read_text()
+    assert "- ours\n" in rubric.read_text()
+    assert (store / "rubrics/own.yaml").read_text() == "id: own\n"
+
+
+def test_keep_takes_the_side_of_the_store_and_the_conflict_is_over(suite: Suite, store: Path) -> None:
+    source = suite({"must_contain_any": ["a"]})
+    before = (store / "datasets/forms.yaml").read_text().splitlines()
+    assert [file.state for file in migrate([source], into=store, keep=True).files if file.is_written] == [
+        FileState.KEPT
+    ]
+    after = (store / "datasets/forms.yaml").read_text().splitlines()
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert [line.split(":")[0] for line in changed] == ["  base"]
+    again = migrate([source], into=store)
+    assert (again.written, again.conflicts) == ((), ())
+
+
+def test_a_rubric_that_was_only_released_takes_what_the_source_says(suite: Suite, tmp_path: Path) -> None:
+    rubric = tmp_path / migrate([suite({"must_contain_any": ["a"]})], into=tmp_path).written[1]
+    rubric.write_text("# ours\n" + rubric.read_text().replace("1.0.0", "1.4.2"))
+    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path).written == ()
+    report = migrate([suite({"must_contain_any": ["a", "b"]})], into=tmp_path)
+    assert [(file.path, file.state) for file in report.files if file.is_written] == [
+        ("rubrics/forms_b01.yaml", FileState.UPDATED)
+    ]
+    assert {'version: "1.4.2"', "      - b"} <= set(rubric.read_text().splitlines())
 
 
 @pytest.mark.parametrize("folder", ["rubrics", "datasets"])
@@ -98,7 +118,7 @@ def test_something_odd_in_place_of_a_file_is_refused(
     suite: Suite, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     (tmp_path / "store/rubrics").mkdir(parents=True)
-    make(tmp_path / "store/rubrics/any_answer.yaml")
+    make(tmp_path / "store/rubrics/forms_b01.yaml")
     with pytest.raises(LoadError):
         migrate([suite({})], into=tmp_path / "store", format="ai_best_practices", force=True)
     assert not (tmp_path / "store/datasets").exists()
@@ -154,9 +174,9 @@ def test_rows_that_nobody_could_read_again_are_refused(
 def test_a_full_disk_leaves_nothing_behind(suite: Suite, store: Path) -> None:
     source = suite(*({"must_contain_any": [f"word {n}"], "expected_output": "x" * 2000} for n in range(9)))
     before = tree(store)
-    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from evalstore.cli.main import main; main()"
+    limited = "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from evalstore.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", limited, "migrate", source, "--into", store, "--force"],
+        [sys.executable, "-B", "-c", limited, "migrate", source, "--into", store, "--force"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -285,22 +305,6 @@ def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pyt
         stage.commit()
     assert moved[1:] == ["b.yaml", "a.yaml", "a.jsonl", "a.yaml", "a.json", "a_samples.jsonl"]
     assert sorted(tree(tmp_path)) == sorted([*paths, "judges", "rubrics", "datasets", "runs"])
-
-
-@pytest.mark.parametrize("folder", ["rubrics", "judges"])
-@pytest.mark.parametrize(
-    ("text", "stays"),
-    [
-        ("# mine\nid: a\ntemplate: x\ntitle: t\n", True),
-        ("id: a\ntemplate: x\nx_source: {kept: 1}\n", False),  # it stands for a file, which is another one
-        ("id: a\ntemplate: x\nx_unmapped: [{reason: r}]\n", False),  # the checks of another source
-        ("id: a\ntemplate: y\n", False),
-        ("id: [\n", False),
-        ("- id\n", False),
-    ],
-)
-def test_one_ruler_is_the_same_whoever_wrote_it_first(folder: str, text: str, *, stays: bool) -> None:
-    assert (render_text(f"{folder}/a.yaml", {"id": "a", "template": "x"}, text).new == text) is stays
 
 
 def test_two_migrations_do_not_write_at_once(suite: Suite, store: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, compute_digest, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -20,6 +20,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
+from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -57,7 +58,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         )
         return Extraction("group", notes=(problem,))
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
-    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), head, ("tests",))
+    dataset = ArtifactDraft(Kind.DATASET, "suite", head, ("tests",), name=find_suite_name(root, table))
     (judge,) = map(make_judge_draft, table.judges)
     cases = tuple(_read_tests(root["tests"], table, judge))
     asks_judge = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
@@ -203,9 +204,8 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     leftovers = {"x_unmapped": encode_value(rules.leftovers)} if rules.leftovers else {}
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
-    # The digest makes equal rubrics of several tests one artifact.
-    id_ = f"agent_tools_{compute_digest(value)[:8]}" if checks or leftovers else table.no_check["id"]
-    return ArtifactDraft(Kind.RUBRIC, id_, value)
+    name = "tools" if tools else "response" if checks else "set_aside" if leftovers else table.no_check["id"]
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
 
 
 def _drop_repeats(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

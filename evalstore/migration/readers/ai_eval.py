@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from evalstore.documents import Pointer, write_yaml
-from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id, make_id, make_slug
+from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
 from evalstore.migration.extraction import (
     VERSION,
     ArtifactDraft,
@@ -21,6 +21,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
+from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
@@ -55,12 +56,12 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     return _READERS[key](root, legacy, table)
 
 
-def _read_dataset(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) -> Extraction:
+def _read_dataset(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -> Extraction:
     rows = root["questions"]
     if not isinstance(rows, list):
         empty = f"questions is {describe_type(rows)}: the program takes the dataset for an empty one"
         return Extraction("dataset", notes=(MigrationNote(("questions",), MigrationOutcome.REFUSED, empty),))
-    head = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), {}, ("questions",))
+    head = ArtifactDraft(Kind.DATASET, "suite", {}, ("questions",), name=find_suite_name(root, table))
     return Extraction("dataset", head, tuple(_read_rows(rows, table)))
 
 
@@ -196,7 +197,7 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
         *([_NO_WEIGHT] if _has_no_weight(scoring, checks) else []),
         *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
     )
-    rubric = ArtifactDraft(Kind.RUBRIC, _make_artifact_id(root["id"]), value, version=version or "")
+    rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, version=version or "", name=root["id"])
     remarks = tuple(_list_unread_keys([check for _, check in executed], root) if executed else ())
     pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
     remarks += tuple(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
@@ -314,7 +315,7 @@ def _read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTab
         "scoring": dict(table.scoring) | {"threshold": table.form["threshold"]},
         **({"x_unmapped": leftovers} if leftovers else {}),
     }
-    rubric = ArtifactDraft(Kind.RUBRIC, _make_artifact_id(str(root.get("id") or "target")), value)
+    rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, name=find_suite_name(root, table) or "target")
     outcome = classify_losses(reasons)
     return Extraction(
         _ALPHA if alpha else "target",
@@ -368,10 +369,6 @@ def _build_judge(value: Mapping[str, Any], *, alpha: bool) -> ArtifactDraft:
     template = value["template"].replace("from 0 (", "from 1 (")
     content = judge.value | {"template": template, "scale": {"min": 1, "max": 5}}
     return replace(judge, id=f"{judge.id}_alpha", value=content)
-
-
-def _make_artifact_id(name: str) -> str:
-    return name if is_id(name) else make_id(make_slug(name) or "target")
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], LegacySource, FormatTable], Extraction]] = {

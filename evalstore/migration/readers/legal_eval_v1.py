@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
-from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -37,6 +37,8 @@ _ANSWER = r"\A[^A-Za-z0-9_]*(?:{names})(?:[^A-Za-z0-9_][^\n]*)?\s*\Z"
 _ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
 
+_NAMES: Mapping[str, str] = {"rubric_qa": "criteria", "reference_qa": "reference", "mcq": "choice"}
+
 RubricParts = tuple[dict[str, Any], tuple[str, ...]]
 
 
@@ -45,7 +47,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     root: Any = legacy.document.value
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
-    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {}, table), {}, at)
+    dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at)
     judges = {judge["id"]: legacy.prompts.draft_judge(judge) for judge in table.judges}
     cases = tuple(_read_rows(rows, at, table, judges))
     used = {ref for case in cases if case.rubric for ref in _list_pinned_judges(case.rubric)}
@@ -70,7 +72,9 @@ def _read_rows(
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
         losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
         remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
-        rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
+        rubric = ArtifactDraft(
+            Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_NAMES[row["task_type"]]
+        )
         own = _find_own_prompt(row, table, judges)
         yield LegacyCase(
             pointer,

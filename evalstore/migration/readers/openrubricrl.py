@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.artifact_names import make_id, make_slug
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -54,9 +53,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
     ]
-    rubric = ArtifactDraft(
-        Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version
-    )
+    value |= {"x_unmapped": metrics} if blends else {}
+    rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
     notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
     outcome = classify_losses(reasons)
     return Extraction(
@@ -103,8 +101,7 @@ def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> Artifac
         "scale": _read_scale(root),
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
-    name = make_slug(root["name"])
-    return ArtifactDraft(Kind.JUDGE, make_id(name).rstrip("_"), value, version=_normalize_version(root))
+    return ArtifactDraft(Kind.JUDGE, "judge", value, version=_normalize_version(root))
 
 
 def _normalize_version(root: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id, make_id, make_slug
+from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -21,6 +21,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value, is_same_data
+from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -41,7 +42,7 @@ _FILES = "a statement of {} is about a file that a run leaves, which no check ki
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
 _PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
-_WORDS = 40  # of a rubric's id, before its digest
+_WORDS = 4  # of a rubric that several cases share
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]
     }
     drafts = tuple(judge for judge in map(make_judge_draft, table.judges) if judge.ref in judge_refs)
-    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, head, table), {}, at)
+    dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
     parts = _find_unreadable_parts(head, rows, suite)
     notes = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts)
     return Extraction(dialect, dataset, cases, drafts, notes)
@@ -331,12 +332,15 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     if not case_checks.by_id:
         title = {key: item for key, item in table.no_check.items() if key != "id"}
         value = title | {"scoring": {"combine": "all_pass"}} | leftovers
-        return ArtifactDraft(
-            Kind.RUBRIC, f"left_{compute_digest(value)[:8]}" if leftovers else table.no_check["id"], value
-        )
+        name = "set_aside" if leftovers else table.no_check["id"]
+        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
     checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    words = make_slug(str(next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))))
-    name = make_id(words or "phrase").rstrip("_")
-    return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{compute_digest(value)[:8]}", value)
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_name_checks(checks))
+
+
+def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first words of what the first check asks."""
+    words = next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))
+    return "_".join(make_slug(str(words)).split("_")[:_WORDS])

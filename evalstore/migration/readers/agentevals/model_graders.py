@@ -197,7 +197,7 @@ def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, nam
         "reply_pattern": scope.table.form["reply_pattern"],
     }
     judge = ArtifactDraft(
-        Kind.JUDGE, f"{_make_judge_id(name)}_{compute_digest(value)[:8]}", value, pointer, facts=_FACTS
+        Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, pointer, facts=_FACTS, name=make_slug(name) or "judge"
     )
     check: Check = {
         "kind": "llm_judge",
@@ -238,11 +238,6 @@ def _escape_words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str
 
 def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:
     return make_judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
-
-
-def _make_judge_id(name: str) -> str:
-    word = make_slug(name)
-    return word if word[:1].isalpha() else f"judge_{word}".rstrip("_")
 
 
 def _shorten_name(text: str) -> str:

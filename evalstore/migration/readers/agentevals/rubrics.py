@@ -115,7 +115,7 @@ def _refer_to_inner(group: Term, inner: list[ArtifactDraft]) -> Term:
     """Return a group as a `composite` check that refers to its inner rubric."""
     value = _build_value(group.members, group.combine, group.passes)
     value |= {"x_unmapped": list(group.unmapped)} if group.unmapped else {}
-    draft = _make_draft(value, group.pointer)
+    draft = _make_draft(value, group.pointer, group.name)
     inner.append(draft)
     return replace(group, check={"kind": "composite", "rubric_ref": draft.ref}, members=())
 
@@ -168,9 +168,10 @@ def _make_ids(leaves: Sequence[Term]) -> Iterator[str]:
         yield names.claim(word if word[0].isalpha() else f"n_{word}")
 
 
-def _make_draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
+def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> ArtifactDraft:
     first = value["checks"][0]
-    return ArtifactDraft(Kind.RUBRIC, f"{first.get('id', first['kind'])}_{compute_digest(value)[:8]}", value, pointer)
+    words = name or str(first.get("id", first["kind"]))
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=words)
 
 
 def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:

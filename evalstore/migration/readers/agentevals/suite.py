@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
-from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.readers.agentevals.dialects import (
@@ -22,6 +22,7 @@ from evalstore.migration.readers.agentevals.grading import CrashError
 from evalstore.migration.readers.agentevals.inheritance import SuiteContext, build_scope, grade_case
 from evalstore.migration.readers.agentevals.questions import build_question, find_input
 from evalstore.migration.readers.agentevals.rubrics import compile_rubric
+from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.text import find_nearest, make_excerpt
@@ -83,7 +84,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     )
     drafts = {draft.ref: draft for result in results for draft in result.drafts}
     cases = tuple(result.case for result in results)
-    return Extraction(name, _draft_head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
+    return Extraction(name, _draft_head(suite, at), cases, tuple(drafts.values()), tuple(notes))
 
 
 def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_CasePlace], list[MigrationNote]]:
@@ -130,7 +131,7 @@ def _find_sidecar(legacy: LegacySource) -> Document | None:
     return document if document and isinstance(document.value, dict) else None
 
 
-def _draft_head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> ArtifactDraft:
+def _draft_head(suite: SuiteContext, at: Pointer) -> ArtifactDraft:
     root = suite.root
     name = root.get("name", root.get("dataset"))
     value = {
@@ -138,7 +139,7 @@ def _draft_head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> Artif
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
         **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
-    return ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {"name": name}, suite.table), value, at)
+    return ArtifactDraft(Kind.DATASET, "suite", value, at, name=find_suite_name(root, suite.table))
 
 
 def _note_conflicts(evidence: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:

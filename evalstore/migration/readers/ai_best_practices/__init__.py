@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.errors import RefusedError
-from evalstore.migration.artifact_names import SLUG_LIMIT, UniqueLabels, make_dataset_id, make_id, make_slug
+from evalstore.migration.artifact_names import UniqueLabels, make_slug
 from evalstore.migration.detect import select_variant
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
@@ -19,15 +19,15 @@ from evalstore.migration.readers.ai_best_practices.legacy_cases import (
     restore_suite,
     restore_value,
 )
-from evalstore.migration.readers.ai_best_practices.values import ValueReading
-from evalstore.migration.readers.ai_best_practices.values import read_value as reading_of
 from evalstore.migration.remainder import encode_value, is_same_data
+from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
+from evalstore.migration.value_readings import ValueReading
+from evalstore.migration.value_readings import read_value as reading_of
 from evalstore.model import Kind
 
 Checks = tuple[dict[str, Any], ...]
-_HEX = 8
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -45,7 +45,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     usual = list(restore_suite(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
     dataset = ArtifactDraft(
-        Kind.DATASET, make_dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,)
+        Kind.DATASET, "suite", value | {"x_source": source}, (key,), name=find_suite_name(root, table)
     )
     if not isinstance(root[key], list):
         problem = f"{key} is {describe_type(root[key])} where the list of cases belongs"
@@ -140,17 +140,17 @@ def _explain_no_check(table: FormatTable) -> tuple[tuple[str], MigrationOutcome]
 def _build_rubric(checks: Checks, table: FormatTable) -> ArtifactDraft:
     head = {} if checks else {"title": table.no_check["title"]}
     value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
-    return ArtifactDraft(Kind.RUBRIC, _make_rubric_id(checks, table) if checks else table.no_check["id"], value)
+    name = _name_checks(checks, table) if checks else table.no_check["id"]
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
 
 
-def _make_rubric_id(checks: Checks, table: FormatTable) -> str:
-    """Return the id of a rubric with these checks: its first word and a digest, the same in every suite."""
-    kind = checks[0]["kind"]
+def _name_checks(checks: Checks, table: FormatTable) -> str:
+    """Return what the first check asks for, in a word or two."""
+    kind: str = checks[0]["kind"]
     row = next(row for row in table.checks if row.kind == kind)
     texts = checks[0][row.into] if row.name_format and row.into else [""]
     slug = make_slug(texts[0])
-    name = row.name_format.format(slug) if row.name_format and slug else kind
-    return f"{make_id(name)[:SLUG_LIMIT]}_{compute_digest([*checks, dict(table.scoring)])[:_HEX]}"
+    return row.name_format.format(slug) if row.name_format and slug else kind
 
 
 def _find_case_problem(raw: Any, table: FormatTable) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalstore.errors import RefusedError
-from evalstore.migration.readers.ai_best_practices.values import read_value
 from evalstore.migration.remainder import decode_value
 from evalstore.migration.table import CheckRow, FormatTable
+from evalstore.migration.value_readings import read_value
 from evalstore.model import is_cosmetic
 
 Checks = Sequence[Mapping[str, Any]]

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, OpaqueValue, Pointer
-from evalstore.migration.artifact_names import make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import SAMPLES, find_result_notes, list_rubrics, pair_results
@@ -15,7 +14,6 @@ from evalstore.migration.readers.every_eval_ever.samples import extract_question
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
-from evalstore.runs.stored_names import strip_run_ending
 from evalstore.text import make_excerpt
 
 RUNS = True
@@ -62,7 +60,7 @@ def _find_file_problem(root: Any, suffix: str) -> str:
 def _extract_rows(legacy: LegacySource, table: FormatTable, problems: Mapping[Any, str]) -> Extraction:
     cases, notes = extract_questions(legacy.document.value, (), legacy.document, problems)
     has_questions = any(not case.is_set_aside for case in cases)
-    return Extraction(table.lists[""], _draft_dataset(legacy, table), cases, notes=notes, is_run=has_questions)
+    return Extraction(table.lists[""], _draft_dataset(), cases, notes=notes, is_run=has_questions)
 
 
 def _extract_aggregate(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -74,7 +72,7 @@ def _extract_aggregate(legacy: LegacySource, table: FormatTable) -> Extraction:
     rubric_cases, judges = list_rubrics(results)
     return Extraction(
         table.lists["evaluation_results"],
-        _draft_dataset(legacy, table, (SAMPLES,)) if has_questions else None,
+        _draft_dataset((SAMPLES,)) if has_questions else None,
         (*_select_cases(cases, has_questions=has_questions), *rubric_cases),
         judges,
         (*notes, *find_result_notes(root, results)),
@@ -86,8 +84,5 @@ def _select_cases(cases: tuple[LegacyCase, ...], *, has_questions: bool) -> tupl
     return cases if has_questions else tuple(case for case in cases if case.is_set_aside)
 
 
-def _draft_dataset(legacy: LegacySource, table: FormatTable, at: Pointer = ()) -> ArtifactDraft:
-    # A detail file and its aggregate share one stem, and so one dataset id.
-    path = PurePosixPath(legacy.file)
-    name = str(path.with_name(f"{strip_run_ending(path.name)}.json"))
-    return ArtifactDraft(Kind.DATASET, make_dataset_id(name, {}, table), {}, at)
+def _draft_dataset(at: Pointer = ()) -> ArtifactDraft:
+    return ArtifactDraft(Kind.DATASET, "suite", {}, at)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, TypeGuard
 
 from evalstore.documents import Pointer, compute_digest
-from evalstore.migration.artifact_names import make_id, make_slug
+from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import (
     ArtifactDraft,
     LegacyCase,
@@ -26,7 +26,6 @@ from evalstore.text import make_excerpt
 SAMPLES = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
 _UNKNOWN = -1
-_WORDS = 40  # characters of an id, before its digest
 _FEWEST = 2  # levels
 _FACTS = JudgeFacts("it is kept letter by letter, and what belongs in its places follows it in our words")
 _KEPT = "it is kept in the run"
@@ -122,7 +121,11 @@ def _build_result_rubric(
         return f"{problem}; {_KEPT}"
     at = (*pointer, "metric_config", "llm_scoring", "judges")
     drafts = (_draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"])
-    judges = tuple(replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts))
+    title = result.get("evaluation_name")
+    head = f"{title} " if isinstance(title, str) else ""
+    judges = tuple(
+        replace(draft, pointer=(*at, index), name=f"{head}{draft.name}") for index, draft in enumerate(drafts)
+    )
     graders = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _build_jury(scoring, judges, form)
     if isinstance(graders, str):
         return f"{graders}; {_KEPT}"
@@ -182,7 +185,7 @@ def _draft_judge(
         **({"model": model} if model else {}),
     }
     word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
-    return ArtifactDraft(Kind.JUDGE, _make_digest_id(word, value), value, facts=_FACTS)
+    return ArtifactDraft(Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, facts=_FACTS, name=word)
 
 
 def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,13 +256,10 @@ def _read_direction(metric: Mapping[str, Any]) -> dict[str, Any]:
 def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
     title = result.get("evaluation_name")
     value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
-    name = _make_digest_id(make_slug(title) if isinstance(title, str) else "", value)
-    return ArtifactDraft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
-
-
-def _make_digest_id(word: str, value: Any) -> str:
-    name = word[:_WORDS].strip("_") or "judged"
-    return f"{make_id(name)}_{compute_digest(value)[:8]}"
+    head = {"title": title} if isinstance(title, str) and title else {}
+    return ArtifactDraft(
+        Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", head | value, name=str(title) if head else "judged"
+    )
 
 
 def is_number(value: Any) -> TypeGuard[int | Decimal]:

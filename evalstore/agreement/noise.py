@@ -1,0 +1,243 @@
+"""Measures how far a judge disagrees with itself: the same outputs of a run judged several times; writes nothing."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import blake2b
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalstore.agreement.measurement import resolve_kind
+from evalstore.audits.version_path import VersionFinder
+from evalstore.checks import CheckContext
+from evalstore.checks.judges import FACT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
+from evalstore.documents.edit_entries import Scalar
+from evalstore.errors import Place, RefusedError
+from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.model import Artifact, Check, Kind, Rubric, Sample, parse_ref, read_rubric
+from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
+from evalstore.scoring.grading import ArtifactResolver, pin_resolved
+from evalstore.scoring.question_index import QuestionIndex, open_question_index
+from evalstore.store import ArtifactStore, Resolved
+
+_NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
+_FEWEST_REPEATS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseRequest:
+    """What to measure: a judge, on so many `outputs` of the run at `run`, the same every time, each `repeat` times."""
+
+    judge: str
+    run: Path
+    repeat: int
+    outputs: int
+
+    def __post_init__(self) -> None:
+        if self.repeat < _FEWEST_REPEATS or self.outputs < 1:
+            raise RefusedError("noise shows only where an output is judged twice at least")
+
+
+class RepeatedJudgement(NamedTuple):
+    """One output with the scores that the judge gave it, in the order of asking; `threshold` makes verdicts of them."""
+
+    id: str
+    check: str
+    scores: tuple[Fraction, ...]
+    threshold: Fraction
+
+    @property
+    def variance(self) -> Fraction:
+        """The unbiased variance of the scores."""
+        mean = sum(self.scores, Fraction(0)) / len(self.scores)
+        return sum(((score - mean) ** 2 for score in self.scores), Fraction(0)) / (len(self.scores) - 1)
+
+    @property
+    def flip_rate(self) -> Fraction:
+        """The share of pairs of judgements of which one passes and the other fails."""
+        passed, size = sum(score >= self.threshold for score in self.scores), len(self.scores)
+        return Fraction(2 * passed * (size - passed), size * (size - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeNoise:
+    """The noise of a judge: of one judgement the standard deviation, of two the share that differ in their verdict.
+
+    `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry stands in the
+    judge's `validation` afterwards; `written` is the file, None where nothing was written.
+    """
+
+    judge: UsedArtifact
+    run: str
+    repeat: int
+    judgements: tuple[RepeatedJudgement, ...]
+    unjudged: int = 0
+    engines: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    entries: Mapping[str, Scalar | None] = field(default_factory=dict)
+    diff: str = ""
+    written: str | None = None
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of one judgement, pooled over the outputs."""
+        return sqrt(sum((one.variance for one in self.judgements), Fraction(0)) / len(self.judgements))
+
+    @property
+    def flip_rate(self) -> Fraction:
+        """The mean share of pairs of judgements of one output that differ in their verdict."""
+        return sum((one.flip_rate for one in self.judgements), Fraction(0)) / len(self.judgements)
+
+
+class _Unit(NamedTuple):
+    """An output of the run, and the check that has the judge grade it."""
+
+    place: bytes
+    row: GradedRow
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseMeasurement:
+    """All parts of a measurement before the first output is judged."""
+
+    request: NoiseRequest
+    judge: Resolved
+    run: Run
+    questions: QuestionIndex
+    finder: VersionFinder
+    resolver: ArtifactResolver
+    session: JudgeSession
+
+    def plan_calls(self) -> CallPlan:
+        """Return the judge calls that measuring would make; makes none."""
+        self._judge_outputs(self._choose_units())
+        return self.session.plan_calls()
+
+    def measure_noise(self) -> JudgeNoise:
+        """Judge, ask for missing replies and judge again until none is missing; refuses where nothing was judged."""
+        units = self._choose_units()
+        found = self._judge_outputs(units)
+        while self.session.can_ask:
+            self.session.ask_missing()
+            found = self._judge_outputs(units)
+        if self.session.missing:
+            count = len(self.session.missing)
+            raise RefusedError(f"replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT)
+        if not found.judgements:
+            raise RefusedError(
+                f"none of {len(units):,} outputs could be judged {self.request.repeat} times",
+                place=Place(str(self.request.run)),
+            )
+        return found
+
+    def _choose_units(self) -> list[_Unit]:
+        """Return the outputs to judge: those with the smallest hashes, whatever their order in the file."""
+        checks: dict[str, list[Check]] = {}
+        units: list[_Unit] = heapq.nsmallest(
+            self.request.outputs, self._list_units(checks), key=lambda unit: unit.place
+        )
+        if not units:
+            raise RefusedError(
+                f"no check of this run asks {self.judge.name}",
+                place=Place(str(self.request.run)),
+                hint="name a run whose rubrics refer to this judge, in any version",
+            )
+        return units
+
+    def _list_units(self, checks: dict[str, list[Check]]) -> Iterator[_Unit]:
+        pins = {pin.ref: pin for pin in self.run.rubrics}
+        for row in read_rows(self.run):
+            if row.rubric in pins and row.rubric not in checks:
+                artifact = self.finder.locate_pin(pins[row.rubric]).resolved.artifact
+                checks[row.rubric] = list(self._find_checks(read_rubric(artifact.value)))
+            for check in checks.get(row.rubric, []):
+                name = f"{row.id}\0{row.sample}\0{check.id}".encode()
+                yield _Unit(blake2b(name, digest_size=16).digest(), row, check)
+
+    def _find_checks(self, rubric: Rubric) -> Iterator[Check]:
+        for check in rubric.checks:
+            if "rubric_ref" in check.params:
+                yield from self._find_checks(read_rubric(self._load_inner(check.params["rubric_ref"]).value))
+            elif self.judge.name in {parse_ref(ref).name for ref in _list_judge_refs(check.params)}:
+                yield check
+
+    def _load_inner(self, ref: str) -> Artifact:
+        pins = [pin for pin in self.run.rubrics if pin.ref == ref]
+        return self.finder.locate_pin(pins[0]).resolved.artifact if pins else self.resolver.load(ref)
+
+    def _judge_outputs(self, units: list[_Unit]) -> JudgeNoise:
+        context = CheckContext(self.resolver.load, self.session.ask, self.resolver.model)
+        judgements, unjudged, engines = [], 0, set()
+        for unit in units:
+            judge, variables = self._prepare(unit, context), self._fill_variables(unit)
+            sample = Sample(unit.row.output, self._find_question(unit.row))
+            answers = list(ask_judge(judge, sample, variables, context, times=self.request.repeat))
+            scores = tuple(answer.parsed.score for answer in answers if answer.parsed.score is not None)
+            if len(scores) < self.request.repeat:
+                unjudged += 1
+                continue
+            engines |= {answer.reply.served or str(judge.model["id"]) for answer in answers}
+            bar = JUDGED_THRESHOLD if unit.check.threshold is None else unit.check.threshold
+            judgements.append(RepeatedJudgement(unit.row.id, unit.check.id, scores, bar))
+        return JudgeNoise(
+            judge=pin_resolved(self.judge),
+            run=str(self.request.run),
+            repeat=self.request.repeat,
+            judgements=tuple(sorted(judgements, key=lambda one: (-one.variance, one.id))),
+            unjudged=unjudged,
+            engines=tuple(sorted(engines)),
+            notes=(*self.resolver.notes, *self.session.list_notes()),
+        )
+
+    def _prepare(self, unit: _Unit, context: CheckContext) -> PreparedJudge:
+        model: Mapping[str, Any] = unit.check.params.get("model", {})
+        judge = prepare_judge(
+            self.judge.ref,
+            context,
+            model=model,
+            variable_names=[*unit.check.params.get("variables", {}), FACT_VARIABLE],
+        )
+        if isinstance(judge, str):
+            raise RefusedError(judge)
+        return judge
+
+    def _fill_variables(self, unit: _Unit) -> Mapping[str, str]:
+        question = self._find_question(unit.row)
+        facts = unit.check.params.get("facts") or (question.row.get("expected_facts") if question else None)
+        fact = {FACT_VARIABLE: str(facts[0])} if facts else {}
+        return {**fact, **unit.check.params.get("variables", {})}
+
+    def _find_question(self, row: GradedRow) -> Any:
+        found = self.questions.find(row.id)
+        return found[1] if found else None
+
+
+def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:
+    members = params.get("jury", {}).get("members", [params])
+    return [member["judge_prompt_ref"] for member in members if "judge_prompt_ref" in member]
+
+
+@contextmanager
+def open_noise_measurement(
+    request: NoiseRequest, *, store: ArtifactStore, judges: Judges
+) -> Iterator[NoiseMeasurement]:
+    """Open a measurement: judge, run and its dataset found, cache of replies opened."""
+    run = read_run(request.run)
+    if run.dataset is None:
+        raise RefusedError(
+            "names no dataset version, so its questions cannot be found",
+            place=Place(str(request.run)),
+            hint="score its outputs here first: evalstore score DATASET RUN",
+        )
+    with open_session(judges, store.git.find_common_directory) as session:
+        resolver, finder = ArtifactResolver(store, session.ask, judges.model), VersionFinder(store)
+        judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
+        with open_question_index(finder.locate_pin(run.dataset).resolved, store) as questions:
+            yield NoiseMeasurement(request, judge, run, questions, finder, resolver, session)

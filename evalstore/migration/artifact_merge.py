@@ -1,0 +1,168 @@
+"""Decides what a migration does to an artifact that is there: a three-way merge of last time, the source, and the file.
+
+The base is a digest, as it is only ever compared: what was migrated last, without what people and releases move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from evalstore.documents import compute_digest
+from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.extraction import VERSION
+from evalstore.migration.outcome import FileState
+from evalstore.migration.stored_artifacts import ORIGIN_KEYS
+from evalstore.versions import find_version
+
+_FORCED = "it was changed at the source and here: --force took the source's side"
+SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
+_CONFLICT = "it was changed at the source and here: the file stays; --force takes the source's side, --keep yours"
+_HERE = "it was changed here and not at the source"
+_SOURCE = "the source changed"
+_UNREAD = "it cannot be read as an artifact, so it stays"
+_NO_BASE = "it does not say what was last migrated: the file stays; --force takes the source's side, --keep yours"
+
+
+_ORIGIN = frozenset({*ORIGIN_KEYS, "dialect"})
+
+
+class ConflictSide(StrEnum):
+    """Whose side wins where an artifact was changed at the source and in the store: none, the source, the store."""
+
+    NONE = "none"
+    SOURCE = "source"
+    STORE = "store"
+
+
+class MergeResult(NamedTuple):
+    """What becomes of a file: its state, why, and the value to write (None: the text stays but for its origin)."""
+
+    state: FileState
+    reason: str
+    value: Mapping[str, Any] | None
+
+
+def digest_content(value: Mapping[str, Any]) -> str:
+    """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin."""
+    source = value.get("x_source")
+    kept = {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
+    content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
+    return compute_digest(_strip_pins(content | {"x_source": kept}))
+
+
+def merge_artifact(
+    new: Mapping[str, Any], ours: Mapping[str, Any] | None, base: str, side: ConflictSide
+) -> MergeResult:
+    """Return what becomes of an artifact: `new` is what the source gives, `ours` the file, `base` the digest of before.
+
+    A value to write has the version of the file, or a higher one that the source itself states, and keeps its pins.
+    """
+    if ours is None:
+        return MergeResult(FileState.CONFLICT, _UNREAD, None)
+    theirs, own = digest_content(new), digest_content(ours)
+    if own == theirs and not _is_later(new, ours):
+        return MergeResult(FileState.UNCHANGED, "", None)
+    merged = keep_pins(new, ours) | {"version": _choose_version(new, ours)}
+    if own in {theirs, base}:
+        return MergeResult(FileState.UPDATED, _SOURCE, merged)
+    if theirs == base:
+        return MergeResult(FileState.KEPT, _HERE, None)
+    if side is ConflictSide.SOURCE:
+        return MergeResult(FileState.UPDATED, _FORCED, merged)
+    if side is ConflictSide.STORE:
+        return MergeResult(FileState.KEPT, SEEN, None)
+    return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
+
+
+def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `new` with each reference pinned as `ours` pins the same artifact, unless the source pins a higher one."""
+    pins: dict[str, str] = {}
+    for ref in _list_refs({key: item for key, item in ours.items() if key != "questions"}):
+        pins.setdefault(_name_of(ref), ref)
+    # A dataset pins per question.
+    questions = ours.get("questions")
+    rows = {
+        row["id"]: row
+        for row in (questions if isinstance(questions, list) else ())
+        if isinstance(row, dict) and isinstance(row.get("id"), str)
+    }
+    return {
+        key: [_pin_question(row, rows.get(row["id"], {})) for row in item]
+        if key == "questions"
+        else _pin_refs(item, pins)
+        for key, item in new.items()
+    }
+
+
+def _pin_question(row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    own = ours.get("rubric_ref")
+    if "rubric_ref" not in row or not isinstance(own, str):
+        return dict(row)
+    return {**row, "rubric_ref": choose_pin(row["rubric_ref"], own)}
+
+
+def choose_pin(new: str, ours: str | None) -> str:
+    """Return the reference of two to the same artifact that has the higher version; `new` for another artifact."""
+    if ours is None or not is_same_artifact(ours, new):
+        return new
+    versions = find_version(new.partition("@")[2]), find_version(ours.partition("@")[2])
+    # A range, or a pin to the working file, is somebody's choice.
+    return new if versions[0] and versions[1] and versions[0] > versions[1] else ours
+
+
+def is_same_artifact(ref: str, other: str) -> bool:
+    """Whether two references are to one artifact, whatever version they pin."""
+    return _name_of(ref) == _name_of(other)
+
+
+def _choose_version(new: Mapping[str, Any], ours: Mapping[str, Any]) -> Any:
+    return new["version"] if _is_later(new, ours) else ours.get("version", new["version"])
+
+
+def _is_later(new: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    """Whether the source states a version above that of the file; ours is where every migration begins."""
+    stated, own = find_version(str(new["version"])), find_version(str(ours.get("version")))
+    return new["version"] != VERSION and stated is not None and own is not None and stated > own
+
+
+def _strip_pins(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_strip_pins(item) for item in value]
+    # A source is given back with its digits: 1 and 1.0 differ, which canonical JSON takes for one number.
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return ["number", str(value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _name_of(item) if key in REF_KEYS and isinstance(item, str) else _strip_pins(item)
+        for key, item in value.items()
+    }
+
+
+def _list_refs(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [ref for item in value for ref in _list_refs(item)]
+    if not isinstance(value, dict):
+        return []
+    own = [item for key, item in value.items() if key in REF_KEYS and isinstance(item, str)]
+    return own + [ref for item in value.values() for ref in _list_refs(item)]
+
+
+def _pin_refs(value: Any, pins: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_pin_refs(item, pins) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: choose_pin(item, pins.get(_name_of(item)))
+        if key in REF_KEYS and isinstance(item, str)
+        else _pin_refs(item, pins)
+        for key, item in value.items()
+    }
+
+
+def _name_of(ref: str) -> str:
+    return ref.partition("@")[0]

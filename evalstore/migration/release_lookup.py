@@ -1,0 +1,48 @@
+"""Finds the release of an artifact that says what a source says: git is asked only when a rubric has moved on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from evalstore.errors import EvalstoreError, GitError
+from evalstore.migration.artifact_merge import digest_content
+from evalstore.migration.stored_artifacts import StoredArtifact
+from evalstore.model import PinType, Ref
+from evalstore.store import ArtifactStore
+
+
+@dataclass(slots=True)
+class ReleaseLookup:
+    """The releases of the store in a folder, which need not be in a repository; a context manager."""
+
+    root: Path
+    _store: ArtifactStore | None = None
+    _is_open: bool = False
+
+    def find(self, artifact: StoredArtifact, digest: str) -> str | None:
+        """Return the last version of an artifact whose content has this digest; None where there is none."""
+        store = self._open()
+        for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
+            ref = Ref(artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version)
+            # A release that cannot be read is none that could be pinned.
+            with suppress(EvalstoreError):
+                if store and digest_content(store.load(ref).value) == digest:
+                    return str(release.version)
+        return None
+
+    def _open(self) -> ArtifactStore | None:
+        if not self._is_open:
+            self._is_open = True
+            with suppress(GitError):
+                self._store = ArtifactStore.open(self.root)
+        return self._store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._store:
+            self._store.close()

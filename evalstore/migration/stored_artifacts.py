@@ -1,0 +1,181 @@
+"""Reads what a store holds already: which artifact came from which suite and case, and the value of one artifact."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from evalstore.documents import read_row, read_yaml
+from evalstore.errors import LoadError
+from evalstore.files import list_below, read_below
+from evalstore.model import Kind, is_id
+
+_LIMIT = 64 << 20
+_KEY = re.compile(r"  ([a-z_]+):(?: (.*))?")
+_PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./ @+-]*")
+_IS_NESTED = re.compile(r"   |  -")
+_BLOCK = re.compile(r"(?:\A|\n)x_source:\n((?: .*\n|\n)*)")
+_MENTION = re.compile(r"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactOrigin:
+    """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
+
+    `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
+    a question, `part` a pointer within the case. `base` is the digest of what was last migrated.
+    """
+
+    format: str = ""
+    suite: str = ""
+    name: str = ""
+    file: str = ""
+    case: str = ""
+    part: str = ""
+    base: str = ""
+    run: str = ""
+
+
+ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArtifact:
+    """An artifact on disk that a migration has made."""
+
+    kind: Kind
+    id: str
+    origin: ArtifactOrigin
+
+    @property
+    def name(self) -> str:
+        """Its name, `<kind>/<id>`."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def path(self) -> str:
+        """The path of its file."""
+        return f"{self.kind.folder}/{self.id}.yaml"
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is one of the rubrics and judges of a suite, and does not stand for the suite itself."""
+        return bool(self.origin.suite) and bool(self.origin.case or not self.origin.file)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArtifacts:
+    """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all."""
+
+    root: Path
+    by_suite: Mapping[tuple[str, str], list[StoredArtifact]] = field(default_factory=dict)
+    by_content: Mapping[tuple[Kind, str], list[StoredArtifact]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, root: Path) -> StoredArtifacts:
+        """Read the headers of all artifacts in the folder of a store."""
+        by_suite: dict[tuple[str, str], list[StoredArtifact]] = {}
+        by_content: dict[tuple[Kind, str], list[StoredArtifact]] = {}
+        names = set()
+        for kind in Kind:
+            # An id with a ledger was released once, though its file may be gone: its versions are not used again.
+            names |= {f"{kind}/{name}" for name in list_below(root, f".evalstore/sums/{kind}")}
+            for artifact in _read_kind(root, kind):
+                names.add(artifact.name)
+                if artifact.origin.format:
+                    key = (artifact.origin.format, artifact.origin.suite)
+                    by_suite.setdefault(key, []).append(artifact)
+                    by_content.setdefault((kind, artifact.origin.base), []).append(artifact)
+        return cls(root, by_suite, by_content, frozenset(names))
+
+    @property
+    def suites(self) -> list[StoredArtifact]:
+        """One artifact of each suite, which says whose it is: the one that stands for the source, where one does."""
+        firsts = (min(artifacts, key=lambda artifact: artifact.is_part) for artifacts in self.by_suite.values())
+        return [artifact for artifact in firsts if artifact.origin.file]
+
+    def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
+        """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
+        return read_stored_value(self.root, artifact.path)
+
+
+def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
+    """Return the value of an artifact's file, `rows` replaced by the questions; None where it cannot be read."""
+    with suppress(LoadError):
+        value = read_yaml(read_below(root, path, _LIMIT), path).value
+        if not isinstance(value, dict):
+            return None
+        if "rows" not in value:
+            return value
+        rows_path = f"{path.removesuffix('.yaml')}.jsonl"
+        lines = read_below(root, rows_path, _LIMIT).split(b"\n")
+        rows = [read_row(line, rows_path, number) for number, line in enumerate(lines, start=1) if line.strip()]
+        return {("questions" if key == "rows" else key): rows if key == "rows" else item for key, item in value.items()}
+    return None
+
+
+def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
+    """Return the hashes of the inputs of questions, by which a suite is known again within this process."""
+    return frozenset(hash(row["input"]) for row in rows if isinstance(row, dict) and isinstance(row.get("input"), str))
+
+
+def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
+    for name in list_below(root, kind.folder):
+        id_, dot, suffix = name.partition(".")
+        if dot and suffix == "yaml" and is_id(id_):
+            yield StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{name}"))
+
+
+def _read_origin(root: Path, path: str) -> ArtifactOrigin:
+    try:
+        data = read_below(root, path, _LIMIT)
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        block = _BLOCK.search(text)
+        source = _scan_block(block[1]) if block else None
+        if source is None and _MENTION.search(text):
+            value = read_yaml(data, path).value
+            source = value.get("x_source") if isinstance(value, dict) else None
+    except LoadError:
+        return ArtifactOrigin()
+    if not isinstance(source, dict):
+        return ArtifactOrigin()
+    return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
+
+
+def _scan_block(block: str) -> dict[str, str] | None:
+    """Return the texts of the lines of a mapping as this package writes it; None for any other layout.
+
+    Parsing thousands of artifacts for eight keys would take most of the time of a migration.
+    """
+    lines = block.split("\n")
+    values: dict[str, str] = {}
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if not line or _IS_NESTED.match(line):
+            continue
+        match = _KEY.fullmatch(line)
+        if match is None:
+            return None
+        if match[1] in ORIGIN_KEYS:
+            text = _read_scalar(match[2] or "")
+            if text is None or following.startswith("   "):
+                return None
+            values[match[1]] = text
+    return values
+
+
+def _read_scalar(text: str) -> str | None:
+    if _PLAIN.fullmatch(text):
+        return text
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        with suppress(ValueError):
+            value = json.loads(text)
+            return value if isinstance(value, str) else None
+    return None

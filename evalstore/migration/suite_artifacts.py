@@ -1,0 +1,320 @@
+"""Gives the artifacts of one suite their ids: equal ones share one, known ones keep theirs, and each is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from evalstore.documents import compute_digest
+from evalstore.migration.artifact_merge import (
+    ConflictSide,
+    MergeResult,
+    choose_pin,
+    digest_content,
+    is_same_artifact,
+    merge_artifact,
+)
+from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
+from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.outcome import FileState
+from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
+from evalstore.migration.suite_identity import SuitePlace
+from evalstore.model import Kind, select_scoring_part
+
+_ID_LIMIT = 64
+_MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
+_TAKEN = "{} is taken here already: this one has another id"
+_LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
+FindRelease = Callable[[StoredArtifact, str], str | None]
+
+
+class CaseAnchor(NamedTuple):
+    """A place in a suite by which an artifact is known again: the id of a question, and a pointer within its case."""
+
+    case: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTarget:
+    """The store that a migration writes to, as every suite of it meets it.
+
+    `find_release` returns the version of a release of an artifact by the digest of its content. `settled` has the
+    artifacts that every suite uses, by kind and content; rubrics are among them only where suites share.
+    """
+
+    stored: StoredArtifacts
+    names: ArtifactNames
+    side: ConflictSide
+    find_release: FindRelease
+    shares_rubrics: bool = False
+    settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
+
+    def is_taken(self, name: str) -> bool:
+        """Whether an artifact `<kind>/<id>` is there already, in the store or in this migration."""
+        return name in self.stored.names or self.names.is_used(name)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedArtifact:
+    """One artifact under its final id: what the source gives, where it is from, and what becomes of the stored one."""
+
+    draft: ArtifactDraft
+    origin: Mapping[str, str]
+    result: MergeResult
+    stored: StoredArtifact | None = None
+    ours: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class _Group:
+    """Drafts with equal content, which share one artifact, and the places in the suite that need it."""
+
+    draft: ArtifactDraft
+    anchors: list[CaseAnchor]
+    indexes: list[int]
+    base: str = ""
+    match: StoredArtifact | None = None
+    reason: str = ""
+
+    def select(self, places: Sequence[int]) -> _Group:
+        """Return the group with some of its places."""
+        return replace(
+            self, anchors=[self.anchors[place] for place in places], indexes=[self.indexes[place] for place in places]
+        )
+
+
+@dataclass(slots=True)
+class SuiteBatch:
+    """The artifacts of one suite, layer by layer: what refers to others comes after them.
+
+    `head` is the origin of the artifact that stands for the source; `is_headless` says that none does. `cases` counts
+    the graded cases, `pins` are the references of the stored questions by case, and `main` is the stored value itself.
+    `planned` and `new_refs` grow with every layer.
+    """
+
+    format: str
+    place: SuitePlace
+    target: StoreTarget
+    head: Mapping[str, str]
+    cases: int
+    pins: Mapping[str, str]
+    run: str = ""
+    is_headless: bool = False
+    main: Mapping[str, Any] | None = None
+    planned: list[PlannedArtifact] = field(default_factory=list)
+    new_refs: dict[str, str] = field(default_factory=dict)
+    claimed: set[str] = field(default_factory=set)
+
+    def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> list[ArtifactDraft]:
+        """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
+        groups = list(self._group_drafts(items))
+        self._match_groups(groups)
+        final: dict[int, ArtifactDraft] = {}
+        # A group that splits adds its rest to the list while it is walked.
+        for group in groups:
+            groups += self._place_group(group, final)
+        self.new_refs |= {items[index][0].ref: draft.ref for index, draft in final.items()}
+        return [final[index] for index in range(len(items))]
+
+    def add_main(self, draft: ArtifactDraft) -> ArtifactDraft:
+        """Return the draft of the artifact that stands for the whole source, under the id of the suite."""
+        named = replace(draft, id=self.place.id, value=rename_refs(draft.value, self.new_refs))
+        origin = {"suite": self.place.key, **self.head, "base": digest_content(named.value)}
+        return self._plan_artifact(named, origin, self.place.stored, self.place.note, self.main).draft
+
+    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> Iterator[_Group]:
+        groups: dict[tuple[Kind, str], _Group] = {}
+        for index, (draft, anchor) in enumerate(items):
+            renamed = replace(draft, value=rename_refs(draft.value, self.new_refs))
+            # Titles and other cosmetic keys do not count; what was set aside does.
+            content = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
+            group = groups.setdefault((draft.kind, compute_digest(content)), _Group(renamed, [], []))
+            group.anchors.append(anchor)
+            group.indexes.append(index)
+        for group in groups.values():
+            group.base = digest_content(group.draft.value)
+            yield group
+
+    def _match_groups(self, groups: Sequence[_Group]) -> None:
+        """Find the stored artifact of each group, by the rounds below."""
+        stored = [item for item in self.target.stored.by_suite.get((self.format, self.place.key), []) if item.is_part]
+        cases = {anchor.case for group in groups for anchor in group.anchors}
+        for file_stored, list_keys in _MATCH_ROUNDS if stored else ():
+            by_key: dict[Any, StoredArtifact] = {}
+            for item in stored:
+                key = file_stored(item, cases)
+                if key is not None and item.name not in self.claimed:
+                    by_key.setdefault((item.kind, key), item)
+            for group in groups:
+                if not group.match and not group.draft.is_common:
+                    group.match = self._claim(by_key, [(group.draft.kind, key) for key in list_keys(group, self.pins)])
+
+    def _claim(self, by_key: Mapping[Any, StoredArtifact], keys: Iterable[Any]) -> StoredArtifact | None:
+        match = next((by_key[key] for key in keys if key in by_key and by_key[key].name not in self.claimed), None)
+        self.claimed |= {match.name} if match else set()
+        return match
+
+    def _place_group(self, group: _Group, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
+        """Settle a group of drafts on an artifact, and return the groups that it splits into."""
+        settled = self.target.settled.get((group.draft.kind, group.base)) if not group.match else None
+        if settled and (group.draft.is_common or self.target.shares_rubrics):
+            self._settle(group, settled, final)
+            return ()
+        if group.draft.is_common:
+            self._settle(group, self._plan_common(group), final)
+            return ()
+        if group.match is None and self.target.shares_rubrics and (other := self._find_elsewhere(group)):
+            self._settle(group, other, final)
+            return ()
+        if group.match is None:
+            named = replace(group.draft, id=self._choose_id(group))
+            self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
+            return ()
+        named = replace(group.draft, id=group.match.id)
+        planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
+        # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
+        stays = planned.result.state not in _LEFT_ALONE
+        places = range(len(group.anchors))
+        old = [place for place in places if stays or self._is_pinned(group.anchors[place], planned.draft)]
+        self._settle(group.select(old), planned.draft, final)
+        return self._settle_new(group.select([place for place in places if place not in old]), planned.draft, final)
+
+    def _settle_new(self, group: _Group, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
+        """Pin the release that says what the source says; without one, return the group, to get its own artifact."""
+        if not group.indexes or group.match is None:
+            return ()
+        if version := self.target.find_release(group.match, group.base):
+            final |= dict.fromkeys(group.indexes, replace(draft, version=version))
+            return ()
+        return [replace(group, match=None, reason=_MOVED_ON.format(draft.id))]
+
+    def _is_pinned(self, anchor: CaseAnchor, draft: ArtifactDraft) -> bool:
+        # What is no question's own rubric is referred to by a rubric, which keeps its pins.
+        return bool(anchor.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(anchor.case, ""))
+
+    def _find_elsewhere(self, group: _Group) -> ArtifactDraft | None:
+        """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
+        for item in self.target.stored.by_content.get((group.draft.kind, group.base), ()):
+            ours = self.target.stored.read_value(item)
+            version = ours and ours.get("version")
+            if ours is None or digest_content(ours) != group.base:
+                version = self.target.find_release(item, group.base)
+            if isinstance(version, str):
+                return replace(group.draft, id=item.id, version=version)
+        return None
+
+    def _settle(self, group: _Group, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
+        """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
+        for index, anchor in zip(group.indexes, group.anchors, strict=True):
+            pin = None if anchor.part else self.pins.get(anchor.case)
+            final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
+
+    def _plan_common(self, group: _Group) -> ArtifactDraft:
+        """Plan a judge of a table, which is one for all suites: known by its id, unless somebody else has that."""
+        draft = group.draft
+        ids = (draft.id, f"{draft.id}_{self.format}"[:_ID_LIMIT])
+        ours = self.target.stored.by_suite.get((self.format, ""), ())
+        stored = next((item for item in ours if item.kind is draft.kind and item.id in ids), None)
+        free = (id_ for id_ in ids if not self.target.is_taken(f"{draft.kind}/{id_}"))
+        id_ = stored.id if stored else next(free, f"{draft.id}_{group.base[:6]}")
+        reason = "" if stored or id_ == draft.id else _TAKEN.format(draft.id)
+        return self._plan_artifact(replace(draft, id=id_), {"base": group.base}, stored, reason).draft
+
+    def _build_origin(self, group: _Group) -> dict[str, str]:
+        anchor, match = group.anchors[0], group.match
+        shared = _is_shared(group, self.cases)
+        if match and (not match.origin.case or CaseAnchor(match.origin.case, match.origin.part) in group.anchors):
+            # A place that is known stays, so that a case in front of it does not touch the file.
+            anchor, shared = CaseAnchor(match.origin.case, match.origin.part), False
+        names = {} if shared else {"case": anchor.case, "part": anchor.part}
+        # A run is no artifact: its rubrics say themselves whose they are.
+        head = self.head if self.is_headless else {}
+        run = {"run": self.run} if self.run else {}
+        places = {key: text for key, text in names.items() if text}
+        return {"suite": self.place.key, **head, **places, **run, "base": group.base}
+
+    def _plan_artifact(
+        self,
+        draft: ArtifactDraft,
+        origin: Mapping[str, str],
+        stored: StoredArtifact | None,
+        reason: str,
+        ours: Mapping[str, Any] | None = None,
+    ) -> PlannedArtifact:
+        value = {"id": draft.id, "version": draft.version, **draft.value}
+        ours = ours or (self.target.stored.read_value(stored) if stored else None)
+        result = MergeResult(FileState.NEW, reason, value)
+        if stored:
+            result = merge_artifact(value, ours, stored.origin.base, self.target.side)
+            final = result.value if result.value and result.state is FileState.UPDATED else ours or value
+            draft = replace(draft, version=str(final.get("version", draft.version)))
+            self.claimed.add(stored.name)
+        self.target.names.claim_id(f"{draft.kind}/{draft.id}", self.place.id)
+        planned = PlannedArtifact(draft, origin, result, stored, ours)
+        self.planned.append(planned)
+        return planned
+
+    def settle_for_all(self) -> None:
+        """Let later suites use what every suite may use, once this one is planned for good."""
+        for item in self.planned:
+            if item.draft.is_common or (self.target.shares_rubrics and item.result.state not in _LEFT_ALONE):
+                self.target.settled.setdefault((item.draft.kind, item.origin["base"]), item.draft)
+
+    def _choose_id(self, group: _Group) -> str:
+        """Return a new id: of the suite and its case, or of what several cases or a part of a case ask for."""
+        draft, anchor, key = group.draft, group.anchors[0], self.place.key
+        # A pointer stands for a case that has no id of its own.
+        case = anchor.case if not anchor.case.startswith("/") else ""
+        label = case
+        if _is_shared(group, self.cases):
+            label = draft.name if len(group.anchors) < self.cases else ""
+        elif anchor.part or not case:
+            label = draft.name
+        plain, longer = self._join_words(label), self._join_words(f"{case} {draft.name or draft.kind}")
+        tag = make_tag(f"{anchor.case} {anchor.part}")
+        tagged = f"{plain[: _ID_LIMIT - len(tag) - 1].rstrip('_')}_{tag}"
+        candidates = (plain, *((longer,) if anchor.part else ()), tagged)
+        free = (id_ for id_ in candidates if not self.target.is_taken(f"{draft.kind}/{id_}"))
+        id_ = next(free, f"{key}_{make_tag(tag + group.base)}")
+        if id_ != plain and f"{draft.kind}/{plain}" in self.target.stored.names and not group.reason:
+            group.reason = _TAKEN.format(plain)
+        return id_
+
+    def _join_words(self, label: str) -> str:
+        """Return the suite's key and the words of a label as one id."""
+        key = self.place.key
+        return f"{key}_{shorten_slug(label, _ID_LIMIT - len(key) - 1) or make_tag(label)}" if label else key
+
+
+def _is_shared(group: _Group, cases: int) -> bool:
+    """Whether an artifact is named by what several cases ask for, so that none of them is its place."""
+    several = len(group.anchors) > 1 and not group.anchors[0].part and group.draft.kind is Kind.RUBRIC
+    return several and bool(group.draft.name or len(group.anchors) == cases)
+
+
+FileStored = Callable[[StoredArtifact, Container[str]], Any]
+ListKeys = Callable[[_Group, Mapping[str, str]], list[Any]]
+# How an artifact of a suite is known again, the surest first: the key under which a stored one is filed (`cases` are
+# those that the suite still has), and the keys by which a group looks for it (`pins` are those of the questions).
+_MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
+    (
+        lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
+        lambda group, _: [(*anchor, group.base) for anchor in group.anchors],
+    ),
+    (
+        lambda item, _: (item.origin.case, item.origin.base),
+        lambda group, _: [(anchor.case, group.base) for anchor in group.anchors],
+    ),
+    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
+    (
+        lambda item, _: (item.origin.case, item.origin.part) if item.origin.case else None,
+        lambda group, _: [tuple(anchor) for anchor in group.anchors],
+    ),
+    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
+    (
+        lambda item, _: None if item.origin.case else item.name,
+        lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],
+    ),
+)

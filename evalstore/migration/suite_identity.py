@@ -1,0 +1,173 @@
+"""Knows suites again: which artifact of the store came from the suite that a source holds now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
+from evalstore.migration.suite_names import SuiteFacts, choose_suite_ids
+from evalstore.model import Kind
+
+_TAIL = 6  # parts of a path
+_SIMILAR = 2  # one half, as git has it for a renamed file
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePlace:
+    """The place of a suite in the store: the `id` of its artifact, and the `key` that its artifacts have as `suite`.
+
+    `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has gone since, `note`
+    why a new one is not called by its name.
+    """
+
+    id: str
+    key: str
+    stored: StoredArtifact | None = None
+    moved: str = ""
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _StoredSuite:
+    """A suite of the store while it is looked for: its facts, and its inputs, which are read when they are needed."""
+
+    artifact: StoredArtifact
+    facts: SuiteFacts
+    is_gone: bool
+    store: StoredArtifacts
+    _inputs: frozenset[int] | None = field(default=None)
+
+    @property
+    def inputs(self) -> frozenset[int]:
+        if self._inputs is None:
+            value: Mapping[str, Any] = self.store.read_value(self.artifact) or {}
+            self._inputs = list_inputs(value.get("questions") or ())
+        return self._inputs
+
+
+def place_suites(
+    suites: Sequence[SuiteFacts], store: StoredArtifacts, is_gone: Callable[[str], bool]
+) -> tuple[dict[str, SuitePlace], list[StoredArtifact]]:
+    """Return the place of each suite by its file, and the artifacts of suites that are gone.
+
+    `is_gone` says whether a recorded file would have been found by this migration, and was not.
+    """
+    stored = [
+        _StoredSuite(artifact, _recall_facts(artifact), is_gone(artifact.origin.file), store)
+        for artifact in store.suites
+    ]
+    pairs = _match_suites(suites, stored)
+    new = [index for index in range(len(suites)) if index not in pairs]
+    others = [suite.facts for suite in stored]
+    ids = choose_suite_ids([suites[index] for index in new], others, store.names.__contains__)
+    places = {suites[index].file: SuitePlace(id_, id_, note=note) for index, (id_, note) in zip(new, ids, strict=True)}
+    for index, match in pairs.items():
+        moved = _describe_move(suites[index], match)
+        places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
+    matched = {match.artifact.name for match in pairs.values()}
+    return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+
+
+def _recall_facts(artifact: StoredArtifact) -> SuiteFacts:
+    origin = artifact.origin
+    return SuiteFacts(origin.file, origin.format, artifact.kind, origin.name)
+
+
+def _describe_move(suite: SuiteFacts, match: _StoredSuite) -> str:
+    old = match.facts
+    if suite.file != old.file and match.is_gone:
+        return f"{old.file} is {suite.file} now"
+    if suite.name != old.name and suite.file == old.file:
+        return f"{old.name or 'the suite'} is called {suite.name or 'nothing'} now"
+    return ""
+
+
+SuiteKey = Callable[[SuiteFacts], Any]
+
+
+def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
+    def make_key(suite: SuiteFacts) -> Any:
+        parts = PurePosixPath(suite.file).parts
+        return (suite.name if named else "", parts[-length:]) if len(parts) >= length else None
+
+    return make_key
+
+
+# What makes two suites one, the surest first. Only a suite whose file is gone has moved; any other that has the same
+# name may simply be another one. The last says whether they must have a question in common.
+_ROUNDS: Sequence[tuple[SuiteKey, bool, bool]] = (
+    (lambda suite: (suite.file, suite.name) if suite.name else None, False, False),
+    (lambda suite: suite.file, False, True),
+    *((_key_by_tail(length, named=True), False, True) for length in range(_TAIL, 0, -1)),
+    *((_key_by_tail(length, named=False), False, True) for length in range(_TAIL, 1, -1)),
+    (lambda suite: suite.name or None, True, True),
+)
+
+
+def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) -> dict[int, _StoredSuite]:
+    """Return the stored suite of each source that has one, by the index of the source; each is used once."""
+    pairs: dict[int, _StoredSuite] = {}
+    free = list(stored)
+    for make_key, gone_only, needs_question in _ROUNDS if stored else ():
+        waiting = [index for index in range(len(suites)) if index not in pairs]
+        by_key = _group_by_key(free, make_key)
+        counts = Counter(_scope(suites[index], make_key) for index in waiting)
+        for index in waiting:
+            key = _scope(suites[index], make_key)
+            matches = by_key.get(key, []) if key is not None and counts[key] == 1 else []
+            if (
+                len(matches) == 1
+                and (matches[0].is_gone or not gone_only)
+                and (not needs_question or _shares_question(suites[index], matches[0]))
+            ):
+                pairs[index] = matches[0]
+        free = _drop_used(free, pairs)
+    return pairs | _match_by_questions(suites, [suite for suite in free if suite.is_gone], pairs)
+
+
+def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
+    key = make_key(suite)
+    return None if key is None else (suite.format, suite.kind, key)
+
+
+def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[Any, list[_StoredSuite]]:
+    groups: dict[Any, list[_StoredSuite]] = {}
+    for suite in stored:
+        groups.setdefault(_scope(suite.facts, make_key), []).append(suite)
+    return groups
+
+
+def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
+    # A rubric stands for a source without questions.
+    return suite.kind is not Kind.DATASET or not suite.inputs or not suite.inputs.isdisjoint(match.inputs)
+
+
+def _match_by_questions(
+    suites: Sequence[SuiteFacts], gone: Sequence[_StoredSuite], pairs: Mapping[int, _StoredSuite]
+) -> dict[int, _StoredSuite]:
+    """Return the suites that have gone elsewhere under another name, known by at least half of their questions."""
+    holders: dict[int, list[int]] = {}
+    for place, match in enumerate(gone):
+        for text in match.inputs:
+            holders.setdefault(text, []).append(place)
+    found: dict[int, _StoredSuite] = {}
+    used: set[int] = set()
+    for index, suite in enumerate(suites):
+        if index in pairs or not holders:
+            continue
+        votes = Counter(place for text in suite.inputs for place in holders.get(text, ()) if place not in used)
+        place, common = next(iter(votes.most_common(1)), (-1, 0))
+        is_half = common and common * _SIMILAR >= max(len(suite.inputs), len(gone[place].inputs))
+        if is_half and gone[place].facts.format == suite.format:
+            found[index] = gone[place]
+            used.add(place)
+    return found
+
+
+def _drop_used(stored: Iterable[_StoredSuite], pairs: Mapping[int, _StoredSuite]) -> list[_StoredSuite]:
+    used = {match.artifact.name for match in pairs.values()}
+    return [suite for suite in stored if suite.artifact.name not in used]

@@ -1,0 +1,374 @@
+"""Drafts a table for a file that no format takes: its own keys, with guesses at what their grader does by them.
+
+Nothing in a file says how it is graded. Every guess stands in the draft as such, to be read before it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from evalstore.documents import write_yaml
+from evalstore.migration.artifact_names import make_id, make_slug
+from evalstore.migration.unknown_keys import is_ban
+
+_KEYS = 200  # of a case; more are left to the user
+_SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter
+_LOOKED_AT = 200  # characters of a text: enough to tell a pattern
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
+_YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_IDS = ("id", "case_id", "test_id", "eval_id", "name", "key", "slug", "label", "title")
+_INPUTS = (
+    "input",
+    "prompt",
+    "question",
+    "query",
+    "user",
+    "user_input",
+    "message",
+    "instruction",
+    "task",
+    "ask",
+    "text",
+)
+_ANSWERS = (
+    *("expected_answer", "expected_output", "expected", "reference_answer", "reference", "ground_truth", "gold"),
+    *("golden", "ideal", "target", "answer", "solution"),
+)
+_NAMES = ("name", "suite", "suite_name", "skill_name", "title", "module", "dataset")
+_SORTS = ("type", "kind", "check", "op", "operator", "assert", "metric")
+_VALUES = ("value", "values", "expected", "text", "pattern", "contains", "criteria", "arg", "args")
+# The words of a key, and what it may ask for.
+_BANNED = frozenset(
+    {"fail", "fails", "reject", "bad", "wrong", "unwanted", "absent", "excludes", "excluded", "banned", "hasnt", "isnt"}
+    | {"doesnt", "dont", "cannot", "cant", "mustnt", "lacks", "without", "notcontains", "forbidden"}
+)
+_STATED = frozenset(
+    {"assertion", "assertions", "criteria", "criterion", "rubric", "rubrics", "expectation", "expectations", "judge"}
+    | {"requirement", "requirements", "statement", "statements", "behavior", "behaviors", "behaviour", "grading"}
+)
+_WANTED = frozenset(
+    {"must", "should", "contain", "contains", "include", "includes", "have", "has", "expect", "expects", "keyword"}
+    | {"keywords", "phrase", "phrases", "require", "required", "requires", "match", "matches", "pattern", "patterns"}
+    | {
+        "regex",
+        "regexes",
+        "regexp",
+        "pass",
+        "find",
+        "mention",
+        "mentions",
+        "say",
+        "says",
+        "equals",
+        "equal",
+        "present",
+        "icontains",
+    }
+)
+_PATTERNED = frozenset({"pattern", "patterns", "regex", "regexes", "regexp", "match", "matches"})
+_EXACT = frozenset({"equals", "equal", "exact", "exactly", "is"})
+_ANY = frozenset({"any", "one", "some", "either", "oneof", "anyof"})
+_LONGEST, _SHORTEST = frozenset({"max", "maximum", "most"}), frozenset({"min", "minimum", "least"})
+_LENGTH = frozenset({"chars", "characters", "length", "len"})
+_PATTERN_SIGNS = re.compile(r"\\[bBdDwWsSAZ.]|\(\?|\[[^\]]+\][+*?{]|\.[*+]|^\^|\$$|[^\\ ]\|[^ ]")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyProfile:
+    """What the cases of a file have at a path: in how many there is something, and all of the values."""
+
+    path: str
+    values: tuple[Any, ...]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of its last key, in lower case."""
+        spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.path.rpartition("/")[2])
+        return frozenset(make_slug(spaced).split("_"))
+
+    @property
+    def texts(self) -> list[str]:
+        """Its texts, where it has nothing but texts and lists of texts; else none."""
+        parts = [part for value in self.values for part in (value if isinstance(value, list) else [value])]
+        return parts if all(isinstance(part, str) for part in parts) else []
+
+    def has_only(self, type_: type) -> bool:
+        """Whether all values are of a type."""
+        return bool(self.values) and all(type(value) is type_ for value in self.values)
+
+
+def draft_table(value: Any, file: str) -> str:
+    """Return the text of a table for the cases of a document; empty where it has no list of cases."""
+    place, cases = _find_cases(value)
+    if not cases:
+        return ""
+    profiles = {profile.path: profile for profile in _profile_keys(cases)}
+    id_ = next((name for name in _IDS if name in profiles and _is_id(profiles[name], len(cases))), None)
+    input_ = _find_input(profiles, id_)
+    answer = next((name for name in _ANSWERS if name in profiles and name != input_), None)
+    rows = [
+        row
+        for path, profile in profiles.items()
+        if path not in {id_, input_, answer} and (row := _draft_row(profile)) is not None
+    ]
+    rows += _draft_answer(profiles[answer], alone=not rows) if answer else []
+    judges = {row["judge"] for row in rows if "judge" in row}
+    read = {id_, input_, answer, *(row["key"] for row in rows)}
+    fields = {"expected": answer} | {name: name for name in ("context", "tags") if name in profiles}
+    fields = {name: path for name, path in fields.items() if path is not None}
+    read |= {*fields.values()}
+    root = value if isinstance(value, dict) else {}
+    others = [key for key in root if _is_key(key) and key != place.split("/")[0]]
+    name = next((key for key in _NAMES if isinstance(root.get(key), str)), None)
+    lines = [
+        f"format: {make_id('own_' + make_slug(PurePosixPath(file).stem))} # any name that no other format has",
+        "title: Suites of our own",
+        "",
+        "lists: # where the cases are",
+        f"  - {{key: {_spell(place)}}}",
+        *([f"name: {_spell(name)} # names the dataset"] if name else []),
+        *_draft_root([key for key in others if key != name]),
+        "",
+        "case: # which key of a case is what",
+        f"  id: {_spell(id_)}" if id_ else "  # id: no key names every case, so each is called by its place",
+        f"  input: {_spell(input_)}" if input_ else "  input: input # no key has a text in every case: name the one",
+        *(f"  {name}: {_spell(path)}" for name, path in fields.items()),
+        *_draft_data([path for path in profiles if path not in read]),
+        "",
+        *_draft_checks(rows),
+        "",
+        "scoring: {combine: all_pass} # every check must pass; or weighted_avg, with a threshold",
+        *_draft_judges(judges),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _find_cases(value: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Return the path of the longest list of objects at the root or one level below it, and these objects."""
+    found: dict[str, Any] = {"": value} if isinstance(value, list) else {}
+    for key, item in value.items() if isinstance(value, dict) else ():
+        inner = item.items() if isinstance(item, dict) else ()
+        found |= {key: item} | {f"{key}/{name}": part for name, part in inner if _is_key(name)} if _is_key(key) else {}
+    lists = {
+        path: [item for item in items if isinstance(item, dict)]
+        for path, items in found.items()
+        if isinstance(items, list)
+    }
+    path = max(lists, key=lambda path: len(lists[path]), default="")
+    return path, lists.get(path, [])
+
+
+def _profile_keys(cases: Sequence[Mapping[Any, Any]]) -> list[KeyProfile]:
+    """Return the profiles of the keys of cases; of objects, where some keys within them look graded, those of these."""
+    profiles: list[KeyProfile] = []
+    for key, items in _collect_values(cases).items():
+        profile = KeyProfile(key, items)
+        inner = _collect_values(items) if profile.has_only(dict) and "schema" not in profile.words else {}
+        parts = [KeyProfile(f"{key}/{name}", values) for name, values in inner.items() if "/" not in name]
+        graded = [part for part in parts if "/" not in key and part.words & (_WANTED | _BANNED | _STATED)]
+        profiles += graded or [profile]
+    return profiles[:_KEYS]
+
+
+def _collect_values(cases: Iterable[Mapping[Any, Any]]) -> dict[str, tuple[Any, ...]]:
+    values: dict[str, list[Any]] = {}
+    for case in cases:
+        for key, item in case.items():
+            if _is_key(key) and item is not None:
+                values.setdefault(key, []).append(item)
+    return {key: tuple(items) for key, items in values.items()}
+
+
+def _is_key(key: Any) -> bool:
+    """Whether a table can name a key: a text, not empty, of characters that there are."""
+    return isinstance(key, str) and key != "" and not re.search("[\ud800-\udfff]", key)
+
+
+def _is_id(profile: KeyProfile, cases: int) -> bool:
+    """Whether a key names most cases, each with another value."""
+    values = [value for value in profile.values if isinstance(value, str | int) and not isinstance(value, bool)]
+    return len(values) * 2 > cases and len(set(values)) == len(values) == len(profile.values)
+
+
+def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | None:
+    """Return the key of what is asked: by its name, else the one with the longest texts."""
+    most = max((len(profile.values) for profile in profiles.values()), default=0)
+    texts = {
+        path: profile
+        for path, profile in profiles.items()
+        if path != id_ and profile.has_only(str) and len(profile.values) == most
+    }
+    named = next((name for name in _INPUTS if name in texts), None)
+    others = [path for path in texts if path not in _ANSWERS and _draft_row(texts[path]) is None]
+    return named or max(others, key=lambda path: sum(map(len, texts[path].values)), default=None)
+
+
+def _draft_row(profile: KeyProfile) -> dict[str, Any] | None:
+    """Return the row that a key may be; None where nothing in its name or values says that it is graded."""
+    words, row = profile.words, {"key": profile.path}
+    if profile.has_only(list) and (items := _draft_items(profile)):
+        return items
+    if profile.has_only(dict) and "schema" in words:
+        return row | {"kind": "json_schema", "read": "value", "into": "schema"}
+    if profile.has_only(int) and words & _LENGTH and words & (_LONGEST | _SHORTEST):
+        limit = "max_chars" if words & _LONGEST else "min_chars"
+        return row | {"kind": "format", "read": "number", "into": limit, "with": {"format": "text"}}
+    if not profile.texts:
+        return None
+    return _draft_texts(row, words, profile.texts, is_banned=is_ban(profile.path) or bool(words & _BANNED))
+
+
+def _draft_texts(
+    row: dict[str, Any], words: frozenset[str], texts: Iterable[str], *, is_banned: bool
+) -> dict[str, Any] | None:
+    row |= {"read": "texts_or_text"}
+    is_pattern = bool(words & _PATTERNED) or any(_PATTERN_SIGNS.search(text[:_LOOKED_AT]) for text in texts)
+    is_any = bool(words & _ANY)
+    if words & _STATED and not is_pattern:
+        statement = {"kind": "llm_judge", "items": "all", "into": "variables/statement", "judge": "own_statement"}
+        return row | statement
+    if not is_banned and not words & (_WANTED | _EXACT):
+        return None
+    negate = {"negate": True} if is_banned else {}
+    if words & _EXACT and not is_pattern:
+        return row | {"kind": "regex", "into": "pattern", "escaped": r"\A\s*{}\s*\Z", "with": {"flags": "i", **negate}}
+    if is_pattern:
+        # Of patterns none of which may match, each is a check of its own as well.
+        each = {} if is_any and not is_banned else {"items": "all"}
+        return row | {"kind": "regex", **each, "into": "pattern", "with": {"flags": "i", **negate}}
+    if is_banned:
+        return row | {"kind": "must_not_contain", "into": "values", "with": {"case_sensitive": False}}
+    each = {} if is_any else {"items": "all"}
+    return row | {"kind": "must_contain_any", **each, "into": "values", "with": {"case_sensitive": False}}
+
+
+def _draft_items(profile: KeyProfile) -> dict[str, Any] | None:
+    """Return the row of a list whose items name their sort; None where they do not."""
+    items = [item for value in profile.values for item in value if isinstance(item, dict)]
+    keys = Counter(key for item in items for key in item if isinstance(key, str))
+    by = next((key for key in _SORTS if items and all(isinstance(item.get(key), str) for item in items)), None)
+    value = next((key for key in _VALUES if keys[key] * 2 > len(items) and key != by), None)
+    if by is None or value is None:
+        return None
+    options: list[dict[str, Any]] = []
+    for sort in dict.fromkeys(item[by] for item in items):
+        parts = tuple(item[value] for item in items if item[by] == sort and item.get(value) is not None)
+        part = KeyProfile(sort, parts)
+        row = _draft_row(part) if "/" not in sort and sort else None
+        options += [row] if row and "by" not in row else []
+    return {"key": profile.path, "read": "items", "by": by, "value": value, "options": options} if options else None
+
+
+def _draft_answer(profile: KeyProfile, *, alone: bool) -> list[dict[str, Any]]:
+    """Return the row of the expected answer: a short one must be in the answer, a longer one is held beside it."""
+    if not profile.texts or not alone:
+        return []
+    if max(map(len, profile.texts)) <= _SHORT:
+        fixed = {"case_sensitive": False}
+        return [
+            {"key": profile.path, "kind": "must_contain_any", "read": "texts_or_text", "into": "values", "with": fixed}
+        ]
+    return [{"key": profile.path, "kind": "llm_judge", "read": "value", "judge": "own_answer"}]
+
+
+def _draft_root(keys: Sequence[str]) -> list[str]:
+    return [f"root: {{data: {_spell(list(keys))}}} # beside the cases, read by no grader"] if keys else []
+
+
+def _draft_data(keys: Sequence[str]) -> list[str]:
+    head = "read by no grader: kept as data. Move to `checks` what yours reads"
+    return [f"  data: {_spell(list(keys))} # {head}"] if keys else []
+
+
+def _draft_checks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not rows:
+        yield "# checks: no key is called like a demand, so nothing is graded. A row is, for example"
+        yield "#   - {key: must_contain, kind: must_contain_any, read: texts_or_text, items: all, into: values}"
+        return
+    yield "# Guessed by the names and the values of the keys; capitals do not count, unless `with` says so."
+    yield "# Where a row does what your grader does, take its `lossy` out: until then its cases are reported as lossy."
+    yield "checks:"
+    for row in rows:
+        yield f"  # {_describe_row(row)}"
+        if "by" not in row:
+            yield f"  - {_spell({**row, 'lossy': _GUESSED})}"
+            continue
+        head, *others = (f"{key}: {_spell(row[key])}" for key in ("key", "read", "by", "value"))
+        yield from (f"  - {head}", *(f"    {line}" for line in others), "    options:")
+        for option in row["options"]:
+            yield f"      # {_describe_row(option)}"
+            yield f"      - {_spell({**option, 'lossy': _GUESSED})}"
+
+
+def _draft_judges(ids: Iterable[str]) -> Iterator[str]:
+    judges = [{"id": id_, **_JUDGES[id_]} for id_ in sorted(ids)]
+    if judges:
+        yield "# In words of ours: put in those of your grader, and say `same_as_grader: true`."
+        yield from write_yaml({"judges": judges}).splitlines()
+
+
+def _spell(value: Any) -> str:
+    """Return a value as YAML on one line; all that does not print is escaped."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_spell(key)}: {_spell(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_spell, value))}]"
+    if not isinstance(value, str):
+        return str(value).lower()
+    if _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
+        return value
+    return '"' + "".join(map(_escape, value)) + '"'
+
+
+def _escape(char: str) -> str:
+    if char in {'"', "\\"}:
+        return f"\\{char}"
+    return char if char.isprintable() else f"\\U{ord(char):08x}"
+
+
+def _describe_row(row: Mapping[str, Any]) -> str:
+    if "by" in row:
+        return "each item is graded by its sort"
+    return _SENTENCES[row["kind"], row.get("with", {}).get("negate", False), row.get("items", "any")]
+
+
+_SENTENCES: Mapping[tuple[str, bool, str], str] = {
+    ("regex", False, "all"): "each pattern must match somewhere in the answer",
+    ("regex", False, "any"): "one of the patterns must match somewhere in the answer",
+    ("regex", True, "all"): "none of the patterns may match anywhere in the answer",
+    ("regex", True, "any"): "none of the patterns may match anywhere in the answer",
+    ("must_contain_any", False, "all"): "each text must be in the answer; `items: any`: one of them",
+    ("must_contain_any", False, "any"): "one of the texts must be in the answer; `items: all`: each of them",
+    ("must_not_contain", False, "any"): "none of the texts may be in the answer",
+    ("llm_judge", False, "all"): "a judge is asked about each statement",
+    ("llm_judge", False, "any"): "a judge holds the answer beside the one that is expected",
+    ("format", False, "any"): "the answer has a length in characters",
+    ("json_schema", False, "any"): "the answer is JSON of this schema",
+}
+_GUESSED = "guessed by its name"
+_JUDGES: Mapping[str, Mapping[str, Any]] = {
+    "own_statement": {
+        "title": "Does one statement hold of the answer?",
+        "template": (
+            "The task:\n{{ input }}\n\nThe answer:\n{{ output }}\n\nThe statement:\n{{ statement }}\n\n"
+            "Does the statement hold of the answer?\n"
+            'Reply with one JSON object: {"rationale": "<one sentence>", "verdict": "yes" or "no"}\n'
+        ),
+        "variables": ["statement"],
+        "score_type": "binary",
+    },
+    "own_answer": {
+        "title": "Does the answer say what is expected?",
+        "template": (
+            "The question:\n{{ input }}\n\nThe answer that is expected:\n{{ expected }}\n\n"
+            "The answer to grade:\n{{ output }}\n\nDoes the answer say what is expected, in whatever words?\n"
+            'Reply with one JSON object: {"rationale": "<one sentence>", "verdict": "yes" or "no"}\n'
+        ),
+        "score_type": "binary",
+    },
+}

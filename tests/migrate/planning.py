@@ -1,0 +1,25 @@
+"""Plans one source by itself, for a store that has nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from evalstore.documents import Document
+from evalstore.migration.artifact_merge import ConflictSide
+from evalstore.migration.artifact_names import ArtifactNames
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.plan import SourceContext, SourcePlan, plan_source
+from evalstore.migration.stored_artifacts import StoredArtifacts
+from evalstore.migration.suite_artifacts import StoreTarget
+from evalstore.migration.suite_identity import SuitePlace
+from evalstore.migration.table import FormatTable
+
+
+def plan_alone(
+    extraction: Extraction, legacy: LegacySource, table: FormatTable, companions: Mapping[str, Document] | None = None
+) -> SourcePlan:
+    """Return the plan of a source, whose suite is called x."""
+    stored = StoredArtifacts(Path("/nowhere"))
+    target = StoreTarget(stored, ArtifactNames(), ConflictSide.NONE, lambda *_: None)
+    return plan_source(SourceContext(extraction, legacy, table, companions or {}), SuitePlace("x", "x"), target)

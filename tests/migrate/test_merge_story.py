@@ -1,0 +1,184 @@
+"""A suite lives on beside its store: migrate, release, edit on both sides, add, rename, delete, and migrate again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Git = Callable[..., str]
+Run = Callable[..., Any]
+
+
+def write_suite(root: Path, folder: str, *phrases: str, name: str = "") -> None:
+    path = root / f"legacy/{folder}/evals.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cases = [
+        {"id": n, "prompt": f"{folder.upper()[:2]} {n}?", "must_contain_any": phrase.split()}
+        for n, phrase in enumerate(phrases, start=1)
+    ]
+    path.write_text(json.dumps({"skill_name": name or folder, "evals": cases}, indent=1), encoding="utf-8")
+
+
+def list_states(cli: Run, *options: str) -> dict[str, tuple[str, str]]:
+    document = json.loads(cli("migrate", "legacy", "--format", "json", *options).out)
+    return {file["path"]: (file["state"], file["reason"]) for file in document["files"] if file["state"] != "unchanged"}
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.heavy
+def test_nothing_is_lost_nothing_lowered_and_every_step_is_said(
+    cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    write_suite(repo, "forms", "alpha", "beta", "gamma", "delta")
+    write_suite(repo, "views", "one", "two")
+    write_suite(repo, "nodes", "red", "green")
+    assert cli("migrate", "legacy").code == 0
+    git("add", ".")
+    git("commit", "-m", "Migrate")
+    assert cli("bump", "--all").code == 0
+    # A release of an edit: the pin of the dataset moves along.
+    edit(repo / "rubrics/forms_b01.yaml", "- alpha", "- alfa")
+    assert cli("bump", "rubric/forms_b01", "--dependents").code == 0
+    assert "rubric/forms_b01@2.0.0" in (repo / "datasets/forms.yaml").read_text()
+    tags = git("tag").split()
+    # Now the source: a phrase more, an answer to what was edited here, a suite in front, one renamed, one deleted.
+    edit(repo / "rubrics/forms_b03.yaml", "- gamma", "- gamma here")
+    write_suite(repo, "forms", "alpha", "beta bete", "gamma there", "delta")
+    write_suite(repo, "aaa", "alpha", "beta")
+    (repo / "legacy/panels").mkdir()
+    shutil.move(repo / "legacy/views/evals.json", repo / "legacy/panels/evals.json")
+    edit(repo / "legacy/panels/evals.json", '"views"', '"panels"')
+    shutil.rmtree(repo / "legacy/nodes")
+    before = {path: path.read_bytes() for path in repo.glob("[rd]*s/*")}
+    planned = list_states(cli, "--dry-run")
+    assert {path: path.read_bytes() for path in repo.glob("[rd]*s/*")} == before
+    states = list_states(cli)
+    assert planned == states
+    gone = ("orphan", "its source legacy/nodes/evals.json is gone")
+    assert states == {
+        "datasets/aaa.yaml": ("new", ""),
+        "rubrics/aaa_b01.yaml": ("new", ""),
+        "rubrics/aaa_b02.yaml": ("new", ""),
+        "datasets/views.yaml": (
+            "renamed",
+            "legacy/views/evals.json is legacy/panels/evals.json now; the source changed",
+        ),
+        "datasets/nodes.yaml": gone,
+        "rubrics/nodes_b01.yaml": gone,
+        "rubrics/nodes_b02.yaml": gone,
+        "rubrics/forms_b01.yaml": ("kept", "it was changed here and not at the source"),
+        "rubrics/forms_b02.yaml": ("updated", "the source changed"),
+        "rubrics/forms_b03.yaml": (
+            "conflict",
+            "it was changed at the source and here: the file stays; --force takes the source's side, --keep yours",
+        ),
+    }
+    assert cli("migrate", "legacy").code == 1
+    assert 'version: "2.0.0"' in (repo / "rubrics/forms_b01.yaml").read_text()
+    assert "rubric/forms_b01@2.0.0" in (repo / "datasets/forms.yaml").read_text()
+    # The edit of the source is one that diff and status judge.
+    found = json.loads(cli("diff", "rubric/forms_b02", "--format", "json").out)
+    assert (found["required_bump"], found["next_version"]) == ("major", "2.0.0")
+    assert "looser" in {finding["direction"] for finding in found["findings"]}
+    assert "rubric/forms_b02  1.0.0     1.0.0  major  needs 2.0.0" in cli("status", "--check").out
+    # What is left: the conflict is decided, and the next run is silent.
+    assert cli("migrate", "legacy", "--keep").code == 0
+    after = {path: path.read_bytes() for path in repo.glob("[rd]*s/*")}
+    assert {state for state, _ in list_states(cli).values()} == {"kept", "orphan"}
+    assert {path: path.read_bytes() for path in repo.glob("[rd]*s/*")} == after
+    assert before.keys() <= after.keys()
+    assert "- gamma here" in (repo / "rubrics/forms_b03.yaml").read_text()
+    assert cli("bump", "--all", "--dependents").code == 0
+    assert set(tags) < set(git("tag").split())
+    assert cli("status", "--check").code == 0
+
+
+def test_a_case_added_in_front_renames_nothing(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_suite(tmp_path, "forms", "alpha", "beta")
+    assert cli("migrate", "legacy").code == 0
+    rubrics = {path.name: path.read_bytes() for path in (tmp_path / "rubrics").iterdir()}
+    path = tmp_path / "legacy/forms/evals.json"
+    value = json.loads(path.read_text())
+    value["evals"].insert(0, {"id": 9, "prompt": "New?", "must_contain_any": ["alpha"]})
+    path.write_text(json.dumps(value))
+    assert list_states(cli) == {"datasets/forms.yaml": ("updated", "the source changed")}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "rubrics").iterdir()} == rubrics
+    assert re.findall("rubric_ref: (.*)", (tmp_path / "datasets/forms.yaml").read_text()) == [
+        "rubric/forms_b01@1.0.0",
+        "rubric/forms_b01@1.0.0",
+        "rubric/forms_b02@1.0.0",
+    ]
+
+
+def test_one_suite_then_its_parent_is_the_same_migration(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in ("alpha", "beta"):
+        write_suite(tmp_path / "in", folder, "same", "words")
+    monkeypatch.chdir(tmp_path / "in/legacy")
+    assert cli("migrate", "alpha", "--into", tmp_path / "store").code == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "store").glob("*/*")}
+    monkeypatch.chdir(tmp_path / "in")
+    ran = cli("migrate", "legacy", "--into", tmp_path / "store")
+    assert "3 files written, 3 unchanged" in ran.out
+    assert {path: path.read_bytes() for path in before} == before
+    assert "0 files written, 6 unchanged" in cli("migrate", "legacy", "--into", tmp_path / "store").out
+
+
+def test_a_renamed_case_keeps_its_rubric(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_suite(tmp_path, "forms", "alpha", "beta")
+    cli("migrate", "legacy")
+    edit(tmp_path / "legacy/forms/evals.json", '"id": 2', '"id": 20')
+    assert list_states(cli) == {
+        "datasets/forms.yaml": ("updated", "the source changed"),
+        "rubrics/forms_b02.yaml": ("renamed", "its case is B20 now"),
+    }
+    edit(tmp_path / "legacy/forms/evals.json", '"beta"', '"beta", "bete"')
+    assert list_states(cli) == {"rubrics/forms_b02.yaml": ("updated", "the source changed")}
+
+
+@pytest.mark.heavy
+def test_a_new_case_pins_the_release_that_says_what_the_source_says(
+    cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    write_suite(repo, "forms", "alpha", "beta")
+    cli("migrate", "legacy")
+    git("add", ".")
+    git("commit", "-m", "Migrate")
+    cli("bump", "--all")
+    edit(repo / "rubrics/forms_b01.yaml", "- alpha", "- alfa")
+    cli("bump", "rubric/forms_b01", "--dependents")
+    write_suite(repo, "forms", "alpha", "beta", "alpha")
+    edit(repo / "rubrics/forms_b02.yaml", "- beta", "- bete")
+    write_suite(repo, "views", "alpha")
+    write_suite(repo, "forms", "alpha", "beta", "alpha", "beta")
+    assert cli("migrate", "legacy", "--share", "all").code == 0
+    pins = re.findall("rubric_ref: (.*)", (repo / "datasets/forms.yaml").read_text())
+    # The third case means what the first said when it was released; the fourth what the second was, before an edit.
+    assert pins == [
+        "rubric/forms_b01@2.0.0",
+        "rubric/forms_b02@1.0.0",
+        "rubric/forms_b01@1.0.0",
+        "rubric/forms_b02@1.0.0",
+    ]
+    assert "rubric_ref: rubric/forms_b01@1.0.0" in (repo / "datasets/views.yaml").read_text()
+    assert not (repo / "rubrics/views_b01.yaml").exists()
