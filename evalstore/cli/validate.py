@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
     from evalstore.diff.rules import RULE_SETS
     from evalstore.diff.rules import RULES as CHANGES
     from evalstore.model import Severity
+    from evalstore.references.reading import expect_references
     from evalstore.validation import KnownRules, validate
 
     root = _find_root(settings.path)
@@ -58,6 +60,7 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
+            expect=partial(expect_references, store) if store else None,
             watch=make_watch("validating", quiet=settings.quiet),
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalstore.documents import encode_document
 from evalstore.errors import Place, RefError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
@@ -150,6 +151,15 @@ def walk_references(
             if resolved:
                 following += _drop_repeated(list_references(store, resolved), seen)
         level = following
+
+
+def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> None:
+    """Say that the references of these working files will be resolved: git reads ahead, and equal bytes stay parsed."""
+    for artifact in artifacts:
+        if artifact.document.file.endswith(".yaml"):
+            store.working_documents.add(encode_document(artifact.document), artifact.document)
+    pins = dict.fromkeys(text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value))
+    expect_releases(store, [ref for text in pins if (ref := _parse_ref_or_none(text))])
 
 
 def _walk_roots(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[Place, Ref]]:

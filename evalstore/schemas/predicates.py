@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.schemas.copies import copy_plain, make_equality_key
 
 Predicate = Callable[[Any], bool]
 
-_ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "examples", "default"})
+_ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "examples", "default", "deprecated"})
 _LOCAL = "#/$defs/"
 
 
@@ -50,13 +50,17 @@ class _PredicateCompiler:
 
     def follow(self, reference: str) -> Predicate:
         """Return the predicate of a definition, compiled once and when it is first asked: one may name itself."""
-        if not reference.startswith(_LOCAL) or reference.removeprefix(_LOCAL) not in self._definitions:
-            self._refuse(reference)
         if reference not in self._compiled:
+            definition = self.find_definition(reference)
             # Until it is compiled, what it says of itself looks it up.
             self._compiled[reference] = partial(self._ask_definition, reference)
-            self._compiled[reference] = self.compile(self._definitions[reference.removeprefix(_LOCAL)])
+            self._compiled[reference] = self.compile(definition)
         return self._compiled[reference]
+
+    def find_definition(self, reference: str) -> Any:
+        """Return the schema that a reference names."""
+        name = reference.removeprefix(_LOCAL)
+        return self._definitions[name] if reference != name and name in self._definitions else self._refuse(reference)
 
     def _ask_definition(self, reference: str, value: Any) -> bool:
         return self._compiled[reference](value)
@@ -131,6 +135,51 @@ def _compile_additional_properties(compiler: _PredicateCompiler, schema: Any, wh
     )
 
 
+class _EvaluatedNames(NamedTuple):
+    """The properties that a part of a schema evaluates, where its condition holds for the whole value."""
+
+    condition: Predicate
+    names: frozenset[str]
+    searches: tuple[Callable[[str], object], ...]
+
+    def cover(self, name: str, value: Any) -> bool:
+        """Whether the property `name` of `value` is evaluated."""
+        return (name in self.names or any(search(name) for search in self.searches)) and self.condition(value)
+
+
+def _compile_unevaluated_properties(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
+    meets, parts = compiler.compile(schema), [*_list_evaluated(compiler, whole, _always, is_whole=True)]
+    return lambda value: (
+        not isinstance(value, dict)
+        or all(any(part.cover(name, value) for part in parts) or meets(item) for name, item in value.items())
+    )
+
+
+def _list_evaluated(
+    compiler: _PredicateCompiler, schema: Any, condition: Predicate, *, is_whole: bool = False
+) -> Iterator[_EvaluatedNames]:
+    """Yield what a schema evaluates, and the parts of it that look at the same value."""
+    if not isinstance(schema, dict):
+        return
+    patterns = ["", *schema.get("patternProperties", ())]
+    # These two leave nothing unevaluated, and the empty pattern is found everywhere.
+    is_total = "additionalProperties" in schema or ("unevaluatedProperties" in schema and not is_whole)
+    searches = tuple(re.compile(pattern).search for pattern in patterns[not is_total :])
+    yield _EvaluatedNames(condition, frozenset(schema.get("properties", ())), searches)
+    parts = [*schema.get("allOf", ()), *([compiler.find_definition(schema["$ref"])] if "$ref" in schema else ())]
+    for part in parts:
+        yield from _list_evaluated(compiler, part, condition)
+    if "if" in schema:
+        applies = compiler.compile(schema["if"])
+        for part in (schema["if"], schema.get("then")):
+            yield from _list_evaluated(compiler, part, lambda value: condition(value) and applies(value))
+        yield from _list_evaluated(compiler, schema.get("else"), lambda value: condition(value) and not applies(value))
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
 def _compile_items(compiler: _PredicateCompiler, schema: Any, _: Any) -> Predicate:
     meets = compiler.compile(schema)
     return lambda value: not isinstance(value, list) or all(map(meets, value))
@@ -200,6 +249,7 @@ _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], P
     "propertyNames": _compile_property_names,
     "required": _compile_required,
     "type": _compile_type,
+    "unevaluatedProperties": _compile_unevaluated_properties,
     "uniqueItems": lambda _, wanted, __: (
         lambda value: not wanted or not isinstance(value, list) or len({*map(make_equality_key, value)}) == len(value)
     ),

@@ -50,17 +50,22 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     known: KnownRules | None = None,
     locked: Container[str] = (),
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
+    expect: Callable[[Sequence[Artifact]], None] | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
     `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
-    evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar).
+    evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
+    `expect` is told the artifacts of the run before `load` is asked for their references.
     """
     reads = [found for source in sources if (found := read_source(source)) is not None]
     settings = _find_settings(reads) if settings is None else settings
-    files = ArtifactFiles(found.artifact for found in reads if found.artifact)
+    artifacts = [found.artifact for found in reads if found.artifact]
+    files = ArtifactFiles(artifacts)
+    if expect:
+        expect(artifacts)
     base = read_policy(settings, strict=strict)
     targets = read_target_policies(base, settings, files)
     context = ValidationContext(

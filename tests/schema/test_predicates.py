@@ -54,6 +54,25 @@ def test_what_it_does_not_know_is_left_to_the_library() -> None:
     assert compile_predicate({"$ref": "other.json"}) is None
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {}}, "unevaluatedProperties": False},
+        {"allOf": [{"properties": {"a": {}}}, {"patternProperties": {"^b": {}}}], "unevaluatedProperties": {"type": "null"}},
+        {"$ref": "#/$defs/d", "$defs": {"d": {"additionalProperties": {"type": "integer"}}}, "unevaluatedProperties": False},
+        {"if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "then": {"properties": {"b": {}}}, "else": {"properties": {"c": {}}}, "unevaluatedProperties": False},
+        {"allOf": [{"if": {"required": ["a"]}, "then": {"properties": {"a": {}}, "unevaluatedProperties": {"type": "null"}}}], "unevaluatedProperties": False},
+        {"properties": {"a": {}}, "additionalProperties": {"type": "null"}, "unevaluatedProperties": False},
+    ],
+)  # fmt: skip
+def test_what_no_part_has_evaluated_is_told_as_the_library_tells_it(schema: Any) -> None:
+    predicate, library = compile_predicate(schema), compile_schema(schema)
+    assert predicate
+    values = [dict(zip("abc", items, strict=True)) for items in itertools.product((1, 2, None), repeat=3)]
+    values += [{name: value[name] for name in names} for value in values for names in ("", "a", "b", "c", "ab", "bc")]
+    assert [value for value in values if predicate(value) is not library.is_valid(value)] == []
+
+
 def test_numbers_are_exact_and_a_definition_may_name_itself() -> None:
     nested = {"$ref": "#/$defs/a", "$defs": {"a": {"minimum": json.loads("0.1"), "items": {"$ref": "#/$defs/a"}}}}
     predicate: Callable[[Any], bool] | None = compile_predicate(nested)
