@@ -13,6 +13,7 @@ from evalstore.migration.suite_names import SuiteFacts, choose_suite_ids
 from evalstore.model import Kind
 
 _TAIL = 6  # parts of a path
+_FEW = 8  # suites with one key, whose questions are compared: with all of them it would be quadratic
 _SIMILAR = 2  # one half, as git has it for a renamed file
 
 
@@ -40,6 +41,11 @@ class _StoredSuite:
     is_gone: bool
     store: StoredArtifacts
     _inputs: frozenset[int] | None = field(default=None)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its file lies below the store; outside, files of several folders can have one recorded name."""
+        return (self.store.root / self.facts.file).is_file()
 
     @property
     def inputs(self) -> frozenset[int]:
@@ -97,14 +103,14 @@ def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
     return make_key
 
 
-# What makes two suites one, the surest first. Only a suite whose file is gone has moved; any other that has the same
-# name may simply be another one. The last says whether they must have a question in common.
-_ROUNDS: Sequence[tuple[SuiteKey, bool, bool]] = (
-    (lambda suite: (suite.file, suite.name) if suite.name else None, False, False),
-    (lambda suite: suite.file, False, True),
-    *((_key_by_tail(length, named=True), False, True) for length in range(_TAIL, 0, -1)),
-    *((_key_by_tail(length, named=False), False, True) for length in range(_TAIL, 1, -1)),
-    (lambda suite: suite.name or None, True, True),
+# What makes two suites one, the surest first. By a tail of its path a suite is known that was named from another
+# folder. By its name alone only one whose file is gone: any other of that name may simply be another one.
+_ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
+    (lambda suite: (suite.file, suite.name) if suite.name else None, False),
+    (lambda suite: suite.file, False),
+    *((_key_by_tail(length, named=True), False) for length in range(_TAIL, 0, -1)),
+    *((_key_by_tail(length, named=False), False) for length in range(_TAIL, 1, -1)),
+    (lambda suite: suite.name or None, True),
 )
 
 
@@ -112,19 +118,26 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
     """Return the stored suite of each source that has one, by the index of the source; each is used once."""
     pairs: dict[int, _StoredSuite] = {}
     free = list(stored)
-    for make_key, gone_only, needs_question in _ROUNDS if stored else ():
+    for make_key, gone_only in _ROUNDS if stored else ():
         waiting = [index for index in range(len(suites)) if index not in pairs]
         by_key = _group_by_key(free, make_key)
         counts = Counter(_scope(suites[index], make_key) for index in waiting)
+        options: dict[int, list[_StoredSuite]] = {}
         for index in waiting:
             key = _scope(suites[index], make_key)
-            matches = by_key.get(key, []) if key is not None and counts[key] == 1 else []
-            if (
-                len(matches) == 1
-                and (matches[0].is_gone or not gone_only)
-                and (not needs_question or _shares_question(suites[index], matches[0]))
-            ):
-                pairs[index] = matches[0]
+            matches = by_key.get(key, []) if key is not None and counts[key] <= _FEW else []
+            options[index] = [
+                match
+                for match in (matches if len(matches) <= _FEW else [])
+                if _is_same_suite(suites[index], match, gone_only=gone_only)
+            ]
+        # Where several could be meant, none is.
+        claims = Counter(match.artifact.name for matches in options.values() for match in matches)
+        pairs |= {
+            index: matches[0]
+            for index, matches in options.items()
+            if len(matches) == 1 and claims[matches[0].artifact.name] == 1
+        }
         free = _drop_used(free, pairs)
     return pairs | _match_by_questions(suites, [suite for suite in free if suite.is_gone], pairs)
 
@@ -139,6 +152,15 @@ def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[An
     for suite in stored:
         groups.setdefault(_scope(suite.facts, make_key), []).append(suite)
     return groups
+
+
+def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
+    if gone_only:
+        return match.is_gone and _shares_question(suite, match)
+    if suite.file == match.facts.file and (match.is_certain or (suite.name and suite.name == match.facts.name)):
+        return True
+    longer, shorter = sorted((PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len)[::-1]
+    return longer[-len(shorter) :] == shorter and _shares_question(suite, match)
 
 
 def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from evalstore.migration import migrate
+
 Git = Callable[..., str]
 Run = Callable[..., Any]
 
@@ -182,3 +184,42 @@ def test_a_new_case_pins_the_release_that_says_what_the_source_says(
     ]
     assert "rubric_ref: rubric/forms_b01@1.0.0" in (repo / "datasets/views.yaml").read_text()
     assert not (repo / "rubrics/views_b01.yaml").exists()
+
+
+CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
+SEVERAL = [
+    "agentevals/keys_that_nobody_reads",
+    "agentevals/quirk_o11_the_same_key_means_another_thing",
+    "ai_best_practices/names",
+    "ai_best_practices/quirk_d08_same_checks_share_a_rubric",
+    "ai_eval/quirk_d18_versions_of_two_parts",
+    "openrubricrl/the_same_name_twice",
+    "every_eval_ever/a_run_and_its_rows",
+]
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_files_one_by_one_then_their_folder_are_one_migration(case: str, tmp_path: Path) -> None:
+    legacy, store = CASES / case / "legacy", tmp_path / "store"
+    for path in sorted((path for path in legacy.rglob("*.*") if path.is_file()), reverse=True):
+        migrate([path], into=store)
+    before = {path: path.read_bytes() for path in store.rglob("*.*") if path.is_file()}
+    report = migrate([legacy], into=store)
+    assert (report.written, report.conflicts) == ((), ())
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("case", [*SEVERAL, "legal_eval_v1/three_tasks", "ai_agents_test/a_group"])
+def test_an_artifact_that_was_only_released_keeps_its_version_and_pins(case: str, tmp_path: Path) -> None:
+    legacy, store = CASES / case / "legacy", tmp_path / "store"
+    migrate([legacy], into=store)
+    for path in store.glob("[!r]*/*.yaml"):
+        path.write_text(re.sub(r'(?m)^version: ".*"$', 'version: "7.0.0"', path.read_text("utf-8")), encoding="utf-8")
+    for path in store.glob("*/*.yaml"):
+        path.write_text(
+            re.sub("(_ref: (?:judge|rubric)/.*)@.*", r"\1@7.0.0", path.read_text("utf-8")), encoding="utf-8"
+        )
+    before = {path: path.read_bytes() for path in store.rglob("*.*") if path.is_file()}
+    report = migrate([legacy], into=store, force=True)
+    assert (report.written, {str(file.state) for file in report.files}) == ((), {"unchanged"})
+    assert {path: path.read_bytes() for path in before} == before
