@@ -80,7 +80,7 @@ def merge_artifact(
 def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
     """Return `new` with each reference pinned as `ours` pins the same artifact, unless the source pins a higher one."""
     pins: dict[str, str] = {}
-    for ref in _list_refs({key: item for key, item in ours.items() if key != "questions"}):
+    for ref in list_refs({key: item for key, item in ours.items() if key != "questions"}):
         pins.setdefault(_name_of(ref), ref)
     # A dataset pins per question.
     questions = ours.get("questions")
@@ -142,13 +142,14 @@ def _strip_pins(value: Any) -> Any:
     }
 
 
-def _list_refs(value: Any) -> list[str]:
+def list_refs(value: Any) -> list[str]:
+    """Return the references to rubrics and judges within a value."""
     if isinstance(value, list):
-        return [ref for item in value for ref in _list_refs(item)]
+        return [ref for item in value for ref in list_refs(item)]
     if not isinstance(value, dict):
         return []
     own = [item for key, item in value.items() if key in REF_KEYS and isinstance(item, str)]
-    return own + [ref for item in value.values() for ref in _list_refs(item)]
+    return own + [ref for item in value.values() for ref in list_refs(item)]
 
 
 def _pin_refs(value: Any, pins: Mapping[str, str]) -> Any:

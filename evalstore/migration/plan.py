@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
+from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
@@ -48,6 +49,18 @@ class SourceContext:
     table: FormatTable
     companions: Mapping[str, Document]
     _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
+    _users: dict[str, LegacyCase] = field(default_factory=dict)
+
+    def find_user(self, draft: ArtifactDraft) -> LegacyCase | None:
+        """Return the first case whose rubric refers to a draft, itself or through another."""
+        if not self._users:
+            inner = {other.ref: other for other in self.extraction.drafts}
+            for case in self.extraction.usable_cases:
+                refs = list_refs(case.rubric.value) if case.rubric else []
+                for ref in refs:
+                    refs += list_refs(inner[ref].value) if ref in inner and ref not in self._users else []
+                    self._users.setdefault(ref, case)
+        return self._users.get(draft.ref)
 
     def find_case(self, pointer: Pointer) -> LegacyCase | None:
         """Return the usable case at a pointer, of whichever file."""
@@ -243,7 +256,9 @@ def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
         if case := context.find_case(draft.pointer[:length]):
             part = format_json_pointer(draft.pointer[length:]) or f"/{draft.kind}"
             return CaseAnchor(_anchor_case(case).case, part)
-    return CaseAnchor("", draft.name or draft.id)
+    # A grader of the whole suite stands in no case; what it became for a case belongs to that.
+    user = context.find_user(draft)
+    return CaseAnchor(_anchor_case(user).case if user else "", draft.name or draft.id)
 
 
 def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -69,7 +70,10 @@ class PlannedArtifact:
 
 @dataclass(slots=True)
 class _Group:
-    """Drafts with equal content, which share one artifact, and the places in the suite that need it."""
+    """Drafts with equal content, which share one artifact, and the places in the suite that need it.
+
+    One that is named by what several cases ask for `is_shared`: none of the cases is its place.
+    """
 
     draft: ArtifactDraft
     anchors: list[CaseAnchor]
@@ -77,6 +81,12 @@ class _Group:
     base: str = ""
     match: StoredArtifact | None = None
     reason: str = ""
+    is_shared: bool = False
+
+    @property
+    def is_wanted_often(self) -> bool:
+        """Whether several cases have it for their own rubric."""
+        return len(self.anchors) > 1 and not self.anchors[0].part and self.draft.kind is Kind.RUBRIC
 
     def select(self, places: Sequence[int]) -> _Group:
         """Return the group with some of its places."""
@@ -111,6 +121,11 @@ class SuiteBatch:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
         groups = list(self._group_drafts(items))
         self._match_groups(groups)
+        words = Counter(group.draft.name for group in groups if group.is_wanted_often)
+        for group in groups:
+            group.is_shared = group.is_wanted_often and (
+                len(group.anchors) == self.cases or (group.draft.name != "" and words[group.draft.name] == 1)
+            )
         final: dict[int, ArtifactDraft] = {}
         # A group that splits adds its rest to the list while it is walked.
         for group in groups:
@@ -224,7 +239,7 @@ class SuiteBatch:
 
     def _build_origin(self, group: _Group) -> dict[str, str]:
         anchor, match = group.anchors[0], group.match
-        shared = _is_shared(group, self.cases)
+        shared = group.is_shared
         if match and (not match.origin.case or CaseAnchor(match.origin.case, match.origin.part) in group.anchors):
             # A place that is known stays, so that a case in front of it does not touch the file.
             anchor, shared = CaseAnchor(match.origin.case, match.origin.part), False
@@ -264,20 +279,21 @@ class SuiteBatch:
 
     def _choose_id(self, group: _Group) -> str:
         """Return a new id: of the suite and its case, or of what several cases or a part of a case ask for."""
-        draft, anchor, key = group.draft, group.anchors[0], self.place.key
+        draft, anchor = group.draft, group.anchors[0]
         # A pointer stands for a case that has no id of its own.
         case = anchor.case if not anchor.case.startswith("/") else ""
         label = case
-        if _is_shared(group, self.cases):
+        if group.is_shared:
             label = draft.name if len(group.anchors) < self.cases else ""
         elif anchor.part or not case:
             label = draft.name
-        plain, longer = self._join_words(label), self._join_words(f"{case} {draft.name or draft.kind}")
+        plain = self._join_words(label)
+        longer = self._join_words(f"{case} {draft.name or draft.kind}" if anchor.part else case)
         tag = make_tag(f"{anchor.case} {anchor.part}")
         tagged = f"{plain[: _ID_LIMIT - len(tag) - 1].rstrip('_')}_{tag}"
-        candidates = (plain, *((longer,) if anchor.part else ()), tagged)
+        candidates = (plain, *((longer,) if case else ()), tagged)
         free = (id_ for id_ in candidates if not self.target.is_taken(f"{draft.kind}/{id_}"))
-        id_ = next(free, f"{key}_{make_tag(tag + group.base)}")
+        id_ = next(free, f"{tagged[: -len(tag)]}{make_tag(tag + group.base)}")
         if id_ != plain and f"{draft.kind}/{plain}" in self.target.stored.names and not group.reason:
             group.reason = _TAKEN.format(plain)
         return id_
@@ -286,12 +302,6 @@ class SuiteBatch:
         """Return the suite's key and the words of a label as one id."""
         key = self.place.key
         return f"{key}_{shorten_slug(label, _ID_LIMIT - len(key) - 1) or make_tag(label)}" if label else key
-
-
-def _is_shared(group: _Group, cases: int) -> bool:
-    """Whether an artifact is named by what several cases ask for, so that none of them is its place."""
-    several = len(group.anchors) > 1 and not group.anchors[0].part and group.draft.kind is Kind.RUBRIC
-    return several and bool(group.draft.name or len(group.anchors) == cases)
 
 
 FileStored = Callable[[StoredArtifact, Container[str]], Any]
