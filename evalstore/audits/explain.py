@@ -20,9 +20,8 @@ from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import write_sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
-from evalstore.model import Verdict
 from evalstore.runs import Run
-from evalstore.statistics import compute_mcnemar_p
+from evalstore.statistics import compute_sign_flip_p
 from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
@@ -125,13 +124,14 @@ class AuditJob:
         )
 
     def _find_flips(self) -> Flips:
-        turned = [(id_, self.a.rows[id_].verdict, self.b.rows[id_].verdict) for id_ in self.sets.compared]
-        worse = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.PASS, Verdict.FAIL))
-        better = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.FAIL, Verdict.PASS))
+        # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
+        turned = {id_: read_passes(self.b.rows[id_]) - read_passes(self.a.rows[id_]) for id_ in self.sets.compared}
+        worse = tuple(id_ for id_, change in turned.items() if change < 0)
+        better = tuple(id_ for id_, change in turned.items() if change > 0)
         sampled = self.totals.has_other_outputs or self.totals.has_estimates
-        return Flips(
-            worse, better, self.totals.list_flips(), compute_mcnemar_p(len(worse), len(better)) if sampled else None
-        )
+        # With single outputs this is McNemar's test.
+        p = compute_sign_flip_p([*turned.values()], [None] * len(turned)) if sampled else None
+        return Flips(worse, better, self.totals.list_flips(), p)
 
     def _list_changed_inputs(self) -> Iterator[str]:
         a, b = self.a.questions, self.b.questions

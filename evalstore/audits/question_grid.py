@@ -148,9 +148,10 @@ class QuestionAttributor:
     def _find_drift(self, id_: str, plan: RubricPlan, cells: QuestionCells, contexts: int) -> Iterator[Drift]:
         whole = contexts | sum(tree.edits for tree in plan.trees.values())
         for side, (run, stored) in enumerate((("A", self.a), ("B", self.b))):
-            row, results = stored.rows[id_], cells.grade_all(whole if side else 0)
-            recorded = _index_results(plan, row.checks, side)
-            yield from find_drift(run, row, stored.questions[id_], recorded, results)
+            for number, row in enumerate(stored.rows[id_].outputs):
+                results = cells.grade_all(whole if side else 0, number)
+                recorded = _index_results(plan, row.checks, side)
+                yield from find_drift(run, row, stored.questions[id_], recorded, results)
 
     def _has_same_content(self, id_: str) -> bool:
         old, new = self.a.questions[id_], self.b.questions[id_]
@@ -168,14 +169,17 @@ class QuestionAttributor:
         return self._plans[key]
 
     def _open_cells(self, id_: str, plan: RubricPlan) -> QuestionCells:
-        rows = self.a.rows[id_], self.b.rows[id_]
-        recorded = [_read_recorded(plan, _index_results(plan, rows[side].checks, side), side) for side in (0, 1)]
+        rows = self.a.rows[id_].outputs, self.b.rows[id_].outputs
+        recorded = [
+            [_read_recorded(plan, _index_results(plan, row.checks, side), side) for row in rows[side]]
+            for side in (0, 1)
+        ]
         return QuestionCells(
             rubric=plan.rubric,
             graders=self.graders,
             questions=(self.a.questions[id_], self.b.questions[id_]),
-            rows=((rows[0],), (rows[1],)),
-            recorded=((recorded[0],), (recorded[1],)),
+            rows=rows,
+            recorded=(recorded[0], recorded[1]),
             moved={name: pair for name, pair in self.read_pairs(id_).items() if self.evidence.has_moved(pair)},
             evidence=self.evidence,
             note_calls=self._note_calls,

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import FailedCheck, LineEffect, Lines, Mix
-from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.model import CheckResult, UnscoredReason
 from evalstore.runs import GradedRow
 
 _ZERO = Fraction(0)
@@ -86,8 +86,8 @@ def compute_mean(scores: Iterable[Fraction]) -> Fraction:
 
 
 def read_passes(row: GradedRow) -> Fraction:
-    """Return 1 for a pass, else 0."""
-    return Fraction(row.verdict is Verdict.PASS)
+    """Return 1 for a pass, else 0; of samples the share that passes."""
+    return row.pass_share
 
 
 def _change_means(

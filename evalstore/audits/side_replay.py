@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Scoring,
+    Verdict,
     find_check_pins,
     find_pins,
     parse_ref,
@@ -44,6 +45,7 @@ from evalstore.model import (
 )
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.run_files import read_json_objects
+from evalstore.runs.samples import compute_question_mean
 from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
@@ -179,6 +181,8 @@ class SideReplay:
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
+        if row.samples:
+            return self._grade_samples(row)
         question = self.questions.get(row.id)
         try:
             grading = self._find_grading(row, question) if question else None
@@ -197,6 +201,15 @@ class SideReplay:
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
         known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
         return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
+
+    def _grade_samples(self, row: GradedRow) -> RubricResult | None:
+        """Return the mean over the samples of a row, which passes where each of them does."""
+        results = [self.grade_row(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
+        if None in results:
+            return None
+        score, pass_share = compute_question_mean((one.score, one.verdict) for one in results if one)
+        verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
+        return RubricResult(score, verdict)
 
     def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""

@@ -15,6 +15,7 @@ from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
 from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
 from evalstore.runs import GradedRow, Run, read_rows, read_run
+from evalstore.runs.samples import merge_samples
 
 _REFERENCE_RULE = "question-reference-changed"
 _REFERENCE_MESSAGE = "graders read other expected answers"
@@ -122,14 +123,16 @@ def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionV
 
 
 def index_rows(run: Run) -> dict[str, GradedRow]:
-    """Return the rows of a run by id; raises `RefusedError` for a question twice, or where nothing was scored."""
-    rows: dict[str, GradedRow] = {}
+    """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
+    several: dict[str, list[GradedRow]] = {}
     for row in read_rows(run):
-        if row.id in rows:
+        if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
             raise RefusedError(
-                f"{run.samples} holds the question {row.id} twice", hint="audit one answer to a question"
+                f"{run.samples} holds the question {row.id} twice",
+                hint="several answers to one question are numbered: score them as samples",
             )
-        rows[row.id] = row
+        several[row.id].append(row)
+    rows = {id_: merge_samples(found) for id_, found in several.items()}
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
