@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes, list_run_pins, read_judge_model
+from evalstore.audits.judge_noise import estimate_judge_noise
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import QuestionSets, compute_mean, read_passes, sort_questions, sum_lines
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
@@ -17,7 +18,7 @@ from evalstore.audits.stored_run import StoredRun, follow_renames, read_question
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import write_sentence
+from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import Run
@@ -77,7 +78,7 @@ class AuditJob:
         if self.drift and not allow_drift:
             raise _make_drift_error(self.drift)
         found = self._sum_up()
-        found = replace(found, sentence=write_sentence(found))
+        found = replace(found, sentence=write_sentence(found), notes=(*found.notes, *list_noise_notes(found)))
         _assert_sums(found, any(score or passes for score, passes in self.lost) and not self.drift)
         return found
 
@@ -120,6 +121,7 @@ class AuditJob:
             input_changed=tuple(self._list_changed_inputs()),
             sentence="",
             price=self.attributor.price.count_calls(),
+            judge_noise=estimate_judge_noise(self.a, self.b, self.sets.compared, self.attributor.finder),
             notes=tuple(self._list_notes()),
         )
 

@@ -249,6 +249,18 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeNoiseEstimate:
+    """How far judges alone move a change: 95 % stay below `reach`; by reference the measured standard deviations.
+
+    Judges that are `unmeasured` have no part in it, so their noise comes on top.
+    """
+
+    reach: float
+    measured: Mapping[str, float]
+    unmeasured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines."""
 
@@ -268,4 +280,5 @@ class Audit:
     input_changed: tuple[str, ...]
     sentence: str
     price: Price = Price()
+    judge_noise: JudgeNoiseEstimate | None = None
     notes: tuple[str, ...] = ()

@@ -78,6 +78,22 @@ def format_p(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
 
 
+def list_noise_notes(audit: Audit) -> Iterator[str]:
+    """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
+    noise = audit.judge_noise
+    if noise is None:
+        return
+    measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
+    yield f"judges alone move this change by up to {_format_size(noise.reach)} (95 %): {measured}"
+    shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
+    shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
+    within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
+    if within:
+        yield f"within the noise of the judges: {join_phrases(within)}"
+    if noise.unmeasured:
+        yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
+
+
 def join_phrases(parts: Sequence[str]) -> str:
     """Return `a, b, and c`."""
     if len(parts) < _FEW:
@@ -168,8 +184,8 @@ def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
     return sorted(players, key=lambda player: player is PlayerName.JUDGE_SERVICE)
 
 
-def _format_size(share: Fraction) -> str:
-    return format_points(abs(share)).lstrip("+")
+def _format_size(share: Fraction | float) -> str:
+    return format_points(abs(float(share))).lstrip("+")
 
 
 def _count(number: int, noun: str) -> str:

@@ -57,6 +57,12 @@ def document(audit: Audit) -> dict[str, Any]:
         },
         "input_changed": list(audit.input_changed),
         "price": asdict(audit.price),
+        "judge_noise": audit.judge_noise
+        and {
+            "reach": round(audit.judge_noise.reach, _DECIMALS),
+            "measured": dict(audit.judge_noise.measured),
+            "unmeasured": list(audit.judge_noise.unmeasured),
+        },
         "notes": list(audit.notes),
     }
 
