@@ -1,4 +1,4 @@
-"""Why two runs differ: factors, edits and questions, in points that add up."""
+"""Why two runs differ: players, edits and questions, in points that add up."""
 
 from evalstore.audits.explain import audit
 from evalstore.audits.side_replay import ChangeSide, measure_change
@@ -8,12 +8,16 @@ from evalstore.audits.values import (
     Drift,
     EditSource,
     Factor,
-    FactorName,
+    FailedCheck,
     Flips,
+    LineEffect,
     LineName,
+    Lines,
     Mix,
     Origin,
+    OwnShare,
     PlayerName,
+    Price,
     QuestionShare,
     RunSide,
 )
@@ -25,12 +29,16 @@ __all__ = [
     "Drift",
     "EditSource",
     "Factor",
-    "FactorName",
+    "FailedCheck",
     "Flips",
+    "LineEffect",
     "LineName",
+    "Lines",
     "Mix",
     "Origin",
+    "OwnShare",
     "PlayerName",
+    "Price",
     "QuestionShare",
     "RunSide",
     "audit",

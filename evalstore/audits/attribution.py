@@ -1,8 +1,8 @@
-"""Distributes one question's change in score among the factors, and each factor's share among its edits; exact, pure.
+"""Distributes one question's change among the players, and each player's share among its edits; exact, pure.
 
-Factors are players, and the edits of one factor are a coalition (Owen value): within it, a subset of edits is worth
-what it adds on average over the orders in which the other factors come before. So the edits' shares sum to the
-factor's, and the factors' to the whole.
+Edits are leaves of a tree: a player holds checks, a check holds items, and what one node holds is a coalition, which
+enters together (Owen value, for nested coalitions Winter's). So the edits' shares sum to the check's, these to the
+player's, and the players' to the whole.
 
 An example in points: a rubric changes by two edits, `ban` and `brief`, and the output changes.
 
@@ -16,103 +16,203 @@ worth its mean over both outputs: `ban` (0 - 50) / 2 = -25, `brief` (-40 - 20) /
 adds -25 before `brief` and -45 + 30 = -15 after it: its share is -20. `brief` adds -30 before and -20 after: -25.
 The edits sum to -45, and with the output to -60.
 
-A cell of whole factors without a score makes the question inseparable: it has no shares. Within a factor a subset of
-edits may make a rubric that scores nothing (its only check is removed, and the new one not added yet); such a subset
-is worth nothing, as if none of its edits had been made. The sums stay exact.
+Players whose mixes have no score move together: they are one joint player of the smallest such set. Within a player a
+subset of edits may make a rubric that scores nothing (its only check is removed, and the new one not added yet); such a
+subset is worth nothing, as if none of its edits had been made. The sums stay exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from evalstore.audits.shapley import (
     Estimate,
-    Estimates,
-    State,
-    build_state,
+    Worth,
     compute_shapley,
-    compute_weight,
-    list_coalitions,
+    join_masks,
+    list_weighted_coalitions,
+    sample_shares,
 )
 
-# For each factor, how many steps each of its edits has taken; a factor without edits did not change.
-Cell = tuple[State, ...]
-Cells = Callable[[Cell], Fraction | None]
+# A set of edits is a whole number whose bits are their numbers; a cell without a score is None.
+Cells = Callable[[int], Fraction | None]
+Block = tuple[int, ...]  # the numbers of the players that move together
+
+# Up to so many edits of one question shares are exact, and beyond as far as this many cells are enough for it.
+EXACT_EDITS = 10
+_EXACT_CELLS = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Coalition:
+    """A node of the tree of edits: what it holds enters together, and where it is `ordered`, in this order only."""
+
+    members: tuple[Coalition | int, ...]
+    ordered: bool = False
+
+    @property
+    def edits(self) -> int:
+        """All edits below, as a set."""
+        return sum(find_edits(member) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """One question: its scores, and for each factor its share, its effect when first and last, and its edits'."""
+    """The shares of one change, by block of players; first and last are its effects when it enters so; and the edits'.
+
+    `edits` has the shares of a block's edits by number; those of a joint block cannot be told apart, so it has none.
+    """
 
     old: Fraction
     new: Fraction
-    shares: tuple[Fraction, ...]
-    first: tuple[Fraction, ...]
-    last: tuple[Fraction, ...]
-    edits: tuple[Estimates, ...]
+    shares: Mapping[Block, Fraction]
+    first: Mapping[Block, Fraction]
+    last: Mapping[Block, Fraction]
+    edits: Mapping[int, Estimate]
 
 
-def attribute_change(levels: Cell, cells: Cells) -> Attribution | None:
-    """Share `cells(levels) - cells(zeros)` out; None when a cell of whole factors has no score."""
-    cells = cache(cells)
-    changed = tuple(int(any(edits)) for edits in levels)
-    # A factor that did not change is no player: its share is 0, and it halves the number of cells.
-    players = [factor for factor, flag in enumerate(changed) if flag]
-    if any(cells(_build_cell(levels, entered)) is None for entered in list_coalitions(players)):
-        return None
+def find_edits(member: Coalition | int) -> int:
+    """Return the set of edits of a node or of one edit."""
+    return member.edits if isinstance(member, Coalition) else 1 << member
 
-    def whole(state: State) -> Fraction:
-        return _score_cell(cells, _build_cell(levels, [factor for factor, flag in enumerate(state) if flag]))
 
-    shares = tuple(sum((step.share for step in steps), Fraction(0)) for steps in compute_shapley(changed, whole))
+def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...] | None:
+    """Return the players in the smallest blocks whose mixes all have a score; None where an end has none."""
+    masks = [player.edits for player in players]
+    for blocks in list_partitions(len(players)):
+        joined = [_join_block(block, masks) for block in blocks]
+        if all(cells(join_masks(joined, held)) is not None for held in range(1 << len(joined))):
+            return blocks
+    return None
+
+
+@cache
+def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
+    """Return the partitions of the players into blocks: the most blocks first, then those with the smallest largest."""
+    found = [tuple(map(tuple, partition)) for partition in _partition(list(range(players)))]
+    return tuple(sorted(found, key=lambda blocks: (-len(blocks), max(map(len, blocks), default=0), blocks)))
+
+
+def attribute_change(players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells) -> Attribution:
+    """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score."""
+    masks = [player.edits for player in players]
+    joined = [_join_block(block, masks) for block in blocks]
+    values = [_require_score(cells, join_masks(joined, held)) for held in range(1 << len(joined))]
+    shares = compute_shapley(values)
+    whole = len(values) - 1
+    edits: dict[int, Estimate] = {}
+    for number, block in enumerate(blocks):
+        if len(block) == 1:
+            others = [mask for other, mask in enumerate(joined) if other != number]
+            edits |= share_within_player(players[block[0]], shares[number], others, cells)
     return Attribution(
-        old=whole(tuple(0 for _ in levels)),
-        new=whole(changed),
-        shares=shares,
-        first=tuple(whole(build_state(changed, [f])) - whole(build_state(changed, [])) for f in range(len(levels))),
-        last=tuple(whole(changed) - whole(_remove_player(changed, f)) for f in range(len(levels))),
-        edits=tuple(_share_within_factor(levels, cells, factor, shares[factor]) for factor in range(len(levels))),
+        old=values[0],
+        new=values[-1],
+        shares=dict(zip(blocks, shares, strict=True)),
+        first={block: values[1 << number] - values[0] for number, block in enumerate(blocks)},
+        last={block: values[whole] - values[whole & ~(1 << number)] for number, block in enumerate(blocks)},
+        edits=edits,
     )
 
 
-def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fraction) -> Estimates:
-    """Return the shares of one factor's edits."""
-    # A single step is the whole share of its factor; it needs no further cells.
-    if sum(levels[factor]) == 1:
-        return tuple(tuple(Estimate(share) for _ in range(steps)) for steps in levels[factor])
-    # The outer coalition: the weight of each set of factors that came before this one.
-    others = [other for other, edits in enumerate(levels) if other != factor and any(edits)]
-    outer = [
-        (compute_weight(len(entered), len(others) + 1), _build_cell(levels, entered))
-        for entered in list_coalitions(others)
-    ]
+def share_within_player(
+    player: Coalition, share: Fraction, others: Sequence[int], cells: Cells
+) -> Mapping[int, Estimate]:
+    """Return the shares of one player's edits; `others` are the edits of the other blocks."""
+    # A single edit has the whole share of its player; it needs no further cells.
+    if player.edits.bit_count() == 1:
+        return {player.edits.bit_length() - 1: Estimate(share)}
+    # The outer coalition: the weight of each set of players that came before this one.
+    outer = list_weighted_coalitions(others)
 
     @cache
-    def gain(state: State) -> Fraction:
-        return sum((part * _compute_gain(cells, cell, factor, state) for part, cell in outer), Fraction(0))
+    def gain(held: int) -> Fraction:
+        if not held:
+            return Fraction(0)
+        return sum((weight * _compute_gain(cells, before, held) for weight, before in outer), Fraction(0))
 
-    return compute_shapley(levels[factor], gain)
+    if player.edits.bit_count() <= EXACT_EDITS or _count_cells(player) <= _EXACT_CELLS:
+        return _share_exactly(player, gain)
+    numbers = [number for number in range(player.edits.bit_length()) if player.edits >> number & 1]
+    return sample_shares(numbers, gain, lambda chance: _draw_order(player, chance))
 
 
-def _compute_gain(cells: Cells, cell: Cell, factor: int, state: State) -> Fraction:
+def _share_exactly(node: Coalition, gain: Worth) -> dict[int, Estimate]:
+    """Return the shares of a node's edits, where a set of them is worth `gain`."""
+    masks = [find_edits(member) for member in node.members]
+    if node.ordered:
+        shares = _share_in_order(masks, gain)
+    else:
+        shares = compute_shapley([gain(join_masks(masks, held)) for held in range(1 << len(masks))])
+    found: dict[int, Estimate] = {}
+    for number, member in enumerate(node.members):
+        if isinstance(member, int):
+            found[member] = Estimate(shares[number])
+            continue
+        siblings = [mask for other, mask in enumerate(masks) if other != number]
+        found |= _share_exactly(member, _average_gain(gain, list_weighted_coalitions(siblings)))
+    return found
+
+
+def _average_gain(gain: Worth, outer: Sequence[tuple[Fraction, int]]) -> Worth:
+    """Return what a set within a node adds on average over the orders in which its siblings come before."""
+
+    @cache
+    def inner(held: int) -> Fraction:
+        return sum((weight * (gain(before | held) - gain(before)) for weight, before in outer), Fraction(0))
+
+    return inner
+
+
+def _share_in_order(masks: Sequence[int], gain: Worth) -> list[Fraction]:
+    held, shares = 0, []
+    for mask in masks:
+        shares.append(gain(held | mask) - gain(held))
+        held |= mask
+    return shares
+
+
+def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
+    members = list(node.members) if node.ordered else chance.sample(node.members, len(node.members))
+    return [
+        edit for member in members for edit in ([member] if isinstance(member, int) else _draw_order(member, chance))
+    ]
+
+
+def _count_cells(node: Coalition, contexts: int = 1) -> int:
+    """Return a bound of the sets of edits that exact shares of a node ask for."""
+    inner = contexts << max(0, len(node.members) - 1)
+    below = (_count_cells(member, inner) for member in node.members if isinstance(member, Coalition))
+    return (contexts << len(node.members)) + sum(below)
+
+
+def _compute_gain(cells: Cells, before: int, held: int) -> Fraction:
     # A subset of edits without a score adds nothing yet (see the top of this module).
-    after = cells((*cell[:factor], state, *cell[factor + 1 :]))
-    return Fraction(0) if after is None else after - _score_cell(cells, cell)
+    after = cells(before | held)
+    return Fraction(0) if after is None else after - _require_score(cells, before)
 
 
-def _build_cell(levels: Cell, entered: list[int] | tuple[int, ...]) -> Cell:
-    return tuple(edits if factor in entered else (0,) * len(edits) for factor, edits in enumerate(levels))
-
-
-def _score_cell(cells: Cells, cell: Cell) -> Fraction:
-    score = cells(cell)
+def _require_score(cells: Cells, held: int) -> Fraction:
+    score = cells(held)
     if score is None:
-        raise AssertionError("a cell of whole factors lost its score")
+        raise AssertionError("a mix of whole players lost its score")
     return score
 
 
-def _remove_player(state: State, player: int) -> State:
-    return (*state[:player], 0, *state[player + 1 :])
+def _join_block(block: Block, masks: Sequence[int]) -> int:
+    return sum(masks[player] for player in block)
+
+
+def _partition(players: list[int]) -> Iterator[list[list[int]]]:
+    if not players:
+        yield []
+        return
+    first, *rest = players
+    for partition in _partition(rest):
+        yield [[first], *partition]
+        for number, block in enumerate(partition):
+            yield [*partition[:number], [first, *block], *partition[number + 1 :]]

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from evalstore.audits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, build_swap, find_edits
+from evalstore.audits.check_pins import remove_rubric_pins
+from evalstore.audits.rubric_edits import (
+    SETS,
+    SWAP,
+    CheckNames,
+    RubricEdits,
+    RubricPart,
+    build_swap,
+    find_edits,
+    split_versions,
+)
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
 from evalstore.diff import DiffFinding, compare
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, list_check_ids, read_rubric
+from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
 
 _FALLBACK_RULES = {
     "weight": "check-weight-changed",
@@ -19,6 +30,7 @@ _FALLBACK_RULES = {
     "combine": "scoring-combine-changed",
     "missing": "scoring-missing-policy-changed",
     "errors": "scoring-errors-policy-changed",
+    "threshold": "scoring-threshold-changed",
 }
 _UNKNOWN_RULE = "unclassified-change"
 _SCORING_AREAS = {"weights": "weight", "required": "required"}
@@ -30,7 +42,6 @@ _PART_LABELS = {
     "required": "gate {0.name}",
     "scoring": "scoring.{0.name}",
 }
-Sources = tuple[tuple[EditSource, ...], ...]
 _REPIN_RULE = "question-rubric-ref-changed"
 
 
@@ -153,10 +164,10 @@ def _split_pointer(finding: DiffFinding) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class EditHistory:
-    """The edits between two rubrics, the source of each of their steps, and the findings that move nothing."""
+    """The edits between two rubrics, the source of each, and the findings that move nothing."""
 
     edits: RubricEdits
-    sources: Sources
+    sources: Mapping[RubricPart, EditSource]
     silent: tuple[EditSource, ...] = ()
 
 
@@ -164,15 +175,22 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     """Return the edits between two versions of one rubric, each with its finding and its release."""
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
-        return EditHistory(find_edits([read_rubric(old.resolved.artifact.value)]), ())
+        return EditHistory(find_edits([_read_unpinned(old)]), {})
     path = finder.find_path(old, new)
-    edits = find_edits([read_rubric(version.resolved.artifact.value) for version in path.versions])
-    steps = [
-        name_edits(_build_step(finder, path, edits, number), _list_edited_parts(edits, number))
-        for number in range(len(path.origins))
-    ]
-    sources = tuple(tuple(steps[step][0][edit.part] for step in edit.steps) for edit in edits.edits)
-    return EditHistory(edits, sources, tuple(source for _, silent in steps for source in silent))
+    versions = [_read_unpinned(version) for version in path.versions]
+    edits = find_edits(versions)
+    rows = split_versions(versions, edits.names, edits.apart)
+    changed = {edit.part for edit in edits.edits}
+    sources: dict[RubricPart, EditSource] = {}
+    silent: list[EditSource] = []
+    for number, (before, after) in enumerate(pairwise(rows)):
+        step = _build_step(finder, path, edits, number)
+        moved = {part: (before.get(part), after.get(part)) for part in changed if before.get(part) != after.get(part)}
+        # A part belongs to the last step that changed it.
+        found, idle = name_edits(step, dict(sorted(moved.items())))
+        sources |= found
+        silent += idle
+    return EditHistory(edits, sources, tuple(silent))
 
 
 def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | None) -> EditHistory:
@@ -180,14 +198,14 @@ def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | No
     rubrics = [read_rubric(side.resolved.artifact.value) for side in (old, new)]
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
     if release:
-        origin = replace(origin, ref=release.ref, commit=release.commit, author=release.author, date=release.date)
-    return EditHistory(build_swap(*rubrics), ((EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,)),),))
+        origin = replace(release, old=origin.old, new=origin.new)
+    message = f"graded by {new.resolved.name} instead of {old.resolved.name}"
+    source = EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message)
+    return EditHistory(build_swap(*rubrics), {SWAP: source})
 
 
-def _list_edited_parts(edits: RubricEdits, number: int) -> dict[RubricPart, tuple[Any, Any]]:
-    """Return the parts that change in one step, with their values before and after."""
-    levels = [(edit, edit.steps.index(number)) for edit in edits.edits if number in edit.steps]
-    return {edit.part: (edit.states[at][edit.part], edit.states[at + 1][edit.part]) for edit, at in levels}
+def _read_unpinned(version: ArtifactVersion) -> Rubric:
+    return remove_rubric_pins(read_rubric(version.resolved.artifact.value))
 
 
 def _build_step(finder: VersionFinder, path: VersionPath, edits: RubricEdits, number: int) -> VersionStep:

@@ -2,126 +2,209 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.attribution import Attribution
-from evalstore.audits.grader import build_grader, find_drift
-from evalstore.audits.question_grid import CommonQuestion, QuestionAttributor
-from evalstore.audits.stored_run import StoredRun, read_question_history, read_stored_run
-from evalstore.audits.totals import compute_mean, find_flips, sum_factors, sum_mix
-from evalstore.audits.values import Audit, Drift, RunSide
+from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes, list_run_pins, read_judge_model
+from evalstore.audits.judge_noise import estimate_judge_noise
+from evalstore.audits.question_grid import QuestionAttributor
+from evalstore.audits.question_sets import QuestionSets, compute_mean, read_passes, sort_questions, sum_lines
+from evalstore.audits.rubric_plan import RunRulers, TokenLoader
+from evalstore.audits.run_notes import list_run_notes
+from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
+from evalstore.audits.totals import AuditTotals
+from evalstore.audits.values import Audit, Drift, Flips, LineEffect, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import write_sentence
+from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import Run
+from evalstore.statistics import compute_sign_flip_p
 from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
 
 
-def audit(
+def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     run_a: Run | Path | str,
     run_b: Run | Path | str,
     store: ArtifactStore,
     *,
     allow_drift: bool = False,
     judges: Judges | None = None,
+    ask: bool = False,
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
     A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
-    as the runs recorded it, else as `judges` says. Raises `RefusedError` when a run cannot be replayed in this store,
-    when replay gives other results than recorded (unless `allow_drift`: then the difference counts as not reproduced),
-    when replies of judges are missing, or when no question was scored in both.
+    as the runs recorded it, else as `judges` says; what stays unknown makes players move together, and the price says
+    how many calls would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it be
+    asked about the answers of run A. Raises `RefusedError` when a run cannot be replayed in this store, when replay
+    gives other results than recorded (unless `allow_drift`: then the difference counts as not reproduced), or when
+    nothing can be compared.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
-        while (found := _audit_once(run_a, run_b, store, session, allow_drift=allow_drift)) is None:
+        while True:
+            job = _open_job(run_a, run_b, store, session, ask=ask)
+            found = job.build_audit(allow_drift=allow_drift)
+            if not session.can_ask:
+                return found
             session.ask_missing()
+
+
+@dataclass(slots=True)
+class AuditJob:
+    """One pass over the questions of two runs."""
+
+    a: StoredRun
+    b: StoredRun
+    sets: QuestionSets
+    attributor: QuestionAttributor
+    session: JudgeSession
+    totals: AuditTotals = field(default_factory=AuditTotals)
+    drift: list[Drift] = field(default_factory=list)
+    lost: list[tuple[Fraction, Fraction]] = field(default_factory=list)
+
+    def build_audit(self, *, allow_drift: bool) -> Audit:
+        """Attribute all questions, and sum them up."""
+        for id_ in self.sets.compared:
+            self.attributor.add_evidence(id_)
+        for id_ in self.sets.compared:
+            self._add_question(id_)
+        if self.drift and not allow_drift:
+            raise _make_drift_error(self.drift)
+        found = self._sum_up()
+        found = replace(found, sentence=write_sentence(found), notes=(*found.notes, *list_noise_notes(found)))
+        _assert_sums(found, any(score or passes for score, passes in self.lost) and not self.drift)
         return found
 
+    def _add_question(self, id_: str) -> None:
+        question = self.attributor.attribute_question(id_)
+        old, new = self.a.rows[id_], self.b.rows[id_]
+        self.drift += question.drift
+        self.totals.add_question(question, new.group)
+        ends = [(row.score or Fraction(0), read_passes(row)) for row in (old, new)]
+        shares = question.shares
+        graded = (shares.old, shares.new) if shares else ((Fraction(0),) * 2,) * 2
+        change = [ends[1][channel] - ends[0][channel] - graded[1][channel] + graded[0][channel] for channel in (0, 1)]
+        self.lost.append((change[0], change[1]))
 
-def _audit_once(
-    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, session: JudgeSession, *, allow_drift: bool
-) -> Audit | None:
-    """Return the audit, or None while replies are missing that an endpoint can be asked for."""
+    def _sum_up(self) -> Audit:
+        a, b, common = _build_side(self.a), _build_side(self.b), len(self.sets.compared)
+        lost = (
+            LineEffect(*(sum(column, Fraction(0)) / common for column in zip(*self.lost, strict=True)))
+            if common
+            else LineEffect()
+        )
+        lines = sum_lines(self.a, self.b, self.sets, lost)
+        factors = self.totals.build_factors()
+        flips, own = self._find_flips(), self.totals.build_own_share(lines.no_answer.score)
+        compared = [(self.a.rows[id_], self.b.rows[id_]) for id_ in self.sets.compared]
+        return Audit(
+            a=a,
+            b=b,
+            delta=b.score - a.score,
+            passes_delta=b.passes - a.passes,
+            common=common,
+            common_a=compute_mean(old.score or Fraction(0) for old, _ in compared) if common else Fraction(0),
+            common_b=compute_mean(new.score or Fraction(0) for _, new in compared) if common else Fraction(0),
+            factors=factors,
+            lines=lines,
+            own=own,
+            own_as_zero=self.totals.build_own_share(lines.no_answer_as_zero.score),
+            drift=tuple(self.drift),
+            flips=flips,
+            input_changed=tuple(self._list_changed_inputs()),
+            sentence="",
+            price=self.attributor.price.count_calls(),
+            judge_noise=estimate_judge_noise(self.a, self.b, self.sets.compared, self.attributor.finder),
+            notes=tuple(self._list_notes()),
+        )
+
+    def _find_flips(self) -> Flips:
+        # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
+        turned = {id_: read_passes(self.b.rows[id_]) - read_passes(self.a.rows[id_]) for id_ in self.sets.compared}
+        worse = tuple(id_ for id_, change in turned.items() if change < 0)
+        better = tuple(id_ for id_, change in turned.items() if change > 0)
+        sampled = self.totals.has_other_outputs or self.totals.has_estimates
+        # With single outputs this is McNemar's test.
+        p = compute_sign_flip_p([*turned.values()], [None] * len(turned)) if sampled else None
+        return Flips(worse, better, self.totals.list_flips(), p)
+
+    def _list_changed_inputs(self) -> Iterator[str]:
+        a, b = self.a.questions, self.b.questions
+        return (id_ for id_ in self.sets.compared if a[id_].input_digest != b[id_].input_digest)
+
+    def _list_notes(self) -> Iterator[str]:
+        yield from dict.fromkeys(self.attributor.finder.notes)
+        yield from list_reuse_notes(*self.attributor.graders)
+        yield from self.attributor.evidence.list_notes()
+        yield from list_run_notes(self.a, self.b, self.sets.compared)
+        yield from self.session.list_failure_notes()
+
+
+def _open_job(
+    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, session: JudgeSession, *, ask: bool
+) -> AuditJob:
     finder = VersionFinder(store)
-    a, b = read_stored_run(run_a, finder), read_stored_run(run_b, finder)
-    grader = build_grader(a, b, finder, session)
-    drifted = (*find_drift(a, grader, "A"), *find_drift(b, grader, "B"))
-    both = [id_ for id_, row in a.rows.items() if row.score is not None and _is_scored(b, id_)]
-    if not both:
+    a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
+    a = follow_renames(a, b, finder)
+    sets = sort_questions(a, b)
+    if not (sets.compared or sets.errors or any(sets.silent)):
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    # Attribute before anything is refused: it notes the calls of all questions, which are then asked at once.
-    attributor = QuestionAttributor(a, b, finder, grader, read_question_history(a, b, both, finder))
-    commons = [attributor.attribute_question(id_) for id_ in both]
-    if drifted and not allow_drift:
-        raise _make_drift_error(drifted)
-    if session.can_ask:
-        return None
-    if session.missing or session.failures:
-        raise _make_missing_error(session)
-    return _build_audit(attributor, commons, drifted)
-
-
-def _build_audit(attributor: QuestionAttributor, commons: list[CommonQuestion], drifted: tuple[Drift, ...]) -> Audit:
-    a, b = attributor.a, attributor.b
-    # Inseparable questions have no shares; they stand in the mix.
-    separable = [(common, common.attribution) for common in commons if common.attribution is not None]
-    if not separable:
-        raise RefusedError("no common question can be graded under a mix of the two runs, so nothing can be separated")
-    compared = [common.id for common, _ in separable]
-    factors = sum_factors(separable, [b.rows[id_].group for id_ in compared])
-    mix = sum_mix(a.rows, b.rows, [common.id for common in commons], compared)
-    lost = {common.id: _find_lost_change(a, b, common, found) for common, found in separable}
-    sides = _build_side(a), _build_side(b)
-    found = Audit(
-        a=sides[0],
-        b=sides[1],
-        delta=sides[1].score - sides[0].score,
-        common=len(compared),
-        common_a=compute_mean(a.rows[id_].score for id_ in compared),
-        common_b=compute_mean(b.rows[id_].score for id_ in compared),
-        factors=factors,
-        mix=mix,
-        not_reproduced=compute_mean(lost.values()),
-        drift=drifted,
-        flips=find_flips(a.rows, b.rows, compared),
-        input_changed=tuple(id_ for id_ in compared if a.questions[id_].input_digest != b.questions[id_].input_digest),
-        sentence=write_sentence(sides[1].score - sides[0].score, factors, mix.effect, compute_mean(lost.values())),
-        notes=(*dict.fromkeys(attributor.finder.notes), *attributor.grader.list_notes()),
+    for stored in (a, b):
+        _require_rulers(stored, sets.compared)
+    loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
+    tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
+    models = [read_judge_model(stored.run) for stored in (a, b)]
+    graders = [Grader(tokens, session, model, strict=store.strict) for model in models]
+    attributor = QuestionAttributor(
+        a=a,
+        b=b,
+        finder=finder,
+        session=session,
+        tokens=tokens,
+        rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
+        graders=(graders[0], graders[1]),
+        history=read_question_history(a, b, sets.compared, finder),
+        asks_service=ask,
     )
-    _assert_sums(found, {id_ for id_, share in lost.items() if share})
-    return found
+    return AuditJob(a, b, sets, attributor, session)
 
 
-def _assert_sums(found: Audit, lost: set[str]) -> None:
+def _require_rulers(stored: StoredRun, ids: Sequence[str]) -> None:
+    for id_ in ids:
+        row = stored.rows[id_]
+        if id_ not in stored.questions:
+            raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
+        if row.rubric not in stored.rubrics:
+            what = row.rubric or "the rubric"
+            raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
+
+
+def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fact, not a mode
     """Assert what holds by construction: no audit is better than one that does not add up."""
-    if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
+    lines = found.lines.total
+    if found.delta != sum((factor.share for factor in found.factors), lines.score):
         raise AssertionError("the shares of an audit do not add up")
+    if found.passes_delta != sum((factor.passes for factor in found.factors), lines.passes):
+        raise AssertionError("the passes of an audit do not add up")
     # What replay does not reproduce is explained by drift, or by a bug in the hybrids.
-    if lost - {drift.id for drift in found.drift}:
+    if has_lost:
         raise AssertionError("a hybrid of no edits is not the rubric that it began with")
     for factor in found.factors:
         if factor.share != sum((cause.share for cause in factor.causes), Fraction(0)):
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def _is_scored(stored: StoredRun, id_: str) -> bool:
-    return id_ in stored.rows and stored.rows[id_].score is not None
-
-
-def _find_lost_change(a: StoredRun, b: StoredRun, common: CommonQuestion, found: Attribution) -> Fraction:
-    """Return how much of one question's recorded change replay does not reproduce."""
-    old, new = a.rows[common.id].score, b.rows[common.id].score
-    return (new or Fraction(0)) - (old or Fraction(0)) - (found.new - found.old)
-
-
 def _build_side(stored: StoredRun) -> RunSide:
     run = stored.run
-    score = compute_mean(row.score for row in stored.rows.values())
+    scored = [(row.score, read_passes(row)) for row in stored.rows.values() if row.score is not None]
+    score = compute_mean(score for score, _ in scored)
     if run.score not in {None, score}:
         raise RefusedError(
             f"{run.path} says {run.score}, but its rows average to {score}",
@@ -130,28 +213,16 @@ def _build_side(stored: StoredRun) -> RunSide:
     return RunSide(
         run=str(run.path),
         score=score,
+        passes=compute_mean(passes for _, passes in scored),
         questions=len(stored.rows),
-        scored=sum(row.score is not None for row in stored.rows.values()),
+        scored=len(scored),
         model=run.model,
         dataset=run.dataset.ref if run.dataset else "",
         rubrics=tuple(pinned.ref for pinned in run.rubrics),
     )
 
 
-def _make_missing_error(session: JudgeSession) -> RefusedError:
-    if session.failures:
-        count, first = len(session.failures), next(iter(session.failures.values()))
-        return RefusedError(
-            f"to tell the shares apart, replies of judges are needed, and {count:,} calls failed: {first}",
-            hint="the replies that came are kept, and the same command asks for the rest",
-        )
-    return RefusedError(
-        f"to tell the shares apart, replies of judges are needed that are not kept: {len(session.missing):,}",
-        hint="name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL",
-    )
-
-
-def _make_drift_error(drifted: tuple[Drift, ...]) -> RefusedError:
+def _make_drift_error(drifted: Sequence[Drift]) -> RefusedError:
     shown = "; ".join(f"{drift.run} {drift.id}: {drift.what}" for drift in drifted[:_SHOWN_DRIFTS])
     more = f"; and {len(drifted) - _SHOWN_DRIFTS} more" if len(drifted) > _SHOWN_DRIFTS else ""
     return RefusedError(

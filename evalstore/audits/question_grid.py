@@ -1,177 +1,250 @@
-"""Grades one common question under every mix of the two runs, and attributes its change; equal grids only once."""
+"""Attributes common questions one by one: which players differ, who answered as the judge, and what each edit did."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import partial
 
-from evalstore.audits.attribution import Attribution, Cell, attribute_change
-from evalstore.audits.edit_history import EditHistory, Sources, trace_edits, trace_repin
-from evalstore.audits.grader import Grader
-from evalstore.audits.rubric_edits import RubricEdits, encode_check
-from evalstore.audits.shapley import State, list_states
-from evalstore.audits.stored_run import (
-    QuestionHistory,
-    ReferenceHistory,
-    StoredRun,
-    add_to_mix,
-    find_repin,
-    trace_references,
+from evalstore.audits.attribution import Coalition, find_blocks
+from evalstore.audits.drift import find_drift
+from evalstore.audits.grader import Grader, RecordedResults
+from evalstore.audits.idle_edits import find_idle_edits, prune_tree
+from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
+from evalstore.audits.question_cells import QuestionCells
+from evalstore.audits.question_shares import QuestionShares, Trees, grade_mixes, grade_steps, share_question
+from evalstore.audits.rubric_plan import (
+    DATASET,
+    INPUT,
+    OUTPUTS,
+    SERVICE,
+    PlanBuilder,
+    RubricPlan,
+    RunRulers,
+    TokenLoader,
 )
-from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.shapley import join_masks
+from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, trace_reference
+from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
-from evalstore.checks import combine_results
-from evalstore.model import Check, CheckResult, Scoring
+from evalstore.judging import JudgeSession
+from evalstore.model import CheckResult, JudgeCall, UnscoredReason
 
-CheckNumbers = tuple[int, ...]
-# By step of the reference and by side of the output (0 is run A, 1 is run B): results and outcomes of all `checks`.
-Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
-_EditsKey = tuple[str, str, Origin | None]
-_Signature = tuple[object, ...]
-
-
-@dataclass(slots=True)
-class HybridRubrics:
-    """The hybrid rubrics of some edits, made once: `checks` are all variants, so that a question grades each once."""
-
-    edits: RubricEdits
-    checks: list[tuple[Check, str]] = field(default_factory=list)
-    _check_numbers: dict[tuple[str, str], int] = field(default_factory=dict)
-    _hybrids: dict[State, tuple[CheckNumbers, Scoring]] = field(default_factory=dict)
-    _scores: dict[tuple[State, CheckNumbers], Fraction | None] = field(default_factory=dict)
-    _outcomes: dict[tuple[object, ...], int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        # Build all hybrids now: `checks` must be complete before the first question is graded.
-        for state in list_states(self.edits.levels):
-            self._get_hybrid(state)
-
-    def number_outcome(self, result: CheckResult) -> int:
-        """Return a number for message a result means to a score; equal results have equal numbers."""
-        return self._outcomes.setdefault((result.score, result.verdict, result.unscored), len(self._outcomes))
-
-    def score_state(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
-        """Return the score of the hybrid at `state`; `results` and `outcomes` are in the order of `checks`."""
-        numbers, scoring = self._get_hybrid(state)
-        # Most questions of a dataset give equal outcomes, so a score is computed once for all of them.
-        key = state, tuple(outcomes[number] for number in numbers)
-        if key not in self._scores:
-            self._scores[key] = combine_results(scoring, [results[number] for number in numbers]).score
-        return self._scores[key]
-
-    def _get_hybrid(self, state: State) -> tuple[CheckNumbers, Scoring]:
-        if state not in self._hybrids:
-            rubric = self.edits.build_hybrid(state)
-            self._hybrids[state] = tuple(map(self._number_check, rubric.checks)), rubric.scoring
-        return self._hybrids[state]
-
-    def _number_check(self, check: Check) -> int:
-        content = encode_check(check)
-        if (check.id, content) not in self._check_numbers:
-            self._check_numbers[check.id, content] = len(self.checks)
-            self.checks.append((check, content))
-        return self._check_numbers[check.id, content]
+_CONTEXT_BITS = {
+    PlayerName.JUDGE_SERVICE: SERVICE,
+    PlayerName.DATASET: DATASET,
+    PlayerName.INPUT: INPUT,
+    PlayerName.OUTPUTS: OUTPUTS,
+}
+_SERVICE_SOURCE = EditSource(None, Origin(None, "A", "B"), message="another model or other replies behind the judge")
 
 
 @dataclass(frozen=True, slots=True)
-class CommonQuestion:
-    """One question that both runs scored: its attribution (None if inseparable), and the sources of its edits."""
+class AttributedQuestion:
+    """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
+
+    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `is_judged` says whether
+    judges have a part in its score, and `silent` are findings about its rubric that can move nothing.
+    """
 
     id: str
-    levels: Cell
-    attribution: Attribution | None
-    sources: tuple[Sources, ...]
+    shares: QuestionShares | None
+    changed: frozenset[PlayerName]
+    is_judged: bool
+    anchors: int
     silent: tuple[EditSource, ...]
+    drift: tuple[Drift, ...]
+
+
+@dataclass(slots=True)
+class PriceList:
+    """The calls that are missing: those that would tell players apart, and those for the steps of judges as well."""
+
+    players: set[str] = field(default_factory=set)
+    steps: set[str] = field(default_factory=set)
+    in_steps: bool = False
+
+    def add_calls(self, calls: Sequence[JudgeCall]) -> None:
+        """Add calls, each once."""
+        (self.steps if self.in_steps else self.players).update(call.key for call in calls)
+
+    def count_calls(self) -> Price:
+        """Return how many calls are missing for the players, and for the steps of judges as well."""
+        return Price(len(self.players), len(self.players | self.steps))
 
 
 @dataclass(slots=True)
 class QuestionAttributor:
-    """Attributes common questions; edits and equal grids are computed once."""
+    """Attributes common questions; plans of rubrics are made once. `asks_service` lets today's judge be asked."""
 
     a: StoredRun
     b: StoredRun
     finder: VersionFinder
-    grader: Grader
+    session: JudgeSession
+    tokens: TokenLoader
+    rulers: tuple[RunRulers, RunRulers]
+    graders: tuple[Grader, Grader]
     history: QuestionHistory
-    _edit_histories: dict[_EditsKey, tuple[EditHistory, HybridRubrics]] = field(default_factory=dict)
-    _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
+    asks_service: bool
+    evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
+    price: PriceList = field(default_factory=PriceList)
+    _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
 
-    def attribute_question(self, id_: str) -> CommonQuestion:
-        """Return the attribution of one question that both runs have scored."""
-        key = self._find_edits_key(id_)
-        edit_history, hybrids = self._find_edit_history(key)
-        references = trace_references(self.history, self.a.questions[id_])
-        # Equal outputs are graded once: their side of the grid has a single row.
-        output_sources = (self._make_output_source(),) if self._has_other_output(id_) else ()
-        table = self._grade_variants(id_, hybrids, references, sides=1 + len(output_sources))
-        levels: Cell = (edit_history.edits.levels, _count_steps(references.sources), _count_steps(output_sources))
-        return CommonQuestion(
+    def add_evidence(self, id_: str) -> None:
+        """Note what one question says of the service behind the judges; all are noted before one is attributed."""
+        score = self.a.rows[id_].score
+        if (pairs := self.read_pairs(id_)) and score is not None:
+            self.evidence.add_question(pairs, score)
+
+    def attribute_question(self, id_: str) -> AttributedQuestion:
+        """Return the shares of one question that both runs have scored."""
+        plan = self._find_plan(id_)
+        cells = self._open_cells(id_, plan)
+        contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in self._list_contexts(id_, plan, cells)}
+        trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
+        trees = {name: trees[name] for name in PlayerName if name in trees}
+        self.price.in_steps = False
+        grade_mixes(trees, cells)
+        blocks = find_blocks(tuple(trees.values()), cells.find_score)
+        self.price.in_steps = True
+        grade_steps(trees, cells)
+        shares = None
+        if blocks is not None:
+            find_source = partial(self._find_source, id_, plan)
+            shares = share_question(trees, blocks, cells, find_source)
+        anchors = [self.evidence.count_anchors(pair) for pair in cells.moved.values()] if cells.is_estimated else []
+        return AttributedQuestion(
             id=id_,
-            levels=levels,
-            attribution=self._find_attribution(key, hybrids, levels, table),
-            sources=(edit_history.sources, _group_sources(references.sources), _group_sources(output_sources)),
-            silent=edit_history.silent,
+            shares=shares,
+            changed=frozenset(plan.trees) | frozenset(contexts),
+            is_judged=any(check.is_judged for check in plan.rubric.checks),
+            anchors=max(anchors, default=0),
+            silent=plan.silent,
+            drift=tuple(self._find_drift(id_, plan, cells, sum(tree.edits for tree in contexts.values()))),
         )
 
-    def _find_edits_key(self, id_: str) -> _EditsKey:
+    def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
+        """Return the results of the judged checks that both runs have graded, by the name of the check."""
+        plan, rows = self._find_plan(id_), (self.a.rows[id_], self.b.rows[id_])
+        old, new = (_index_results(plan, rows[side].checks, side) for side in (0, 1))
+        pairs: dict[str, JudgedPair] = {}
+        for check in plan.rubric.checks:
+            if not check.is_judged or check.name not in old or check.name not in new:
+                continue
+            variants = check.build_variant(0), check.build_variant(check.relevant)
+            is_alike = (
+                variants[0] is not None and variants[1] is not None and variants[0].content == variants[1].content
+            )
+            is_alike = is_alike and not check.relevant >> SERVICE & 1
+            pairs[check.name] = JudgedPair(
+                check=(rows[0].rubric, rows[1].rubric, check.name),
+                old=old[check.name],
+                new=new[check.name],
+                is_alike=is_alike,
+                is_anchor=is_alike and self._has_same_content(id_),
+            )
+        return pairs
+
+    def _find_drift(self, id_: str, plan: RubricPlan, cells: QuestionCells, contexts: int) -> Iterator[Drift]:
+        whole = contexts | sum(tree.edits for tree in plan.trees.values())
+        for side, (run, stored) in enumerate((("A", self.a), ("B", self.b))):
+            for number, row in enumerate(stored.rows[id_].outputs):
+                results = cells.grade_all(whole if side else 0, number)
+                recorded = _index_results(plan, row.checks, side)
+                yield from find_drift(run, row, stored.questions[id_], recorded, results)
+
+    def _has_same_content(self, id_: str) -> bool:
+        old, new = self.a.questions[id_], self.b.questions[id_]
+        same = old.input_digest == new.input_digest and old.reference_digest == new.reference_digest
+        return same and self.a.rows[id_].output_digest == self.b.rows[id_].output_digest
+
+    def _find_plan(self, id_: str) -> RubricPlan:
         old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
         name = new.partition("@")[0]
-        # A question that moved to another rubric has one edit, whose origin is the release of the dataset.
-        return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
+        # A question that moved to another rubric has one edit, whose origin is that of the reference in the dataset.
+        key = old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
+        if key not in self._plans:
+            builder = PlanBuilder(self.finder, self.tokens, self.rulers)
+            self._plans[key] = builder.build_plan(self.a.rubrics[old], self.b.rubrics[new], key[2])
+        return self._plans[key]
 
-    def _find_edit_history(self, key: _EditsKey) -> tuple[EditHistory, HybridRubrics]:
-        if key not in self._edit_histories:
-            old, new = self.a.rubrics[key[0]].version, self.b.rubrics[key[1]].version
-            same = old.resolved.name == new.resolved.name
-            edit_history = trace_edits(self.finder, old, new) if same else trace_repin(old, new, key[2])
-            self._edit_histories[key] = edit_history, HybridRubrics(edit_history.edits)
-        return self._edit_histories[key]
-
-    def _has_other_output(self, id_: str) -> bool:
-        """Whether the outputs differ, or the inputs that they answer."""
-        a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
-        return a != b or self.a.questions[id_].input_digest != self.b.questions[id_].input_digest
-
-    def _make_output_source(self) -> EditSource:
-        a, b = self.a.run.model, self.b.run.model
-        message = (
-            "the same model answered again"
-            if a == b
-            else "model and its settings, which stored outputs cannot separate"
+    def _open_cells(self, id_: str, plan: RubricPlan) -> QuestionCells:
+        rows = self.a.rows[id_].outputs, self.b.rows[id_].outputs
+        recorded = [
+            [_read_recorded(plan, _index_results(plan, row.checks, side), side) for row in rows[side]]
+            for side in (0, 1)
+        ]
+        return QuestionCells(
+            rubric=plan.rubric,
+            graders=self.graders,
+            questions=(self.a.questions[id_], self.b.questions[id_]),
+            rows=rows,
+            recorded=(recorded[0], recorded[1]),
+            moved={name: pair for name, pair in self.read_pairs(id_).items() if self.evidence.has_moved(pair)},
+            evidence=self.evidence,
+            note_calls=self._note_calls,
         )
-        return EditSource(None, Origin(None, a, b), message=message)
 
-    def _grade_variants(self, id_: str, hybrids: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
-        answers = [(side.rows[id_], side.questions[id_]) for side in (self.a, self.b)[:sides]]
-        table = {}
-        for state, reference in enumerate(references.states):
-            for side, (row, question) in enumerate(answers):
-                results = self.grader.grade_checks(hybrids.checks, add_to_mix(reference, question), row)
-                table[state, side] = results, [hybrids.number_outcome(result) for result in results]
-        return table
+    def _note_calls(self, calls: Sequence[JudgeCall], again: bool) -> None:  # noqa: FBT001  # a callback
+        self.price.add_calls(calls)
+        for call in calls:
+            if not again:
+                self.session.ask(call)
+            elif self.asks_service:
+                self.session.ask_again(call)
 
-    def _find_attribution(
-        self, key: _EditsKey, hybrids: HybridRubrics, levels: Cell, table: Table
-    ) -> Attribution | None:
-        signature = (
-            key,
-            levels,
-            tuple(number_outcome for _, outcomes in table.values() for number_outcome in outcomes),
-        )
-        if signature not in self._attributions:
+    def _list_contexts(self, id_: str, plan: RubricPlan, cells: QuestionCells) -> Iterator[PlayerName]:
+        """Yield the players beside rubric and judge that differ in a question."""
+        old, new = self.a.questions[id_], self.b.questions[id_]
+        if plan.floats or cells.moved:
+            yield PlayerName.JUDGE_SERVICE
+        if old.reference_digest != new.reference_digest:
+            yield PlayerName.DATASET
+        # An answer to another question is no answer to this one: the two enter together, as the input.
+        if old.input_digest != new.input_digest:
+            yield PlayerName.INPUT
+        elif self.a.rows[id_].output_digest != self.b.rows[id_].output_digest:
+            yield PlayerName.OUTPUTS
 
-            def score(cell: Cell) -> Fraction | None:
-                rubric_state, reference, output = cell
-                return hybrids.score_state(rubric_state, *table[sum(reference), sum(output)])
+    def _find_source(self, id_: str, plan: RubricPlan, player: PlayerName, bit: int) -> EditSource:
+        if player in {PlayerName.RUBRIC, PlayerName.JUDGE}:
+            return plan.sources[bit]
+        if player is PlayerName.JUDGE_SERVICE:
+            return _SERVICE_SOURCE
+        old, new = self.a.dataset, self.b.dataset
+        if player is PlayerName.DATASET:
+            return trace_reference(self.history, id_, Origin(new.resolved.name, old.label, new.label))
+        if player is PlayerName.INPUT:
+            message = "another question is asked, and answered"
+            return EditSource(None, Origin(new.resolved.name, old.label, new.label), message=message)
+        models = self.a.run.model, self.b.run.model
+        same = "the same model answered again"
+        message = same if models[0] == models[1] else "model and its settings, which stored outputs cannot separate"
+        return EditSource(None, Origin(None, *models), message=message)
 
-            self._attributions[signature] = attribute_change(levels, score)
-        return self._attributions[signature]
+
+def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dict[PlayerName, Coalition]:
+    trees = dict(plan.trees)
+    if PlayerName.RUBRIC in trees:
+        # What answered as the judge has no part in checks without judges.
+        bits = [tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE]
+        mixes = [join_masks(bits, held) for held in range(1 << len(bits))]
+        pruned = prune_tree(trees.pop(PlayerName.RUBRIC), find_idle_edits(plan.rubric, cells, mixes))
+        trees |= {PlayerName.RUBRIC: pruned} if pruned else {}
+    return trees
 
 
-def _count_steps(steps: Sequence[EditSource]) -> State:
-    return (len(steps),) if steps else ()
+def _index_results(plan: RubricPlan, checks: Sequence[CheckResult], side: int) -> dict[str, CheckResult]:
+    """Return the results of one run by the names of their checks."""
+    names = plan.rubric.owner.names[-side]
+    return {names[check.id]: check for check in checks if check.id in names}
 
 
-def _group_sources(steps: Sequence[EditSource]) -> Sources:
-    return (tuple(steps),) if steps else ()
+def _read_recorded(plan: RubricPlan, results: Mapping[str, CheckResult], side: int) -> RecordedResults:
+    """Return results by content of their check: those that rest on replies, or on engines that were not there."""
+    found: dict[str, CheckResult] = {}
+    for check in plan.rubric.checks:
+        result, variant = results.get(check.name), check.build_variant(check.relevant if side else 0)
+        if variant and result and (check.slots or result.unscored is UnscoredReason.ERROR):
+            found[variant.content] = result
+    return found

@@ -1,21 +1,20 @@
-"""Splits the versions of a rubric into edits that can be made one without the other, and builds the hybrids; pure.
+"""Splits the change of a rubric into edits that can be made one without the other, and builds the hybrids; pure.
 
 A rubric has parts: each parameter of a check (of a list without order, each item), its weight, whether it is required,
-and how checks combine. Parts that differ between the first and the last version are edits; an edit has a step for every
-version that changed it. Any choice of steps gives a hybrid that can be graded: a check that is added or removed, or
-changes its kind, is one part and takes its weight and its gate along; a renamed check stays the same check; weights
-that were only rescaled did not change. The threshold of the rubric is no part, because no score depends on it.
+how checks combine, and the threshold, which moves verdicts alone. Parts that differ between the first and the last
+version are edits. Any set of them (a whole number, whose bits are their numbers) gives a hybrid that can be graded: a
+check that is added or removed, or changes its kind, is one part and takes its weight and its gate along; a renamed
+check stays the same check; weights that were only rescaled did not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from evalstore.audits.shapley import EXACT_PLAYERS, State
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
@@ -91,75 +90,123 @@ Parts = Mapping[RubricPart, Any]
 SWAP = RubricPart("rubric", "")
 # Parameters whose value is a list in which neither order nor repetition counts.
 SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
-# Kinds that are never taken apart: their parameters depend on each other, or a mix would be a judge that never existed.
+# Kinds that are never taken apart, for their parameters depend on each other.
 _WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
-_SCORING_KEYS = ("combine", "missing", "errors")
+_SCORING_KEYS = ("combine", "missing", "errors", "threshold")
+_GRADING_AREAS = frozenset({"check", "param", "item"})
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit: the values of its parts before and after each step, and the numbers of those steps (from 0)."""
+    """One edit: the values of its parts before and after it."""
 
     part: RubricPart
-    states: tuple[Parts, ...]
-    steps: tuple[int, ...]
+    before: Parts
+    after: Parts
+
+    @property
+    def check(self) -> str:
+        """The name of the check that it belongs to; empty of one about the whole rubric."""
+        return "" if self.part.area in {"scoring", "rubric"} else self.part.name
+
+    @property
+    def checks(self) -> frozenset[str]:
+        """The names of the checks that it makes grade otherwise."""
+        return frozenset(part.name for part in {**self.before, **self.after} if part.area in _GRADING_AREAS)
 
 
 @dataclass(frozen=True, slots=True)
 class RubricEdits:
-    """What leads from one rubric to another: the parts that stay, the edits, and the names of checks by version."""
+    """What leads from one rubric to another: the parts that stay, and the edits.
+
+    `names` are those of the checks by version, `apart` those of the checks that are split into their parameters.
+    """
 
     fixed: Parts
     edits: tuple[Edit, ...]
     names: tuple[CheckNames, ...]
+    apart: frozenset[str] = frozenset()
+    _fixed: dict[str, dict[RubricPart, Any]] = field(default_factory=dict, compare=False)
+    _numbers: dict[str, list[int]] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        # By check, because a dataset asks for the variants of each check far more often than for a whole hybrid.
+        for part, value in self.fixed.items():
+            self._fixed.setdefault(part.name if part.area in _GRADING_AREAS else "", {})[part] = value
+        for number, edit in enumerate(self.edits):
+            for name in edit.checks:
+                self._numbers.setdefault(name, []).append(number)
 
     @property
-    def levels(self) -> State:
-        """How many steps each edit has."""
-        return tuple(len(edit.steps) for edit in self.edits)
+    def all_edits(self) -> int:
+        """All edits, as a set."""
+        return (1 << len(self.edits)) - 1
 
-    def build_hybrid(self, state: State) -> Rubric:
-        """Return the rubric in which each edit has taken `state` steps; the ids of its checks are their names."""
-        parts = dict(self.fixed)
-        for edit, level in zip(self.edits, state, strict=True):
-            parts |= edit.states[level]
-        # A check whose part is None is absent in this state.
-        held = [part.name for part, value in parts.items() if part.area == "check" and value is not None]
-        return Rubric("", "", tuple(_join_check(name, parts) for name in held), _join_scoring(parts, held))
+    @property
+    def check_names(self) -> list[str]:
+        """The names of all checks that some hybrid has."""
+        sides = [self.fixed, *(parts for edit in self.edits for parts in (edit.before, edit.after))]
+        return list(dict.fromkeys(part.name for side in sides for part in side if part.area == "check"))
+
+    def build_check(self, name: str, held: int) -> Check | None:
+        """Return one check of the hybrid that has made the edits `held`; None where it is absent."""
+        parts = dict(self._fixed.get(name, {}))
+        for made in self._list_made(held, self.list_grading_edits(name)):
+            parts |= {part: value for part, value in made.items() if part.name == name}
+        return None if parts.get(RubricPart("check", name)) is None else _join_check(name, parts)
+
+    def build_scoring(self, held: int) -> Scoring:
+        """Return how the hybrid combines its checks."""
+        parts = dict(self._fixed.get("", {}))
+        for made in self._list_made(held, range(len(self.edits))):
+            parts |= {part: value for part, value in made.items() if part.area not in _GRADING_AREAS}
+        return _join_scoring(parts)
+
+    def build_hybrid(self, held: int) -> Rubric:
+        """Return the rubric that has made the edits `held`; the ids of its checks are their names."""
+        checks = (self.build_check(name, held) for name in self.check_names)
+        return Rubric("", "", tuple(check for check in checks if check), self.build_scoring(held))
+
+    def list_grading_edits(self, name: str) -> Sequence[int]:
+        """Return the numbers of the edits that make one check grade otherwise."""
+        return self._numbers.get(name, [])
+
+    def _list_made(self, held: int, numbers: Iterable[int]) -> Iterator[Parts]:
+        return (self.edits[number].after if held >> number & 1 else self.edits[number].before for number in numbers)
 
 
 def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
-    """Return the edits through the versions of one rubric, of which there is at least one.
-
-    Checks are taken apart where that leaves few enough edits for exact shares; else each check is one part.
-    """
+    """Return the edits from the first to the last version of one rubric; those in between say what was renamed."""
     names = tuple(trace_check_names(versions))
-    # Each edit doubles the hybrids, so fine parts are used only while shares stay exact.
-    fine = _build_edits(versions, names, _find_separable_checks(versions, names))
-    return fine if len(fine.edits) <= EXACT_PLAYERS else _build_edits(versions, names, frozenset())
+    apart = _find_separable_checks((versions[0], versions[-1]), (names[0], names[-1]))
+    rows = split_versions(versions, names, apart)
+    old, new = rows[0], rows[-1]
+    # A column holds one part at both ends; an absent check gets the weight and the gate of the other end.
+    columns = {part: _fill_gaps(part, old.get(part), new.get(part)) for part in {**old, **new}}
+    changed = {part: ends for part, ends in columns.items() if ends[0] != ends[1]}
+    fixed = {part: ends[1] for part, ends in columns.items() if part not in changed}
+    edits = tuple(Edit(part, {part: ends[0]}, {part: ends[1]}) for part, ends in sorted(changed.items()))
+    return RubricEdits(fixed, edits, names, apart)
 
 
 def build_swap(old: Rubric, new: Rubric) -> RubricEdits:
     """Return the exchange of one rubric for another one as a single edit."""
     names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
-    before, after = _list_version_parts((old, new), names, frozenset())
+    before, after = split_versions((old, new), names, frozenset())
     # The parts of the old rubric are absent in the new one, also those that the new one lacks.
     gone = {part: None for part in before if part not in after}
-    return RubricEdits({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
+    return RubricEdits({}, (Edit(SWAP, before, {**gone, **after}),), names)
 
 
-def _build_edits(versions: Sequence[Rubric], names: tuple[CheckNames, ...], apart: frozenset[str]) -> RubricEdits:
-    rows = _list_version_parts(versions, names, apart)
-    # A column holds one part through all versions; what differs at its ends is an edit.
-    columns = {part: _fill_gaps(part, [row.get(part) for row in rows]) for row in rows for part in row}
-    changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
-    fixed = {part: values[-1] for part, values in columns.items() if part not in changed}
-    return RubricEdits(fixed, tuple(_build_edit(part, values) for part, values in sorted(changed.items())), names)
-
-
-def _build_edit(part: RubricPart, values: Sequence[Any]) -> Edit:
-    steps = tuple(step for step, (old, new) in enumerate(pairwise(values)) if old != new)
-    return Edit(part, ({part: values[0]}, *({part: values[step + 1]} for step in steps)), steps)
+def split_versions(
+    versions: Sequence[Rubric], names: Sequence[CheckNames], apart: frozenset[str]
+) -> list[dict[RubricPart, Any]]:
+    """Return the parts of each version with their values; checks of `apart` by parameter, the others as one."""
+    weights = _list_weights(versions, names)
+    return [
+        {**_split_rubric(version, named, apart), **own}
+        for version, named, own in zip(versions, names, weights, strict=True)
+    ]
 
 
 def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> frozenset[str]:
@@ -169,16 +216,6 @@ def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckName
         for version, named in zip(versions, names, strict=True)
     ]
     return frozenset(name for name, _ in set.intersection(*kinds))
-
-
-def _list_version_parts(
-    versions: Sequence[Rubric], names: Sequence[CheckNames], apart: frozenset[str]
-) -> list[dict[RubricPart, Any]]:
-    weights = _list_weights(versions, names)
-    return [
-        {**_split_rubric(version, named, apart), **own}
-        for version, named, own in zip(versions, names, weights, strict=True)
-    ]
 
 
 def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> dict[RubricPart, Any]:
@@ -206,23 +243,25 @@ def _join_check(name: str, parts: Parts) -> Check:
     kind = parts[RubricPart("check", name)]
     if isinstance(kind, Check):
         return kind
-    own = {part.key: value for part, value in parts.items() if part.area == "param" and part.name == name}
+    own = {part.key: value for part, value in parts.items() if part.area == "param"}
     threshold, negate = own.pop("threshold"), own.pop("negate")
     params = {key: value for key, value in own.items() if value is not None and key not in SETS}
     # A list without order was taken apart into its items; those that this state holds make the list.
-    for key in SETS & own.keys():
+    for key in SETS & {key for key, value in own.items() if value is not None}:
         params[key] = [part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)]
     return Check(name, kind, {"kind": kind, **params}, threshold, negate)
 
 
-def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
+def _join_scoring(parts: Parts) -> Scoring:
     # The gate and the weight of an absent check have no effect.
+    weights = {part.name: value for part, value in parts.items() if part.area == "weight" and value is not None}
     return Scoring(
         combine=Combine(parts[RubricPart("scoring", "combine")]),
-        weights={name: parts[RubricPart("weight", name)] for name in held},
-        required=frozenset(name for name in held if parts[RubricPart("required", name)]),
+        weights=weights,
+        required=frozenset(part.name for part, value in parts.items() if part.area == "required" and value),
         missing=parts[RubricPart("scoring", "missing")],
         errors=parts[RubricPart("scoring", "errors")],
+        threshold=parts[RubricPart("scoring", "threshold")],
     )
 
 
@@ -246,15 +285,10 @@ def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricP
     return factors.pop()
 
 
-def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a part's values by version; an absent check gets the weight and the gate of the nearest version."""
+def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
+    """Return the values of a part at both ends; an absent check takes its weight and gate from the other end."""
+    if part.area in {"weight", "required"}:
+        return (new if old is None else old), (old if new is None else new)
     if part.area == "param" and part.key in SETS:
-        return ((),) * len(values)  # its items say what changed
-    if part.area not in {"weight", "required"} or None not in values:
-        return tuple(values)
-    # An absent check has no weight: take that of the version before, and at the start that of the version after.
-    filled = list(values)
-    for index in range(1, len(filled)):
-        filled[index] = filled[index - 1] if filled[index] is None else filled[index]
-    first = next(value for value in filled if value is not None)
-    return tuple(first if value is None else value for value in filled)
+        return (), ()  # its items say what changed
+    return old, new

@@ -62,13 +62,14 @@ def _build_stored_run(
     source: Run, finder: VersionFinder, session: JudgeSession, dataset: Resolved, rubric: Resolved | None
 ) -> StoredRun:
     store, rows = finder.store, index_rows(source)
-    questions = {q.id: digest_question(q) for q in store.questions(dataset) if q.id in rows}
+    known = {question.id: digest_question(question) for question in store.questions(dataset)}
+    questions = {id_: question for id_, question in known.items() if id_ in rows}
     refs = {id_: rubric.ref if rubric else question.question.rubric_ref or "" for id_, question in questions.items()}
     resolved = {ref: store.resolve(ref) for ref in dict.fromkeys(refs.values()) if ref}
     rubrics = {ref: RunRubric.from_version(_build_version(store, one)) for ref, one in resolved.items()}
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)
-    bare = StoredRun(run, named, _build_version(store, dataset), rubrics, questions)
+    bare = StoredRun(run, named, _build_version(store, dataset), rubrics, questions, frozenset(known))
     results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
 

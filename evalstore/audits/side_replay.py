@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.grader import Grader, RunArtifactLoader, find_judge_model
+from evalstore.audits.grader import (
+    Grader,
+    RecordedResults,
+    RunArtifactLoader,
+    list_run_pins,
+    read_judge_model,
+    read_recorded_results,
+)
 from evalstore.audits.stored_run import (
     QuestionVersion,
     StoredRun,
@@ -28,7 +35,9 @@ from evalstore.model import (
     Kind,
     Question,
     RubricResult,
+    Sample,
     Scoring,
+    Verdict,
     find_check_pins,
     find_pins,
     parse_ref,
@@ -36,6 +45,7 @@ from evalstore.model import (
 )
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.run_files import read_json_objects
+from evalstore.runs.samples import compute_question_mean
 from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
@@ -129,33 +139,33 @@ class SideReplay:
     stored: StoredRun
     grader: Grader
     questions: Mapping[str, QuestionVersion]
+    is_same: bool
     _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def from_run(cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
         """Prepare one side of a change for the rows of a run."""
-        recorded = (*stored.run.judges, *stored.run.rubrics)
+        recorded = list_run_pins(stored.run)
         load = _build_loader(side, RunArtifactLoader(finder, recorded))
-        grader = Grader(load, session, find_judge_model(stored.run, stored.run), strict=finder.store.strict)
+        grader = Grader(load, session, read_judge_model(stored.run), strict=finder.store.strict)
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:
             questions = {item.id: digest_question(item) for item in side.questions() if item.id in stored.rows}
-        replay = cls(side, stored, grader, questions)
-        # Recorded results of checks that the change affects hold only on the side that the run was graded with.
         is_same = {pin.digest for pin in recorded if parse_ref(pin.ref).name == side.name} == {side.artifact.digest}
-        grader.add_recorded_results(stored if is_same else replay.drop_affected_checks())
-        return replay
+        return cls(side, stored, grader, questions, is_same)
 
-    def drop_affected_checks(self) -> StoredRun:
-        """Return the run without the checks that the changed artifact affects."""
-        rubrics = {
-            ref: replace(
-                run_rubric, checks=tuple(pair for pair in run_rubric.checks if not self._refers_to_subject(pair[0]))
-            )
-            for ref, run_rubric in self.stored.rubrics.items()
-        }
-        return replace(self.stored, rubrics=rubrics)
+    def find_recorded_results(self, row: GradedRow, question: QuestionVersion) -> RecordedResults:
+        """Return what the run recorded of checks that this side grades as the run did."""
+        rubric, before = self.stored.rubrics.get(row.rubric), self.stored.questions.get(row.id)
+        if rubric is None or before is None or before.reference_digest != question.reference_digest:
+            return {}
+        found = read_recorded_results(rubric, row)
+        # Of checks that the change affects, that holds only on the side that the run was graded with.
+        affected = {content for check, content in rubric.checks if self._refers_to_subject(check)}
+        return (
+            found if self.is_same else {content: result for content, result in found.items() if content not in affected}
+        )
 
     def can_affect(self, row: GradedRow) -> bool:
         """Whether the changed artifact can affect the score of a row."""
@@ -171,25 +181,35 @@ class SideReplay:
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
-        question, before = self.questions.get(row.id), self.grader.missing_count
+        if row.samples:
+            return self._grade_samples(row)
+        question = self.questions.get(row.id)
         try:
             grading = self._find_grading(row, question) if question else None
             if question is None or grading is None:
                 return None
             scoring, checks = grading
-            new_checks = [(check, content) for check, content in checks if content not in known]
-            results = self.grader.grade_checks(new_checks, question, row)
+            recorded, sample = self.find_recorded_results(row, question), Sample(row.output, question.question)
+            results: dict[str, CheckResult] = {}
+            for check, content in checks:
+                result = known.get(content) or self.grader.grade_check(check, content, sample, recorded.get(content))
+                if result is None:
+                    return None
+                results[content] = result
         except RefError:  # an artifact of this side is not there (yet)
             return None
-        new_results = {content: result for (_, content), result in zip(new_checks, results, strict=True)}
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
-        known |= {
-            content: new_results[content] for check, content in new_checks if not any(find_check_pins((), check.params))
-        }
-        if self.grader.missing_count > before:
+        known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
+        return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
+
+    def _grade_samples(self, row: GradedRow) -> RubricResult | None:
+        """Return the mean over the samples of a row, which passes where each of them does."""
+        results = [self.grade_row(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
+        if None in results:
             return None
-        by_content = {**known, **new_results}
-        return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
+        score, pass_share = compute_question_mean((one.score, one.verdict) for one in results if one)
+        verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
+        return RubricResult(score, verdict)
 
     def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
+from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
 from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
 from evalstore.runs import GradedRow, Run, read_rows, read_run
+from evalstore.runs.samples import merge_samples
 
 _REFERENCE_RULE = "question-reference-changed"
 _REFERENCE_MESSAGE = "graders read other expected answers"
@@ -44,13 +47,17 @@ class RunRubric:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run, ready for replay: its rows and questions by id, its rubrics by reference, as they are in the store."""
+    """One run, ready for replay: its rows and questions by id, its rubrics by reference, as they are in the store.
+
+    `asked` are the ids of all questions of its dataset, also of those without a row.
+    """
 
     run: Run
     rows: Mapping[str, GradedRow]
     dataset: ArtifactVersion
     rubrics: Mapping[str, RunRubric]
     questions: Mapping[str, QuestionVersion]
+    asked: frozenset[str] = frozenset()
 
 
 def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
@@ -64,13 +71,35 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     # One pass over the rows; an audit needs them by id, several times.
     rows = index_rows(run)
     dataset = finder.locate_pin(run.dataset)
+    asked: set[str] = set()
+    questions: dict[str, QuestionVersion] = {}
+    for question in finder.store.questions(dataset.resolved):
+        asked.add(question.id)
+        if question.id in rows:
+            questions[question.id] = digest_question(question)
     return StoredRun(
         run=run,
         rows=rows,
         dataset=dataset,
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions={q.id: digest_question(q) for q in finder.store.questions(dataset.resolved) if q.id in rows},
+        questions=questions,
+        asked=frozenset(asked),
     )
+
+
+def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
+    """Return run A with the ids that its questions have in run B, where the settings declare a rename."""
+    declared = finder.store.settings.get("renames", {}).get(b.dataset.resolved.name, {})
+    names = {
+        id_: next((name for name in list_later_ids(declared, id_) if name in b.asked), id_) for id_ in a.asked - b.asked
+    }
+    taken = Counter(names.values())
+    names = {id_: name for id_, name in names.items() if name != id_ and name not in a.asked and taken[name] == 1}
+    if not names:
+        return a
+    rows = {names.get(id_, id_): row for id_, row in a.rows.items()}
+    questions = {names.get(id_, id_): question for id_, question in a.questions.items()}
+    return replace(a, rows=rows, questions=questions, asked=frozenset(names.get(id_, id_) for id_ in a.asked))
 
 
 def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
@@ -94,14 +123,16 @@ def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionV
 
 
 def index_rows(run: Run) -> dict[str, GradedRow]:
-    """Return the rows of a run by id; raises `RefusedError` for a question twice, or where nothing was scored."""
-    rows: dict[str, GradedRow] = {}
+    """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
+    several: dict[str, list[GradedRow]] = {}
     for row in read_rows(run):
-        if row.id in rows:
+        if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
             raise RefusedError(
-                f"{run.samples} holds the question {row.id} twice", hint="audit one answer to a question"
+                f"{run.samples} holds the question {row.id} twice",
+                hint="several answers to one question are numbered: score them as samples",
             )
-        rows[row.id] = row
+        several[row.id].append(row)
+    rows = {id_: merge_samples(found) for id_, found in several.items()}
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
@@ -113,14 +144,6 @@ class QuestionHistory:
 
     versions: Mapping[str, Sequence[QuestionVersion | None]]
     origins: Sequence[Origin] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceHistory:
-    """One question's reference before and after each step that changed it, and the source of each step."""
-
-    states: tuple[QuestionVersion, ...]
-    sources: tuple[EditSource, ...] = ()
 
 
 def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder) -> QuestionHistory:
@@ -142,20 +165,12 @@ def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder
     return QuestionHistory({id_: [question.get(id_) for question in versions] for id_ in changed}, path.origins)
 
 
-def trace_references(history: QuestionHistory, question: QuestionVersion) -> ReferenceHistory:
-    """Return how the reference of one question changed, from its version `question` in run A."""
-    states, sources = [question], []
-    for step, now in enumerate(history.versions.get(question.question.id, ())):
-        if now is not None and now.reference_digest != states[-1].reference_digest:
-            states.append(now)
-            sources.append(
-                EditSource(
-                    _REFERENCE_RULE, history.origins[step - 1], rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE
-                )
-            )
-    # A reference that changed and changed back is the same.
-    unchanged = states[0].reference_digest == states[-1].reference_digest
-    return ReferenceHistory((question,)) if unchanged else ReferenceHistory(tuple(states), tuple(sources))
+def trace_reference(history: QuestionHistory, id_: str, change: Origin) -> EditSource:
+    """Return the source of a question's reference: the last step of the dataset that changed it, else the whole."""
+    digests = [None if one is None else one.reference_digest for one in history.versions.get(id_, ())]
+    steps = [step for step, (old, new) in enumerate(pairwise(digests)) if old != new is not None]
+    origin = history.origins[steps[-1]] if steps else change
+    return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 
 def find_repin(history: QuestionHistory, id_: str, rubric: str) -> Origin | None:

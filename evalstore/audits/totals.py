@@ -1,105 +1,167 @@
-"""Sums single questions up: the factors over the common questions, and the effect of the other questions; pure."""
+"""Sums attributed questions up into factors, with what may be concluded of each; holds sums and shares only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from evalstore.audits.attribution import Attribution
-from evalstore.audits.question_grid import CommonQuestion
-from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips, Mix, QuestionShare
-from evalstore.audits.wording import choose_claim, is_sampled
-from evalstore.model import Verdict
-from evalstore.runs import GradedRow
-from evalstore.statistics import compute_mcnemar_p, estimate_change
+from evalstore.audits.question_grid import AttributedQuestion
+from evalstore.audits.question_shares import BlockShare, Players
+from evalstore.audits.values import Cause, EditSource, Factor, OwnShare, PlayerName, QuestionShare, name_players
+from evalstore.audits.wording import choose_claim
+from evalstore.statistics import ChangeEstimate, estimate_change
 
 _WORST = 5
-Rows = Mapping[str, GradedRow]
-Separable = Sequence[tuple[CommonQuestion, Attribution]]
+_ZERO = Fraction(0)
+_SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 
 
 @dataclass(slots=True)
-class _RunningSum:
-    share: Fraction = field(default_factory=Fraction)
+class _CauseSum:
+    share: Fraction = _ZERO
+    passes: Fraction = _ZERO
     error: float = 0.0
     moved: int = 0
 
 
-def compute_mean(scores: Iterable[Fraction | None]) -> Fraction:
-    """Return the exact mean of the scores that are not None; there is at least one."""
-    found = [score for score in scores if score is not None]
-    return sum(found, Fraction(0)) / len(found)
+@dataclass(slots=True)
+class _FactorSum:
+    """The sums of one block of players; `shares` are those of the questions that it moved, by place."""
+
+    share: Fraction = _ZERO
+    passes: Fraction = _ZERO
+    first: Fraction = _ZERO
+    last: Fraction = _ZERO
+    shares: dict[int, Fraction] = field(default_factory=dict)
+    anchored: list[int] = field(default_factory=list)
+    flipped: list[str] = field(default_factory=list)
+    worst: list[QuestionShare] = field(default_factory=list)
+    anchors: int = 0
+    changed: int = 0
+    causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
+
+    def add_question(self, place: int, question: AttributedQuestion, block: BlockShare) -> None:
+        self.share += block.share[0]
+        self.passes += block.share[1]
+        self.first += block.first
+        self.last += block.last
+        if block.share[0]:
+            self.shares[place] = block.share[0]
+            self.worst.append(QuestionShare(question.id, block.share[0]))
+            self.worst = sorted(self.worst, key=lambda one: (-abs(one.share), one.id))[:_WORST]
+        if block.share[1]:
+            self.flipped.append(question.id)
+        for source, score, passes in block.edits:
+            total = self.causes.setdefault(source, _CauseSum())
+            total.share += score.share
+            total.passes += passes.share
+            # All questions sample the same orders, so their errors can add up instead of cancelling out.
+            total.error += score.error
+            total.moved += bool(score.share or passes.share)
 
 
-def sum_factors(commons: Separable, groups: Sequence[str | None]) -> tuple[Factor, ...]:
-    """Return the factors over all separable questions, in the order of the report."""
-    return tuple(_sum_factor(index, name, commons, groups) for index, name in enumerate(FactorName))
+@dataclass(slots=True)
+class AuditTotals:
+    """The sums over all compared questions so far."""
+
+    groups: list[str | None] = field(default_factory=list)
+    own_old: Fraction | None = _ZERO
+    own_new: Fraction | None = _ZERO
+    is_judged: bool = False
+    has_estimates: bool = False
+    has_other_outputs: bool = False
+    _sums: dict[Players, _FactorSum] = field(default_factory=dict)
+    _silent: dict[EditSource, None] = field(default_factory=dict)
+    _anchored: list[int] = field(default_factory=list)
+
+    def add_question(self, question: AttributedQuestion, group: str | None) -> None:
+        """Add one question."""
+        place = len(self.groups)
+        self.groups.append(group)
+        self.is_judged |= question.is_judged
+        self.has_estimates |= bool(question.anchors)
+        self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
+        self._silent |= dict.fromkeys(question.silent)
+        blocks = question.shares.blocks if question.shares else {}
+        joint = {name for players in blocks if len(players) > 1 for name in players}
+        for name in question.changed - joint:
+            self._find_sum((name,)).changed += 1
+        for players, block in blocks.items():
+            total = self._find_sum(players)
+            total.changed += len(players) > 1
+            total.add_question(place, question, block)
+            if PlayerName.JUDGE_SERVICE in players:
+                total.anchors = max(total.anchors, question.anchors)
+                if not question.anchors:
+                    total.anchored.append(place)
+        if question.shares:
+            self.own_old = _add(self.own_old, question.shares.own_old)
+            self.own_new = _add(self.own_new, question.shares.own_new)
+            if not _SAMPLED.isdisjoint(joint):
+                self.own_old = self.own_new = None
+
+    def build_factors(self) -> tuple[Factor, ...]:
+        """Return the factors: each player, then the joint ones."""
+        joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
+        return tuple(self._build_factor(players) for players in (*((name,) for name in PlayerName), *joint))
+
+    def list_flips(self) -> Mapping[str, tuple[str, ...]]:
+        """Return by factor the questions whose verdict it has a part in."""
+        return {name_players(players): tuple(total.flipped) for players, total in self._sums.items() if total.flipped}
+
+    def build_own_share(self, line: Fraction) -> OwnShare:
+        """Return the share of the outputs by three rulers, with what missing answers add."""
+        size = len(self.groups) or 1
+        joint = any(len(players) > 1 and not _SAMPLED.isdisjoint(players) for players in self._sums)
+        shares = (total.share for players, total in self._sums.items() if players[0] in _SAMPLED)
+        own = None if joint else sum(shares, _ZERO) / size + line
+        ends = [None if end is None else end / size + line for end in (self.own_old, self.own_new)]
+        return OwnShare(own, ends[0], ends[1])
+
+    def _find_sum(self, players: Players) -> _FactorSum:
+        return self._sums.setdefault(players, _FactorSum())
+
+    def _build_factor(self, players: Players) -> Factor:
+        total, size = self._sums.get(players, _FactorSum()), len(self.groups) or 1
+        ends = total.first / size, total.last / size
+        is_sampled = not _SAMPLED.isdisjoint(players) or bool(total.anchors)
+        estimate = self._estimate(total) if total.changed else None
+        return Factor(
+            players=players,
+            share=total.share / size,
+            passes=total.passes / size,
+            order=(min(ends), max(ends)),
+            ci=estimate.mean.interval if estimate and estimate.mean else None,
+            p=estimate.p if estimate and is_sampled else None,
+            changed=total.changed,
+            moved=len(total.shares),
+            flipped=len(total.flipped),
+            claim=choose_claim(
+                players, estimate, is_sampled=is_sampled, is_judged=self.is_judged, anchors=total.anchors
+            ),
+            causes=self._build_causes(players, total, size),
+            worst=tuple(total.worst),
+            conclusion=estimate.conclusion if estimate and is_sampled else None,
+            anchors=total.anchors or None,
+        )
+
+    def _estimate(self, total: _FactorSum) -> ChangeEstimate:
+        """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
+        places = total.anchored if total.anchors else range(len(self.groups))
+        shares = [total.shares.get(place, _ZERO) for place in places]
+        return estimate_change(shares, [self.groups[place] for place in places])
+
+    def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
+        causes = [
+            Cause(source, found.share / size, found.passes / size, found.moved, found.error / size)
+            for source, found in total.causes.items()
+        ]
+        if players == (PlayerName.RUBRIC,):
+            # Findings that can move nothing (metadata, order) belong to the rubric.
+            causes += [Cause(source, _ZERO, _ZERO, 0) for source in self._silent if source not in total.causes]
+        return tuple(sorted(causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)))
 
 
-def sum_mix(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> Mix:
-    """Return the effect of questions that are not compared: scored in one run only, or in both but inseparable."""
-    scored = [{id_: row.score for id_, row in side.items() if row.score is not None} for side in (a, b)]
-    old, new = scored
-    mean_a, mean_b = compute_mean(old[id_] for id_ in both), compute_mean(new[id_] for id_ in both)
-    # The three parts telescope: their sum is the change of the means minus that of the compared questions.
-    kept = set(compared)
-    return Mix(
-        added=compute_mean(new.values()) - mean_b,
-        removed=mean_a - compute_mean(old.values()),
-        not_separable=mean_b - mean_a - compute_mean(new[id_] - old[id_] for id_ in compared),
-        added_ids=tuple(id_ for id_ in new if id_ not in old),
-        removed_ids=tuple(id_ for id_ in old if id_ not in new),
-        not_separable_ids=tuple(id_ for id_ in both if id_ not in kept),
-    )
-
-
-def find_flips(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
-    """Return which recorded verdicts flipped; `p` only where outputs differ: a replay is no sample."""
-    turned = [(id_, a[id_].verdict, b[id_].verdict) for id_ in ids]
-    worse = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.PASS, Verdict.FAIL))
-    better = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.FAIL, Verdict.PASS))
-    sampled = any(a[id_].output_digest != b[id_].output_digest for id_ in ids)
-    return Flips(worse, better, compute_mcnemar_p(len(worse), len(better)) if sampled else None)
-
-
-def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequence[str | None]) -> Factor:
-    shares = [found.shares[index] for _, found in commons]
-    ends = [
-        compute_mean(found.first[index] for _, found in commons),
-        compute_mean(found.last[index] for _, found in commons),
-    ]
-    changed = sum(any(common.levels[index]) for common, _ in commons)
-    estimate = estimate_change(shares, groups) if changed else None
-    moved = [QuestionShare(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
-    return Factor(
-        name=name,
-        share=compute_mean(shares),
-        order=(min(ends), max(ends)),
-        ci=estimate.mean.interval if estimate and estimate.mean else None,
-        p=estimate.p if estimate and is_sampled(name) else None,
-        changed=changed,
-        moved=len(moved),
-        claim=choose_claim(name, estimate),
-        causes=_sum_causes(index, commons),
-        worst=tuple(sorted(moved, key=lambda question: (-abs(question.share), question.id))[:_WORST]),
-    )
-
-
-def _sum_causes(index: int, commons: Separable) -> tuple[Cause, ...]:
-    sums: dict[EditSource, _RunningSum] = {}
-    for common, found in commons:
-        for sources, steps in zip(common.sources[index], found.edits[index], strict=True):
-            for source, step in zip(sources, steps, strict=True):
-                total = sums.setdefault(source, _RunningSum())
-                total.share += step.share
-                # All questions sample the same orders, so their errors can add up instead of cancelling out.
-                total.error += step.error
-                total.moved += bool(step.share)
-        # Findings that move nothing (metadata, reordering) belong to the rubric, the first factor.
-        if index == 0:
-            for source in common.silent:
-                sums.setdefault(source, _RunningSum())
-    size = len(commons)
-    causes = (Cause(source, total.share / size, total.moved, total.error / size) for source, total in sums.items())
-    return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))
+def _add(total: Fraction | None, share: Fraction | None) -> Fraction | None:
+    return None if total is None or share is None else total + share

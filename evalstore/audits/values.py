@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evalstore.statistics import Interval
+from evalstore.statistics import Conclusion, Interval
 
 
 class PlayerName(StrEnum):
@@ -34,20 +35,13 @@ class LineName(StrEnum):
     NOT_REPRODUCED = "not_reproduced"
 
 
-class FactorName(StrEnum):
-    """The factors of an audit, in the order of the report."""
-
-    RUBRIC = "rubric"
-    DATASET = "dataset"
-    OUTPUTS = "outputs"
-
-
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: the path of its aggregate JSON, its mean score, and what it was made from."""
+    """One of the two runs: the path of its aggregate JSON, its mean score and pass rate, and what it was made from."""
 
     run: str
     score: Fraction
+    passes: Fraction
     questions: int
     scored: int
     model: str
@@ -91,10 +85,11 @@ class EditSource:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One edit's share of the mean score of the common questions; `error` bounds its standard error, 0 if exact."""
+    """One edit's share of the mean score and of the pass rate; `error` bounds its standard error, 0 if exact."""
 
     source: EditSource
     share: Fraction
+    passes: Fraction
     moved: int
     error: float = 0.0
 
@@ -109,48 +104,130 @@ class QuestionShare:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor's share of the change on the common questions.
+    """The share of one player, or of several that move together, in the change on the compared questions.
 
-    `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
-    for questions like these, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of
-    questions in which the factor differs, `moved` the number of scores that it moved, `claim` what may be concluded.
+    `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest share that any
+    first-or-last order gives, `ci` the 95 % interval for questions like these, `p` the sign-flip mid-p (None where
+    nothing was sampled), `changed` the number of questions in which it differs, `moved` the number of scores that it
+    moved, `claim` what may be concluded. `anchors` is how many questions an estimated share rests on, None where it is
+    graded. `flipped` counts the verdicts that it has a part in.
     """
 
-    name: FactorName
+    players: tuple[PlayerName, ...]
     share: Fraction
+    passes: Fraction
     order: tuple[Fraction, Fraction]
     ci: Interval | None
     p: float | None
     changed: int
     moved: int
+    flipped: int
     claim: str
     causes: tuple[Cause, ...]
     worst: tuple[QuestionShare, ...]
+    conclusion: Conclusion | None = None
+    anchors: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its player, or the joint name."""
+        return name_players(self.players)
+
+    @property
+    def label(self) -> str:
+        """The name in sentences."""
+        return self.name.replace("_", " ")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the share is graded in full, and not estimated from some questions or orders."""
+        return self.anchors is None and not any(cause.error for cause in self.causes)
+
+
+def name_players(players: Sequence[PlayerName]) -> str:
+    """Return the name of a player, or the joint name of several: what answered as the judge stands last."""
+    if len(players) == 1:
+        return str(players[0])
+    return " + ".join(player.label for player in sorted(players, key=lambda one: one is PlayerName.JUDGE_SERVICE))
+
+
+@dataclass(frozen=True, slots=True)
+class LineEffect:
+    """What one line moves the mean score and the pass rate by."""
+
+    score: Fraction = Fraction(0)
+    passes: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The effect of questions that only one run scored, or that are inseparable; ids in the order of the runs."""
+    """The questions that only one run has: their dataset lacks them, or (`ungraded`) nothing in them can be graded."""
 
-    added: Fraction
-    removed: Fraction
-    not_separable: Fraction
-    added_ids: tuple[str, ...]
-    removed_ids: tuple[str, ...]
-    not_separable_ids: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    ungraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A check that one run graded and the other could not: of how many questions, and the first error."""
+
+    run: str
+    check: str
+    questions: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What moves the means without being a player, and the questions behind it.
+
+    `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a` and `silent_b` are
+    the questions that run A and run B did not answer, `errors` those that one run could not grade.
+    """
+
+    mix: LineEffect = LineEffect()
+    no_answer: LineEffect = LineEffect()
+    no_answer_as_zero: LineEffect = LineEffect()
+    judge_errors: LineEffect = LineEffect()
+    not_reproduced: LineEffect = LineEffect()
+    questions: Mix = Mix()
+    silent_a: tuple[str, ...] = ()
+    silent_b: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    failed_checks: tuple[FailedCheck, ...] = ()
 
     @property
-    def effect(self) -> Fraction:
-        """The sum of the three effects."""
-        return self.added + self.removed + self.not_separable
+    def total(self) -> LineEffect:
+        """The sum of the lines."""
+        lines = (self.mix, self.no_answer, self.judge_errors, self.not_reproduced)
+        return LineEffect(
+            sum((line.score for line in lines), Fraction(0)), sum((line.passes for line in lines), Fraction(0))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnShare:
+    """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's ruler, under B's.
+
+    None where it cannot be told from what another player did.
+    """
+
+    shapley: Fraction | None
+    old: Fraction | None
+    new: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The common questions whose verdict flipped, and McNemar's mid-p of so uneven a split (None: nothing sampled)."""
+    """The compared questions whose verdict flipped, and by whom: by factor, those that it has a part in.
+
+    `mid_p` is McNemar's, of so uneven a split; None where nothing was sampled.
+    """
 
     pass_to_fail: tuple[str, ...]
     fail_to_pass: tuple[str, ...]
+    by: Mapping[str, tuple[str, ...]]
     mid_p: float | None
 
 
@@ -164,20 +241,44 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """The calls of judges that would tell more apart: players that move together, and the steps of a judge as well."""
+
+    calls: int = 0
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeNoiseEstimate:
+    """How far judges alone move a change: 95 % stay below `reach`; by reference the measured standard deviations.
+
+    Judges that are `unmeasured` have no part in it, so their noise comes on top.
+    """
+
+    reach: float
+    measured: Mapping[str, float]
+    unmeasured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
-    """Why run B scores otherwise than run A; `delta` is the sum of the shares, the mix and what was not reproduced."""
+    """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines."""
 
     a: RunSide
     b: RunSide
     delta: Fraction
+    passes_delta: Fraction
     common: int
     common_a: Fraction
     common_b: Fraction
     factors: tuple[Factor, ...]
-    mix: Mix
-    not_reproduced: Fraction
+    lines: Lines
+    own: OwnShare
+    own_as_zero: OwnShare
     drift: tuple[Drift, ...]
     flips: Flips
     input_changed: tuple[str, ...]
     sentence: str
+    price: Price = Price()
+    judge_noise: JudgeNoiseEstimate | None = None
     notes: tuple[str, ...] = ()

@@ -1,20 +1,27 @@
-"""Words an audit: the sentence that answers the question, and the claim about each factor; pure."""
+"""Words an audit: the sentence that answers the question, and the claim about each factor; pure.
+
+A sentence says no more than its table: it names a direction of outputs only where the table calls it significant, it
+names players jointly where they cannot be told apart, and it calls exact only what was graded again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from evalstore.audits.values import Factor, FactorName
+from evalstore.audits.values import Audit, Factor, Flips, Lines, OwnShare, PlayerName
 from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
 
-_DIRECTION_PHRASES = {
-    FactorName.RUBRIC: ("a stricter rubric", "a looser rubric"),
-    FactorName.DATASET: ("changed references", "changed references"),
-    FactorName.OUTPUTS: ("worse outputs", "better outputs"),
+_PHRASES = {
+    PlayerName.RUBRIC: "the rubric",
+    PlayerName.JUDGE: "the judge",
+    PlayerName.JUDGE_SERVICE: "the judge service",
+    PlayerName.DATASET: "changed references",
+    PlayerName.INPUT: "changed questions",
 }
-_MIX_PHRASE = "other questions"
-_LOST_PHRASE = "what could not be reproduced"
+_OUTPUTS = {False: "worse outputs", True: "better outputs"}
+_FEW = 3  # a list of two needs no comma
+_WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
 
 
 def format_points(share: Fraction | float) -> str:
@@ -23,44 +30,40 @@ def format_points(share: Fraction | float) -> str:
     return "0.00" if text in {"+0.00", "-0.00"} else text
 
 
-def write_sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fraction) -> str:
-    """Return one sentence: how far the score moved, and what took and gave how much of it."""
-    parts = [(factor.share, _DIRECTION_PHRASES[factor.name][factor.share > 0]) for factor in factors if factor.share]
-    parts += [(share, word) for share, word in ((mix, _MIX_PHRASE), (lost, _LOST_PHRASE)) if share]
-    if not parts:
-        changed = any(factor.changed for factor in factors)
-        return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
-    sign = -1 if delta < 0 else 1
-    # What moved the score in the direction of the whole comes first, the largest first.
-    parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
-    phrases = [
-        f"{word} {'took' if share < 0 else 'gave'} {format_points(abs(share)).lstrip('+')}" for share, word in parts
-    ]
-    moved = (
-        f"{'fell' if delta < 0 else 'rose'} by {format_points(abs(delta)).lstrip('+')} points"
-        if delta
-        else "did not move"
-    )
-    return f"The score {moved}: {_join_phrases(phrases)}."
+def write_sentence(audit: Audit) -> str:
+    """Return what moved the score in a sentence, and in a second one which verdicts turned that no score explains."""
+    phrases = [*_list_phrases(audit)]
+    turned = _describe_flips([factor for factor in audit.factors if factor.flipped and not factor.share], audit.flips)
+    if phrases:
+        rulers = _word_rulers(audit.own, audit.factors)
+        found = f"The score {_describe_delta(audit.delta)}: {join_phrases(phrases)}{rulers}."
+        return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
+    if turned:
+        return f"The score did not move, but {turned}."
+    changed = any(factor.changed for factor in audit.factors)
+    return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
 
 
-def is_sampled(name: FactorName) -> bool:
-    """Whether the shares of a factor are a sample, and not a replay of these very questions."""
-    return name is FactorName.OUTPUTS
-
-
-def choose_claim(name: FactorName, estimate: ChangeEstimate | None) -> str:
+def choose_claim(
+    players: Sequence[PlayerName], estimate: ChangeEstimate | None, *, is_sampled: bool, is_judged: bool, anchors: int
+) -> str:
     """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
     if estimate is None:
         return "unchanged"
-    return describe_conclusion(estimate) if is_sampled(name) else "exact on these questions"
+    if anchors:
+        return f"estimated on {anchors:,} anchor{'' if anchors == 1 else 's'}, {describe_conclusion(estimate)}"
+    if is_sampled:
+        return describe_conclusion(estimate)
+    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond its replies.
+    judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
+    return "exact for the replies kept" if judged else "exact on these questions"
 
 
 def describe_conclusion(estimate: ChangeEstimate) -> str:
     """Return the conclusion of an estimate in words; numbers are in points."""
     conclusion, mean = estimate.conclusion, estimate.mean
     if conclusion is Conclusion.MOVED_NONE:
-        return f"moved none; at most {float(bound_rate(estimate.units)):.0%} would"
+        return f"moved none; at most {float(bound_rate(max(1, estimate.units))):.0%} would"
     if conclusion is Conclusion.SIGNIFICANT:
         return "significant"
     if mean is None:
@@ -75,7 +78,115 @@ def format_p(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
 
 
-def _join_phrases(parts: Sequence[str]) -> str:
-    if len(parts) < 3:  # noqa: PLR2004  # a list of two needs no comma
+def list_noise_notes(audit: Audit) -> Iterator[str]:
+    """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
+    noise = audit.judge_noise
+    if noise is None:
+        return
+    measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
+    yield f"judges alone move this change by up to {_format_size(noise.reach)} (95 %): {measured}"
+    shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
+    shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
+    within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
+    if within:
+        yield f"within the noise of the judges: {join_phrases(within)}"
+    if noise.unmeasured:
+        yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
+
+
+def join_phrases(parts: Sequence[str]) -> str:
+    """Return `a, b, and c`."""
+    if len(parts) < _FEW:
         return " and ".join(parts)
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def _list_phrases(audit: Audit) -> Iterator[str]:
+    sign = -1 if audit.delta < 0 else 1
+    parts = [(factor.share, _word_factor(factor, audit.common)) for factor in audit.factors if factor.share]
+    parts += [(share, text) for share, text in _word_lines(audit.lines) if share]
+    # What moved the score in the direction of the whole comes first, the largest first.
+    parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
+    return (text for _, text in parts)
+
+
+def _word_factor(factor: Factor, common: int) -> str:
+    players = _sort_joint(factor.players)
+    name = " and ".join(_PHRASES.get(player, "the outputs") for player in players)
+    joint = " together" if len(players) > 1 else ""
+    if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
+        null = factor.conclusion is Conclusion.BOUNDED_NULL
+        why = "a bounded null" if null else f"not resolvable on {_count(factor.anchors or common, 'question')}"
+        return f"{name}{joint} stand{'' if _is_plural(players) else 's'} for {format_points(factor.share)}, {why}"
+    if players == [PlayerName.OUTPUTS]:
+        name = _OUTPUTS[factor.share > 0]
+    how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
+    return f"{name}{joint} {'took' if factor.share < 0 else 'gave'} {_format_size(factor.share)}{how}"
+
+
+def _is_plural(players: Sequence[PlayerName]) -> bool:
+    return len(players) > 1 or players[0] in {PlayerName.OUTPUTS, PlayerName.INPUT, PlayerName.DATASET}
+
+
+def _word_rulers(own: OwnShare, factors: Sequence[Factor]) -> str:
+    """Return what the outputs did under each ruler, where that differs by more than half of the larger."""
+    if own.old is None or own.new is None or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new)):
+        return ""
+    sampled = [factor for factor in factors if factor.players[0] is PlayerName.OUTPUTS]
+    if any(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
+        ends = _word_effect(own.old), _word_effect(own.new)
+        same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
+        after = ends[1].partition(" ")[2] if same else ends[1]
+        return f", together: the outputs {ends[0]} under A's ruler, {after} under B's"
+    old, new = format_points(own.old), format_points(own.new)
+    return f", together: the outputs stand for {old} under A's ruler, {new} under B's"
+
+
+def _word_effect(share: Fraction) -> str:
+    if not share:
+        return "lose nothing"
+    return f"{'lose' if share < 0 else 'gain'} {_format_size(share)}"
+
+
+def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
+    for line, name in (
+        (lines.mix, "other questions"),
+        (lines.no_answer, _word_silence(lines)),
+        (lines.judge_errors, f"checks that failed on {_count(len(lines.errors), 'question')}"),
+        (lines.not_reproduced, "what could not be reproduced"),
+    ):
+        yield line.score, f"{name} {'took' if line.score < 0 else 'gave'} {_format_size(line.score)}"
+
+
+def _word_silence(lines: Lines) -> str:
+    sides = ((lines.silent_a, "A"), (lines.silent_b, "B"))
+    counts = join_phrases([f"{_count(len(ids), 'question')} without an answer in {run}" for ids, run in sides if ids])
+    return f"{counts} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
+
+
+def _describe_flips(factors: Sequence[Factor], flips: Flips) -> str:
+    """Return which verdicts turned that these factors have a part in, and by whom; empty where there is none."""
+    ids = {id_ for factor in factors for id_ in flips.by[factor.name]}
+    counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
+    numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
+    turned = join_phrases([f"{_count(number, 'verdict')} turned from {how}" for number, how in numbers if number])
+    names = [_PHRASES.get(one, "the outputs") for factor in factors for one in _sort_joint(factor.players)]
+    return f"{turned}, by {join_phrases(names)}" if turned else ""
+
+
+def _describe_delta(delta: Fraction) -> str:
+    if not delta:
+        return "did not move"
+    return f"{'fell' if delta < 0 else 'rose'} by {_format_size(delta)} points"
+
+
+def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
+    return sorted(players, key=lambda player: player is PlayerName.JUDGE_SERVICE)
+
+
+def _format_size(share: Fraction | float) -> str:
+    return format_points(abs(float(share))).lstrip("+")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

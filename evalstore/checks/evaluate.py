@@ -61,7 +61,7 @@ def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[
 
     def grade(sample: Sample) -> CheckResult:
         try:
-            return _apply_threshold(check, grade_by_kind(sample), strict=context.strict)
+            return apply_threshold(check, grade_by_kind(sample), strict=context.strict)
         except MALFORMED_ERRORS as misfit:
             raise _explain_misfit(check, misfit) from misfit
 
@@ -87,7 +87,8 @@ def _answer_always(graded: Grade) -> GradeFunction:
     return lambda _: graded
 
 
-def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
+def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
+    """Turn the grade of a kind into the result of a check: `negate`, then the verdict by its threshold."""
     # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
         graded = grade_error(f"{graded.engine} is no exact engine", graded.engine)

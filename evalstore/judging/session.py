@@ -61,6 +61,7 @@ class JudgeSession:
     reuse_count: int = 0
     new_count: int = 0
     failures: dict[str, str] = field(default_factory=dict)
+    asks_again: bool = False
 
     def ask(self, call: JudgeCall) -> JudgeReply:
         """Return the cached reply, or why there is none; the call is then noted as missing."""
@@ -69,14 +70,17 @@ class JudgeSession:
         self.missing.add_call(call)
         return NO_REPLY
 
-    def find_reply(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply | None:
+    def find_reply(
+        self, call: JudgeCall, *, wanted: Collection[str] = (), served: Collection[str] | None = None
+    ) -> JudgeReply | None:
         """Return the cached reply, or why its call failed; None where it was not asked yet.
 
-        Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`.
+        Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`. Only
+        those of a model in `served` count, unless that is None.
         """
         start = self.start
         since = start if self.judges.fresh else 0
-        kept = self.replies().find_replies(call)
+        kept = [one for one in self.replies().find_replies(call) if served is None or one.served in served]
         reply = next((one for one in kept if one.digest in wanted), None)
         if reply := reply or next((one for one in kept if one.number > since), None):
             self.reuse_count += reply.number <= start
@@ -114,11 +118,25 @@ class JudgeSession:
             )
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
-            since = self.start if self.judges.fresh else 0
+            since = self.start if self.judges.fresh or self.asks_again else 0
             self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), since=since, on_reply=on_reply)
         # The caller grades again: what was answered is found in the cache, what failed in `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
+
+    def ask_again(self, call: JudgeCall) -> None:
+        """Note a call as missing although replies to it are kept, unless it was asked in this job already."""
+        if call.key in self.failures or any(one.number > self.start for one in self.replies().find_replies(call)):
+            return
+        self.asks_again = True
+        self.missing.add_call(call)
+
+    def list_failure_notes(self) -> Iterator[str]:
+        """Yield a note about calls that failed."""
+        if self.failures:
+            first = next(iter(self.failures.values()))
+            count = f"judge calls that failed: {len(self.failures):,}"
+            yield f"{count}, and the same command asks them again (the first: {first})"
 
     def list_notes(self) -> Iterator[str]:
         """Yield notes about replies that are missing, and why."""

@@ -1,4 +1,4 @@
-"""Renders an audit as text and JSON: the answer in a sentence first, then the factors that add up to it."""
+"""Renders an audit as text and JSON: the answer in a sentence first, then the factors and lines that add up to it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
+from evalstore.audits import Audit, Cause, Factor, LineEffect, Lines, Origin, OwnShare, RunSide
 from evalstore.audits.wording import format_p, format_points
 from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import make_excerpt
 
-_MOST_EDITS = 8
+_MOST_EDITS = 10
 _NAME_WIDTH = 44
 _DECIMALS = 12
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
@@ -24,7 +24,7 @@ def text(audit: Audit) -> str:
         "\n".join(wrap_lines(audit.sentence)),
         _format_sides(audit),
         _format_waterfall(audit),
-        *(_format_factor(factor, audit) for factor in audit.factors if factor.changed),
+        *(_format_factor(factor) for factor in audit.factors if factor.changed),
         _format_rest(audit),
     )
     return "\n\n".join(part for part in parts if part)
@@ -32,35 +32,37 @@ def text(audit: Audit) -> str:
 
 def document(audit: Audit) -> dict[str, Any]:
     """Return the document that schema/output/audit.schema.json describes."""
-    mix, flips = audit.mix, audit.flips
+    flips = audit.flips
     return {
         "sentence": audit.sentence,
         **document_number("delta", audit.delta),
+        **document_number("passes_delta", audit.passes_delta),
         "a": _side_document(audit.a),
         "b": _side_document(audit.b),
         "common": audit.common,
         "common_scores": {**document_number("a", audit.common_a), **document_number("b", audit.common_b)},
         "factors": [_factor_document(factor) for factor in audit.factors],
-        **document_number("mix", mix.effect),
-        "mix_parts": {
-            **document_number("added", mix.added),
-            **document_number("removed", mix.removed),
-            **document_number("not_separable", mix.not_separable),
-            "questions": {
-                "added": list(mix.added_ids),
-                "removed": list(mix.removed_ids),
-                "not_separable": list(mix.not_separable_ids),
-            },
-        },
-        **document_number("not_reproduced", audit.not_reproduced),
+        "lines": _lines_document(audit.lines),
+        # At the root as well, where the first version had them.
+        **document_number("mix", audit.lines.mix.score),
+        **document_number("not_reproduced", audit.lines.not_reproduced.score),
+        "own": {**_own_document(audit.own), "as_zero": _own_document(audit.own_as_zero)},
         "drift": [asdict(drift) for drift in audit.drift],
         "flips": {
             "pass_to_fail": len(flips.pass_to_fail),
             "fail_to_pass": len(flips.fail_to_pass),
+            "by": {name: list(ids) for name, ids in flips.by.items()},
             "mcnemar_mid_p": flips.mid_p if flips.mid_p is None else round(flips.mid_p, _DECIMALS),
             "questions": {"pass_to_fail": list(flips.pass_to_fail), "fail_to_pass": list(flips.fail_to_pass)},
         },
         "input_changed": list(audit.input_changed),
+        "price": asdict(audit.price),
+        "judge_noise": audit.judge_noise
+        and {
+            "reach": round(audit.judge_noise.reach, _DECIMALS),
+            "measured": dict(audit.judge_noise.measured),
+            "unmeasured": list(audit.judge_noise.unmeasured),
+        },
         "notes": list(audit.notes),
     }
 
@@ -69,6 +71,7 @@ def _side_document(side: RunSide) -> dict[str, Any]:
     return {
         "run": side.run,
         **document_number("score", side.score),
+        **document_number("passes", side.passes),
         "questions": side.questions,
         "scored": side.scored,
         "model": side.model,
@@ -81,13 +84,17 @@ def _factor_document(factor: Factor) -> dict[str, Any]:
     low, high = (document_number("at", end) for end in factor.order)
     return {
         "name": factor.name,
+        "players": [str(player) for player in factor.players],
         **document_number("share", factor.share),
-        "exact": True,
+        **document_number("passes", factor.passes),
+        "exact": factor.is_exact,
+        "estimated_on": factor.anchors,
         "ci": factor.ci and [round(end, _DECIMALS) for end in factor.ci],
         "p": factor.p if factor.p is None else round(factor.p, _DECIMALS),
         "order_range": [low["at"], high["at"]],
         "changed": factor.changed,
         "moved": factor.moved,
+        "flipped": factor.flipped,
         "claim": factor.claim,
         "causes": [_cause_document(cause) for cause in factor.causes],
         "worst": [{"id": question.id, **document_number("share", question.share)} for question in factor.worst],
@@ -99,18 +106,49 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
     return {
         "rule": source.rule,
         "rules": list(source.rules),
+        "message": source.message,
+        "part": source.part,
         "ref": origin.ref,
         "from": origin.old,
         "to": origin.new,
         "commit": origin.commit,
         "author": origin.author,
         "date": origin.date,
+        "co_authors": list(origin.co_authors),
+        "released_in": origin.released_in,
+        "released_by": origin.released_by,
         **document_number("share", cause.share),
+        **document_number("passes", cause.passes),
         "exact": not cause.error,
         "error": round(cause.error, _DECIMALS),
         "moved": cause.moved,
-        "part": source.part,
-        "message": source.message,
+    }
+
+
+def _lines_document(lines: Lines) -> dict[str, Any]:
+    named = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
+    return {
+        **{key: item for name in named for key, item in document_number(name, getattr(lines, name).score).items()},
+        "passes": {
+            key: item for name in named for key, item in document_number(name, getattr(lines, name).passes).items()
+        },
+        "questions": {
+            "added": list(lines.questions.added),
+            "removed": list(lines.questions.removed),
+            "ungraded": list(lines.questions.ungraded),
+            "no_answer_a": list(lines.silent_a),
+            "no_answer_b": list(lines.silent_b),
+            "judge_errors": list(lines.errors),
+        },
+        "failed_checks": [asdict(failed) for failed in lines.failed_checks],
+    }
+
+
+def _own_document(own: OwnShare) -> dict[str, Any]:
+    return {
+        **document_number("shapley", own.shapley),
+        **document_number("old", own.old),
+        **document_number("new", own.new),
     }
 
 
@@ -118,7 +156,8 @@ def _format_sides(audit: Audit) -> str:
     rows = [
         (
             name,
-            f"{_format_score(side.score)}",
+            _format_score(side.score),
+            f"{_format_score(side.passes)} pass",
             count_noun(side.scored, "question"),
             make_excerpt(side.model, _NAME_WIDTH),
             side.dataset,
@@ -129,60 +168,77 @@ def _format_sides(audit: Audit) -> str:
 
 
 def _format_waterfall(audit: Audit) -> str:
-    mix = audit.mix
-    counts = ((len(mix.added_ids), "added"), (len(mix.removed_ids), "removed"))
-    lone = ", ".join(f"{count} {word}" for count, word in counts if count)
+    lines = audit.lines
     rows = [
-        ("points", "", "95 % interval", "by order", "moved", ""),
-        ("A", _format_score(audit.a.score), "", "", "", ""),
-        ("question mix", f"{format_points(mix.effect):>7}", "", "", "", lone or "the same questions"),
-        *(_waterfall_row(factor, audit.common) for factor in audit.factors),
+        ("points", "score", "passes", "95 % interval", "moved", ""),
+        ("A", _format_score(audit.a.score), _format_score(audit.a.passes), "", "", ""),
+        *(_waterfall_row(factor, audit.common) for factor in audit.factors if factor.changed),
         *(
-            [("not reproduced", f"{format_points(audit.not_reproduced):>7}", "", "", "", "see below")]
-            if audit.drift
-            else []
+            (name, _pad_points(line.score), _pad_points(line.passes), "", "", what)
+            for name, line, what in (
+                ("question mix", lines.mix, _describe_mix(lines)),
+                ("no answer", lines.no_answer, _describe_silence(lines)),
+                ("judge errors", lines.judge_errors, count_noun(len(lines.errors), "question")),
+                ("not reproduced", lines.not_reproduced, "see below"),
+            )
+            if line != LineEffect()
         ),
-        ("B", _format_score(audit.b.score), "", "", "", ""),
+        ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
     ]
     return format_columns(rows)
 
 
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
-    moved = f"{factor.moved} of {common}" if factor.changed else ""
-    order = factor.order if factor.changed and factor.order[0] != factor.order[1] else None
     return (
-        factor.name,
-        f"{format_points(factor.share):>7}",
+        factor.label,
+        _pad_points(factor.share),
+        _pad_points(factor.passes),
         _format_span(factor.ci),
-        _format_span(order),
-        moved,
+        f"{factor.moved} of {common}",
         factor.claim,
     )
 
 
-def _format_factor(factor: Factor, audit: Audit) -> str:
-    chance = f"   (sign-flip p {format_p(factor.p)})" if factor.p is not None and factor.moved else ""
-    head = f"{factor.name} {format_points(factor.share)}{chance}"
-    return "\n".join([head, *_format_causes(factor), *_format_worst(factor, audit)])
+def _describe_mix(lines: Lines) -> str:
+    mix = lines.questions
+    counts = ((mix.added, "added"), (mix.removed, "removed"), (mix.ungraded, "with nothing to grade"))
+    return ", ".join(f"{len(ids):,} {word}" for ids, word in counts if ids)
+
+
+def _describe_silence(lines: Lines) -> str:
+    sides = ", ".join(f"{len(ids):,} in {run}" for run, ids in (("A", lines.silent_a), ("B", lines.silent_b)) if ids)
+    return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
+
+
+def _format_factor(factor: Factor) -> str:
+    about = []
+    if factor.order[0] != factor.order[1]:
+        about.append(f"{_format_span(factor.order).strip()} by the order of the players")
+    if factor.p is not None and factor.moved:
+        about.append(f"sign-flip p {format_p(factor.p)}")
+    details = f"   ({'; '.join(about)})" if about else ""
+    head = f"{factor.label} {format_points(factor.share)}{details}"
+    return "\n".join([head, *_format_causes(factor), *_format_worst(factor)])
 
 
 def _format_causes(factor: Factor) -> Iterator[str]:
-    effective_causes = [cause for cause in factor.causes if cause.share or cause.moved]
+    effective_causes = [cause for cause in factor.causes if cause.share or cause.passes or cause.moved]
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
-        yield f"  {_format_origin(origin)}"
+        yield from wrap_lines(_format_origin(origin), lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
-            text = make_excerpt(cause.source.message or cause.source.part, 60)
+            passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
+            message = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
-            yield f"    {format_points(cause.share):>7}{margin}  {rule}{text}"
+            yield f"    {_pad_points(cause.share)}{margin}{passes}  {rule}{message}"
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if silent_count := len(factor.causes) - len(effective_causes):
         yield f"  {count_noun(silent_count, 'other edit')} moved nothing"
 
 
-def _format_worst(factor: Factor, audit: Audit) -> Iterator[str]:
+def _format_worst(factor: Factor) -> Iterator[str]:
     if factor.worst:
         listing = ", ".join(
             f"{make_excerpt(question.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(question.share)}"
@@ -190,39 +246,69 @@ def _format_worst(factor: Factor, audit: Audit) -> Iterator[str]:
         )
         lines = wrap_lines(f"moved most: {listing}", lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
-    if factor.name == "outputs" and audit.input_changed:
-        yield f"  {count_noun(len(audit.input_changed), 'question')} asked otherwise in B; outputs stand for that too"
 
 
 def _format_origin(origin: Origin) -> str:
     step = f"{origin.ref} " if origin.ref else ""
-    commit = f"   {origin.commit[:7]}  {origin.author}  {(origin.date or '')[:10]}" if origin.commit else ""
-    return make_printable(
-        f"{step}{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}{commit}"
-    )
+    versions = f"{step}{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}"
+    if not origin.commit:
+        return versions
+    authors = ", ".join([str(origin.author), *(f"with {name}" for name in origin.co_authors)])
+    releaser = f" by {origin.released_by}" if origin.released_by != origin.author else ""
+    release = f", released in {origin.released_in}{releaser}" if origin.released_in else ""
+    return f"{versions}   {origin.commit[:7]}  {authors}  {(origin.date or '')[:10]}{release}"
 
 
 def _format_rest(audit: Audit) -> str:
-    flips, mix = audit.flips, audit.mix
-    worse, better = len(flips.pass_to_fail), len(flips.fail_to_pass)
-    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
-    again = "both runs were graded again, with the results that they recorded"
-    lines = [
-        f"verdicts: {worse} from pass to fail, {better} from fail to pass{chance}",
-        f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
-        *(
+    lines = [*_format_verdicts(audit), *_format_own(audit), *_format_failures(audit.lines), *_format_price(audit)]
+    if audit.drift:
+        lines.append(f"{len(audit.drift)} recorded results were not reproduced:")
+        lines += [
             f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"
             for drift in audit.drift[:_MOST_EDITS]
-        ),
-    ]
-    if mix.not_separable_ids:
-        listing = ", ".join(make_excerpt(id_, _NAME_WIDTH) for id_ in mix.not_separable_ids[:_MOST_EDITS])
-        lines.append(f"not separable, counted as question mix ({format_points(mix.not_separable)}): {listing}")
-    return "\n".join([*lines, *(f"note: {make_printable(note)}" for note in audit.notes)])
+        ]
+    elif audit.common:
+        lines.append("both runs were graded again, with the results that they recorded")
+    notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", inner="      ")]
+    return "\n".join([*lines, *notes])
+
+
+def _format_verdicts(audit: Audit) -> Iterator[str]:
+    flips = audit.flips
+    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
+    by = ", ".join(f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items())
+    counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
+    yield f"verdicts: {counts}{f': {by}' if by else ''}{chance}"
+
+
+def _format_own(audit: Audit) -> Iterator[str]:
+    own = audit.own
+    if any(factor.changed and {"outputs", "input"} & {*factor.players} for factor in audit.factors):
+        ends = [("unknown" if end is None else format_points(end)) for end in (own.shapley, own.old, own.new)]
+        yield f"the outputs' own share: {ends[0]}; under A's ruler {ends[1]}, under B's {ends[2]}"
+
+
+def _format_failures(lines: Lines) -> Iterator[str]:
+    for failed in lines.failed_checks[:_MOST_EDITS]:
+        count = count_noun(failed.questions, "question")
+        where = f"{make_excerpt(failed.check, _NAME_WIDTH)} failed in {failed.run} on {count}"
+        yield from wrap_lines(f"{where}: {make_excerpt(failed.error)}", inner="  ")
+
+
+def _format_price(audit: Audit) -> Iterator[str]:
+    price = audit.price
+    if price.calls:
+        yield f"{count_noun(price.calls, 'call')} of judges would tell the joint players apart (--ask with --judge-url)"
+    if price.steps > price.calls:
+        yield f"{count_noun(price.steps, 'call')} would also tell the versions of the judge apart (--judge-url)"
 
 
 def _format_score(score: Fraction) -> str:
     return f"{float(score) * 100:7.2f}"
+
+
+def _pad_points(share: Fraction) -> str:
+    return f"{format_points(share):>7}"
 
 
 def _format_span(ends: Sequence[float | Fraction] | None) -> str:

@@ -58,7 +58,7 @@ def _report_lines(noise: JudgeNoise) -> Iterator[str]:
     yield f"each judged {noise.repeat} times by {engines}"
     if noise.unjudged:
         yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
-    reach = compute_noise_reach([noise.deviation] * _EXAMPLE, _EXAMPLE) * 100
+    reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
     yield ""
     yield f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
     flips = f"{float(noise.flip_rate * 100):>5.1f} %"

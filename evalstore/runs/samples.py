@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.model import Verdict
+from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.runs.values import GradedRow
 
 Outcome = tuple[Fraction | None, Verdict]
 
@@ -25,3 +27,23 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
         return QuestionMean(None, None)
     passed = sum(verdict is Verdict.PASS for _, verdict in scored)
     return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
+
+
+def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
+    """Return one row for all samples of a question, in the order of their numbers; a single one stays as it is."""
+    if len(rows) == 1:
+        return rows[0]
+    samples = tuple(sorted(rows, key=lambda row: row.sample))
+    score, pass_share = compute_question_mean((row.score, row.verdict) for row in samples)
+    verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
+    return replace(
+        samples[0], score=score, verdict=verdict, checks=tuple(_merge_checks(samples)), sample=0, samples=samples
+    )
+
+
+def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:
+    found: dict[str, CheckResult] = {}
+    for check in (check for row in samples for check in row.checks):
+        if check.id not in found or check.unscored is UnscoredReason.ERROR:
+            found[check.id] = check
+    return found.values()

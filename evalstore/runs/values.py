@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.documents import write_canonical
+from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, Verdict
 
 # The version of Every Eval Ever that runs are written in where none is asked for.
@@ -47,7 +47,11 @@ class StoredOutput:
 
 @dataclass(frozen=True, slots=True)
 class GradedRow:
-    """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty."""
+    """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty.
+
+    A row with `samples` stands for several outputs to one question: its score is their exact mean, and it passes where
+    each of them does; its checks are those of the first, or of one that failed.
+    """
 
     id: str
     input: str
@@ -63,10 +67,24 @@ class GradedRow:
     reference_digest: str = ""
     group: str | None = None
     sample: int = 0
+    samples: tuple[GradedRow, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[GradedRow, ...]:
+        """The rows of single outputs: the samples, or this row alone."""
+        return self.samples or (self,)
+
+    @property
+    def pass_share(self) -> Fraction:
+        """The share of the scored samples that pass: 1 or 0 of a single output; 0 without a score."""
+        scored = [row for row in self.outputs if row.score is not None]
+        return Fraction(sum(row.verdict is Verdict.PASS for row in scored), len(scored) or 1)
 
     @property
     def output_digest(self) -> str:
-        """SHA-256 over the output's text and its tool calls."""
+        """SHA-256 over the output's text and its tool calls, or over those of the samples."""
+        if self.samples:
+            return compute_digest([row.output_digest for row in self.samples])
         calls = None if self.output.tool_calls is None else [dict(call) for call in self.output.tool_calls]
         return hashlib.sha256(write_canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Attribution on random cells, without rubrics: the Owen value is the mean over all orders that keep factors together."""
+"""Attribution on random cells, without rubrics: nested coalitions get the mean over all orders that keep them together."""
 
 from __future__ import annotations
 
@@ -7,89 +7,141 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.audits import attribution
-from evalstore.audits.attribution import Cell, Cells, attribute_change
+from evalstore.audits.attribution import (
+    EXACT_EDITS,
+    Attribution,
+    Coalition,
+    attribute_change,
+    find_blocks,
+    list_partitions,
+)
 
-levels = st.tuples(*[st.sampled_from([(), (1,), (1, 1), (2,), (1, 2)])] * 3)
+RUBRIC = Coalition((Coalition((0, 1)), Coalition((2,)), 3))
+JUDGE = Coalition((Coalition((4, 5), ordered=True),))
+OUTPUTS = Coalition((6,))
+trees = st.lists(st.sampled_from([RUBRIC, JUDGE, OUTPUTS]), min_size=1, max_size=3, unique=True)
 seeds = st.integers(0, 2**32)
 
 
-def random_cells(seed: int) -> Cells:
-    return lambda cell: Fraction(random.Random(f"{seed}{cell}").randint(0, 12), 12)  # noqa: S311  # no secret
+def random_cell(seed: int, mask: int) -> Fraction:
+    return Fraction(random.Random(f"{seed} {mask}").randint(0, 12), 12)  # noqa: S311  # no secret
 
 
-def orders(cell: Cell) -> Iterator[list[tuple[int, int]]]:
-    """Yield every order of (factor, edit) in which the edits of one factor follow each other."""
-    for factors in permutations(range(len(cell))):
-        for blocks in product(*(permutations(range(len(cell[factor]))) for factor in factors)):
-            yield [(factor, edit) for factor, block in zip(factors, blocks, strict=True) for edit in block]
+def attributed(players: list[Coalition], seed: int) -> Attribution:
+    cells = {mask: random_cell(seed, mask) for mask in range(1 << 7)}
+    return attribute_change(players, [(number,) for number in range(len(players))], cells.get)
 
 
-def zeros(cell: Cell) -> Cell:
-    return tuple((0,) * len(edits) for edits in cell)
+def orders(node: Coalition | int) -> Iterator[list[int]]:
+    """Yield every order of edits in which the members of each coalition follow each other."""
+    if isinstance(node, int):
+        yield [node]
+        return
+    for members in [node.members] if node.ordered else permutations(node.members):
+        for blocks in product(*(list(orders(member)) for member in members)):
+            yield [edit for block in blocks for edit in block]
 
 
-@given(levels, seeds)
-def test_edits_get_their_mean_over_all_orders(cell: Cell, seed: int) -> None:
-    cells, found = random_cells(seed), attribute_change(cell, random_cells(seed))
-    assert found is not None
-    gains = {(f, e, step): [] for f, edits in enumerate(cell) for e, steps in enumerate(edits) for step in range(steps)}
-    for order in orders(cell):
-        state = [list(edits) for edits in zeros(cell)]
-        for factor, edit in order:
-            for step in range(cell[factor][edit]):
-                before = cells(tuple(map(tuple, state)))
-                state[factor][edit] += 1
-                gains[factor, edit, step].append(cells(tuple(map(tuple, state))) - before)
-    for (factor, edit, step), seen in gains.items():
-        assert found.edits[factor][edit][step].share == sum(seen) / len(seen)
+@given(trees, seeds)
+def test_edits_get_their_mean_over_all_orders(players: list[Coalition], seed: int) -> None:
+    found, gains = attributed(players, seed), {}
+    for order in orders(Coalition(tuple(players))):
+        held = 0
+        for edit in order:
+            gain = random_cell(seed, held | 1 << edit) - random_cell(seed, held)
+            gains.setdefault(edit, []).append(gain)
+            held |= 1 << edit
+    assert {edit: one.share for edit, one in found.edits.items()} == {
+        edit: sum(seen) / len(seen) for edit, seen in gains.items()
+    }
+    for number, player in enumerate(players):
+        inside = sum(one.share for edit, one in found.edits.items() if player.edits >> edit & 1)
+        assert found.shares[(number,)] == inside
+    whole = sum(player.edits for player in players)
+    assert sum(found.shares.values()) == random_cell(seed, whole) - random_cell(seed, 0) == found.new - found.old
 
 
-@given(levels, seeds)
-def test_shares_and_edits_add_up(cell: Cell, seed: int) -> None:
-    cells, found = random_cells(seed), attribute_change(cell, random_cells(seed))
-    assert found is not None
-    assert (found.old, found.new) == (cells(zeros(cell)), cells(cell))
-    assert sum(found.shares) == found.new - found.old
-    assert [sum(step.share for steps in edits for step in steps) for edits in found.edits] == list(found.shares)
+@given(seeds)
+def test_with_two_players_the_share_is_midway_between_first_and_last(seed: int) -> None:
+    found = attributed([RUBRIC, OUTPUTS], seed)
+    for block, share in found.shares.items():
+        assert share == (found.first[block] + found.last[block]) / 2
 
 
-@given(levels, seeds)
-def test_with_two_factors_the_share_is_midway_between_first_and_last(cell: Cell, seed: int) -> None:
-    found = attribute_change((cell[0], (), cell[2]), random_cells(seed))
-    assert found is not None
-    for share, first, last in zip(found.shares, found.first, found.last, strict=True):
-        assert share == (first + last) / 2
+def test_more_edits_than_can_be_exact_are_sampled_and_still_add_up() -> None:
+    players = [Coalition((Coalition(tuple(range(14))),)), Coalition((14,))]
+
+    def cell(mask: int) -> Fraction:
+        return Fraction((mask & 0x3FFF).bit_count() ** 2, 196) / (1 + (mask >> 14))
+
+    found = attribute_change(players, [(0,), (1,)], cell)
+    assert sum(found.edits[edit].share for edit in range(14)) == found.shares[0,]
+    assert all(found.edits[edit].error > 0 for edit in range(14))
+    exact = attribute_change([Coalition((Coalition(tuple(range(EXACT_EDITS))),))], [(0,)], cell)
+    assert {one.error for one in exact.edits.values()} == {0}
+
+
+def test_many_checks_with_few_edits_each_stay_exact() -> None:
+    checks = tuple(Coalition((2 * number, 2 * number + 1)) for number in range(7))
+    found = attribute_change([Coalition(checks)], [(0,)], lambda mask: Fraction(bool(mask & 3) + bool(mask & 12)))
+    assert {edit: one.share for edit, one in found.edits.items() if one.share} == dict.fromkeys(
+        range(4), Fraction(1, 2)
+    )
+    assert {one.error for one in found.edits.values()} == {0}
 
 
 def test_a_hybrid_without_a_score_is_worth_nothing_yet() -> None:
     # The old check goes (first edit) and the new one comes (second edit); with neither there is nothing to score.
-    scores = {(0, 0): Fraction(1), (1, 0): None, (0, 1): Fraction(1, 2), (1, 1): Fraction(0)}
-    found = attribute_change(((1, 1), (), ()), lambda cell: scores[cell[0]])
-    assert found is not None
+    scores = {0: Fraction(1), 1: None, 2: Fraction(1, 2), 3: Fraction(0)}
+    found = attribute_change([Coalition((0, 1))], [(0,)], scores.get)
     # Going first: 0, then 1/2 lost by the other; coming first: 1/2 lost, and 1/2 more by the going.
-    assert [steps[0].share for steps in found.edits[0]] == [Fraction(-1, 4), Fraction(-3, 4)]
+    assert [found.edits[edit].share for edit in (0, 1)] == [Fraction(-1, 4), Fraction(-3, 4)]
 
 
-def test_a_cell_of_whole_factors_without_a_score_makes_the_question_inseparable() -> None:
-    assert attribute_change(((1,), (), (1,)), lambda cell: None if cell == ((1,), (), (0,)) else Fraction(1)) is None
+@pytest.mark.parametrize(
+    ("missing", "blocks"),
+    [
+        (set(), ((0,), (1,), (2,))),
+        ({0b001}, ((0, 1), (2,))),
+        ({0b011}, ((0,), (1, 2))),  # a mix of two lacks a score, so one of them moves with the third
+        ({0b001, 0b010, 0b100}, ((0, 1, 2),)),
+        ({0b111}, None),
+        ({0b000}, None),
+    ],
+)
+def test_the_smallest_set_of_players_moves_together(missing: set[int], blocks: object) -> None:
+    players = [Coalition((number,)) for number in range(3)]
+    assert find_blocks(players, lambda mask: None if mask in missing else Fraction(1)) == blocks
+
+
+def test_a_joint_player_has_no_edits_of_its_own() -> None:
+    players = [Coalition((0, 1)), Coalition((2,))]
+    found = attribute_change(players, [(0, 1)], {0: Fraction(1), 7: Fraction(0)}.get)
+    assert (found.shares, found.edits) == ({(0, 1): -1}, {})
+
+
+def test_partitions_are_all_and_the_finest_come_first() -> None:
+    assert [len(list_partitions(players)) for players in range(7)] == [1, 1, 2, 5, 15, 52, 203]
+    assert list_partitions(3)[0] == ((0,), (1,), (2,))
+    assert list_partitions(3)[-1] == ((0, 1, 2),)
 
 
 # What the module's own example says: rows are outputs, columns the subsets of two edits; in points.
 EXAMPLE = {"old output": (100, 100, 60, 60), "new output": (90, 40, 70, 40)}
-COLUMNS = {(0, 0): 0, (1, 0): 1, (0, 1): 2, (1, 1): 3}
 
 
 def test_the_worked_example_of_the_module_is_true() -> None:
     rows = [*EXAMPLE.values()]
-    found = attribute_change(((1, 1), (), (1,)), lambda cell: Fraction(rows[sum(cell[2])][COLUMNS[cell[0]]]))
-    assert found is not None
+    players = [Coalition((0, 1)), Coalition((2,))]
+    found = attribute_change(players, [(0,), (1,)], lambda mask: Fraction(rows[mask >> 2][mask & 3]))
     assert (found.old, found.new) == (100, 40)
-    assert found.shares == (-45, 0, -15)
-    assert (found.first, found.last) == ((-40, 0, -10), (-50, 0, -20))
-    assert [steps[0].share for steps in found.edits[0]] == [-20, -25]
+    assert found.shares == {(0,): -45, (1,): -15}
+    assert (found.first, found.last) == ({(0,): -40, (1,): -10}, {(0,): -50, (1,): -20})
+    assert [found.edits[edit].share for edit in (0, 1)] == [-20, -25]
     for name, row in EXAMPLE.items():
         assert f"    {name} {''.join(f'{points:8}' for points in row)}\n" in (attribution.__doc__ or "")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from evalstore.audits.check_pins import insert_check_pins, remove_check_pins, remove_rubric_pins
 from evalstore.audits.rubric_edits import RubricEdits, RubricPart, build_swap, find_edits
-from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, read_rubric
 
@@ -26,12 +26,8 @@ def parts(found: RubricEdits) -> list[tuple[str, ...]]:
     return [tuple(word for word in edit.part if word) for edit in found.edits]
 
 
-def steps(found: RubricEdits) -> list[tuple[int, ...]]:
-    return [edit.steps for edit in found.edits]
-
-
 def whole(found: RubricEdits) -> tuple[Rubric, Rubric]:
-    return found.build_hybrid(tuple(0 for _ in found.levels)), found.build_hybrid(found.levels)
+    return found.build_hybrid(0), found.build_hybrid(found.all_edits)
 
 
 def test_equal_rubrics_have_no_edit() -> None:
@@ -52,7 +48,6 @@ def test_one_version_alone_is_a_track() -> None:
         pytest.param(rubric({**CALM, "values": ["a", "b"]}), rubric({**CALM, "values": ["b", "a", "b"]}), id="a set"),
         pytest.param(rubric(CALM), rubric({**CALM, "threshold": 1, "negate": False}), id="written defaults"),
         pytest.param(rubric(CALM), rubric({**CALM, "id": "quiet"}), id="renamed"),
-        pytest.param(rubric(CALM, threshold=1), rubric(CALM, threshold=Decimal("0.2")), id="bar of the rubric"),
     ],
 )  # fmt: skip
 def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
@@ -74,6 +69,8 @@ def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
                      id="a removed check takes its weight"),
         pytest.param(rubric(CALM, POLITE), rubric(CALM, POLITE, required=["calm"]), [("required", "calm")], id="gate"),
         pytest.param(rubric(CALM, POLITE), rubric(CALM, POLITE, weights={"calm": 2}), [("weight", "calm")], id="weight"),
+        pytest.param(rubric(CALM, threshold=1), rubric(CALM, threshold=Decimal("0.2")), [("scoring", "threshold")],
+                     id="bar of the rubric"),
         pytest.param(rubric(CALM), rubric(CALM, combine="min", missing="zero", errors="fail"),
                      [("scoring", "combine"), ("scoring", "errors"), ("scoring", "missing")], id="scoring"),
         pytest.param(rubric({"kind": "must_contain_any", "values": ["a"]}, {"kind": "must_contain_any", "values": ["b"]}),
@@ -86,7 +83,7 @@ def test_an_edit_is_one_part(old: Rubric, new: Rubric, expected: list[tuple[str,
     assert parts(find_edits([old, new])) == expected
 
 
-def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
+def test_an_edit_leads_from_the_first_version_to_the_last() -> None:
     found = find_edits(
         [
             rubric(CALM, POLITE),
@@ -95,11 +92,15 @@ def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
             rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
         ]
     )
-    assert dict(zip(parts(found), steps(found), strict=True)) == {
-        ("item", "polite", "values", "please"): (2,),
-        ("item", "polite", "values", "thanks"): (2,),
-        ("param", "calm", "min_x"): (0, 1),
-        ("required", "calm"): (1,),
+    ends = {
+        words: (*edit.before.values(), *edit.after.values())
+        for words, edit in zip(parts(found), found.edits, strict=True)
+    }
+    assert ends == {
+        ("item", "polite", "values", "please"): (True, None),
+        ("item", "polite", "values", "thanks"): (None, True),
+        ("param", "calm", "min_x"): (None, 2),
+        ("required", "calm"): (False, True),
     }
 
 
@@ -124,24 +125,39 @@ def test_a_new_check_under_the_id_of_a_renamed_one_is_another_check() -> None:
 def test_a_gate_without_its_check_is_void_and_a_rubric_without_checks_scores_nothing() -> None:
     found = find_edits([rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"])])
     assert parts(found) == [("check", "calm"), ("check", "polite")]
-    scores = {state: evaluate(found.build_hybrid(state), "please!").score for state in [(0, 0), (1, 0), (0, 1), (1, 1)]}
-    assert scores == {(0, 0): 0, (1, 0): None, (0, 1): 0, (1, 1): 1}
+    assert [evaluate(found.build_hybrid(held), "please!").score for held in range(4)] == [0, None, 0, 1]
 
 
-def test_more_edits_than_can_be_exact_are_taken_check_by_check() -> None:
-    words = [f"w{n}" for n in range(EXACT_PLAYERS)]
-    assert len(find_edits([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == EXACT_PLAYERS
-    many = find_edits(
-        [rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])]
-    )
-    assert parts(many) == [("check", "calm"), ("required", "polite")]
+def test_any_number_of_phrases_is_that_many_edits() -> None:
+    words = [f"w{n}" for n in range(40)]
+    assert len(find_edits([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == len(words)
+
+
+def test_another_pin_of_a_judge_is_no_edit_of_the_rubric() -> None:
+    member = {"judge_prompt_ref": "judge/a@1.0.0", "weight": 2}
+    jury = {
+        "id": "j",
+        "kind": "llm_judge",
+        "jury": {"members": [member, {**member, "judge_prompt_ref": "judge/a@2.0.0"}]},
+    }
+    later = {**jury, "jury": {"members": [{**member, "judge_prompt_ref": "judge/a@3.0.0"}, member]}}
+    inner = {"id": "c", "kind": "composite", "rubric_ref": "rubric/inner@1.0.0"}
+    sides = rubric(CALM, jury, inner), rubric(CALM, later, {**inner, "rubric_ref": "rubric/inner@^2"})
+    assert parts(find_edits([remove_rubric_pins(side) for side in sides])) == []
+    other = {**jury, "jury": {"members": [member, {**member, "judge_prompt_ref": "judge/b@2.0.0"}]}}
+    assert parts(find_edits([remove_rubric_pins(sides[0]), remove_rubric_pins(rubric(CALM, other, inner))])) == [
+        ("check", "j")
+    ]
+    tokens = {"judge/a": "judge/a@1.0.0", "judge/a#2": "judge/a@2.0.0"}
+    check = sides[0].checks[1]
+    assert insert_check_pins(remove_check_pins(check), tokens) == check
 
 
 def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
     found = build_swap(
         rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"])
     )
-    assert found.levels == (1,)
+    assert len(found.edits) == 1
     old, new = whole(found)
     assert [check.id for check in old.checks] == ["calm", "polite"]
     assert [check.id for check in new.checks] == ["polite", "short"]

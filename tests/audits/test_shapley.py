@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 
@@ -11,93 +10,62 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audits.shapley import EXACT_PLAYERS, State, compute_shapley, list_states
+from evalstore.audits.shapley import compute_shapley, list_weighted_coalitions, sample_shares
 
-Value = Callable[[State], Fraction]
-small = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple)
+sizes = st.integers(1, 5)
 seeds = st.integers(0, 2**32)
 
 
-def game(seed: int) -> Value:
-    """Return a random game: every state is worth a random number, always the same."""
-    return lambda state: Fraction(random.Random(f"{seed}{state}").randint(-20, 20), 7)  # noqa: S311  # no secret
+def game(seed: int, players: int) -> list[Fraction]:
+    """Return a random game: every set of players is worth a random number, always the same."""
+    chance = random.Random(seed)  # noqa: S311  # no secret
+    return [Fraction(chance.randint(-20, 20), chance.choice([1, 3, 7])) for _ in range(1 << players)]
 
 
-def total(estimates: tuple[tuple[tuple[Fraction, float], ...], ...]) -> Fraction:
-    return sum((step[0] for steps in estimates for step in steps), Fraction(0))
-
-
-def zeros(levels: State) -> State:
-    return tuple(0 for _ in levels)
-
-
-@given(small, seeds)
-def test_shares_add_up_to_the_whole(levels: State, seed: int) -> None:
-    value = game(seed)
-    found = compute_shapley(levels, value)
-    assert total(found) == value(levels) - value(zeros(levels))
-    assert tuple(map(len, found)) == levels
-
-
-@given(small, seeds)
-def test_a_player_that_adds_nothing_gets_nothing(levels: State, seed: int) -> None:
-    value = game(seed)
-    found = compute_shapley((*levels, 2), lambda state: value(state[:-1]))
-    assert [step.share for step in found[-1]] == [0, 0]
-    assert found[:-1] == compute_shapley(levels, value)
-
-
-@given(small, seeds)
-def test_players_that_do_the_same_get_the_same(levels: State, seed: int) -> None:
-    value = game(seed)
-    found = compute_shapley((1, 1, *levels), lambda state: value((state[0] + state[1], *state[2:])))
-    assert found[0] == found[1]
-
-
-@given(small, seeds, seeds)
-def test_the_shares_of_a_sum_are_the_sum_of_the_shares(levels: State, one: int, other: int) -> None:
-    left, right = game(one), game(other)
-    both = compute_shapley(levels, lambda state: left(state) + right(state))
-    for steps, mine, theirs in zip(both, compute_shapley(levels, left), compute_shapley(levels, right), strict=True):
-        assert [s.share for s in steps] == [m.share + t.share for m, t in zip(mine, theirs, strict=True)]
-
-
-@given(st.integers(1, 4), seeds)
+@given(sizes, seeds)
 def test_a_share_is_the_mean_over_all_orders(players: int, seed: int) -> None:
-    value, sums, orders = game(seed), [Fraction(0)] * players, list(permutations(range(players)))
+    values, sums, orders = game(seed, players), [Fraction(0)] * players, list(permutations(range(players)))
     for order in orders:
-        state = [0] * players
+        held = 0
         for player in order:
-            before = value(tuple(state))
-            state[player] = 1
-            sums[player] += value(tuple(state)) - before
-    assert [steps[0].share for steps in compute_shapley((1,) * players, value)] == [s / len(orders) for s in sums]
+            sums[player] += values[held | 1 << player] - values[held]
+            held |= 1 << player
+    assert compute_shapley(values) == [total / len(orders) for total in sums]
 
 
-@given(small, seeds)
-def test_exact_shares_ask_for_no_state_that_was_not_foretold(levels: State, seed: int) -> None:
-    asked, value = set(), game(seed)
-
-    def seen(state: State) -> Fraction:
-        asked.add(state)
-        return value(state)
-
-    compute_shapley(levels, seen)
-    assert asked <= set(list_states(levels))
+@given(sizes, seeds)
+def test_a_player_that_adds_nothing_gets_nothing(players: int, seed: int) -> None:
+    values = game(seed, players)
+    assert compute_shapley(values + values) == [*compute_shapley(values), 0]
 
 
-@pytest.mark.parametrize("players", [EXACT_PLAYERS + 1, EXACT_PLAYERS + 4])
-def test_many_players_are_sampled_and_still_add_up(players: int) -> None:
-    levels = tuple(1 + (player % 2) for player in range(players))
-    worth = {player: Fraction(player - 4, 3) for player in range(players)}
+@given(sizes, seeds, seeds)
+def test_the_shares_of_a_sum_are_the_sum_of_the_shares(players: int, seed: int, other: int) -> None:
+    left, right = game(seed, players), game(other, players)
+    both = compute_shapley([one + two for one, two in zip(left, right, strict=True)])
+    assert both == [one + two for one, two in zip(compute_shapley(left), compute_shapley(right), strict=True)]
 
-    def value(state: State) -> Fraction:
-        return sum((worth[p] * step for p, step in enumerate(state)), Fraction(0)) + (state[0] * state[1])
 
-    found = compute_shapley(levels, value)
-    assert total(found) == value(levels) - value(zeros(levels))
-    assert found == compute_shapley(levels, value)  # seeded
-    assert [step.share for step in found[5]] == [worth[5]] * levels[5]
-    assert found[5][0].error == 0  # always the same, whatever comes before
-    interacting = sum((step.share for step in found[0]), Fraction(0))
-    assert abs(float(interacting - worth[0] * levels[0] - levels[1] / Fraction(2))) < 5 * found[0][0].error
+def test_a_game_without_players_has_no_shares() -> None:
+    assert compute_shapley([Fraction(1)]) == []
+
+
+@given(st.integers(0, 4))
+def test_the_coalitions_before_a_player_are_all_orders(others: int) -> None:
+    found = list_weighted_coalitions([1 << other for other in range(others)])
+    assert sum(weight for weight, _ in found) == 1
+    assert sorted(mask for _, mask in found) == list(range(1 << others))
+
+
+@pytest.mark.parametrize("players", [9, 14])
+def test_sampled_shares_add_up_and_say_how_far_off_they_are(players: int) -> None:
+    def worth(held: int) -> Fraction:
+        alone = sum((Fraction(player - 4, 3) for player in range(players) if held >> player & 1), Fraction(0))
+        return alone + (held & 3 == 3)
+
+    numbers = list(range(players))
+    found = sample_shares(numbers, worth, lambda chance: chance.sample(numbers, players))
+    assert sum(one.share for one in found.values()) == worth((1 << players) - 1) - worth(0)
+    assert found == sample_shares(numbers, worth, lambda chance: chance.sample(numbers, players))  # seeded
+    assert found[5] == (Fraction(1, 3), 0)  # always the same, whatever comes before
+    assert abs(float(found[0].share) + 4 / 3 - 0.5) < 5 * found[0].error

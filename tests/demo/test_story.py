@@ -53,7 +53,7 @@ def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callabl
     expected = {
         "model A, first release": found["a"]["score"],
         "stricter rubric": shares["rubric"],
-        "better answers": shares["outputs"],
+        "other answers": shares["outputs"],
         "another question": found["mix"],
         "model B, current release": found["b"]["score"],
     }

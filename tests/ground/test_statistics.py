@@ -234,8 +234,8 @@ def test_samples_of_a_question_are_no_questions() -> None:
 
 def test_judge_noise_of_a_change() -> None:
     """E17: a standard deviation of .08, half the weight, 30 questions."""
-    assert round(compute_noise_reach([0.04] * 30, 30) * 100, 4) == 2.0242
-    assert compute_noise_reach([0.04] * 30 + [0] * 30, 60) == pytest.approx(compute_noise_reach([0.04] * 30, 30) / 2)
+    assert round(compute_noise_reach([0.04] * 60, 30) * 100, 4) == 2.0242
+    assert compute_noise_reach([0.04] * 60 + [0] * 60, 60) == pytest.approx(compute_noise_reach([0.04] * 60, 30) / 2)
     assert compute_noise_reach([], 0) == 0
 
 

@@ -18,6 +18,7 @@ from evalstore.model import (
     Rubric,
     RubricResult,
     Sample,
+    Scoring,
     UnscoredReason,
     Verdict,
     read_rubric,
@@ -44,7 +45,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
     def grade(sample: Sample) -> Grade:
         try:
-            return _grade_result(ref, rubric, inner(sample))
+            return grade_inner_result(ref, rubric.scoring, inner(sample))
         except SchemaError as broken:
             raise SchemaError(f"{ref}: {broken.message}", hint=broken.hint) from None
 
@@ -65,23 +66,24 @@ def _load_rubric(ref: str, context: CheckContext) -> Rubric:
         raise SchemaError(f"{ref} is no rubric: {text}", hint="`evalstore validate` shows the place") from None
 
 
-def _grade_result(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
+def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grade:
+    """Return the grade of a composite from what its rubric says of the output."""
     replies = [check.replies for check in result.checks if check.replies]
     graded = Grade(
         score=result.score,
         reason=f"{ref}: {_describe_result(result)}",
         engine=_name_engines(result.checks),
         replies=compute_digest(replies) if replies else "",
-        threshold=rubric.scoring.threshold,
+        threshold=scoring.threshold,
         reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
     )
-    return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(rubric, result))
+    return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(scoring, result))
 
 
-def _find_unscored_reason(rubric: Rubric, result: RubricResult) -> UnscoredReason:
+def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:
     """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
-    weighs = rubric.scoring.combine is Combine.WEIGHTED_AVG
-    idle = {id_ for id_, weight in rubric.scoring.weights.items() if weighs and not weight}
+    weighs = scoring.combine is Combine.WEIGHTED_AVG
+    idle = {id_ for id_, weight in scoring.weights.items() if weighs and not weight}
     reasons = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
     return UnscoredReason.MISSING if reasons == {UnscoredReason.MISSING} else UnscoredReason.ERROR
 

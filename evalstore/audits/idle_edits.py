@@ -1,0 +1,146 @@
+"""Finds the edits that cannot move one question, so that exact shares need the others alone.
+
+An item of a list matters to a question only where it hits: a banned phrase that the answer does not say has no part in
+any hybrid. Items that hit alike are interchangeable, so a check is graded once for any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from evalstore.audits.attribution import Coalition
+from evalstore.audits.question_cells import QuestionCells
+from evalstore.audits.rubric_edits import Edit, encode_check
+from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
+from evalstore.model import Check, Combine, Sample, Verdict
+
+# The score of a list with one item that does not hit; of all other lists it is 1.
+_IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
+_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
+_TRIED_EDITS = 8
+
+
+def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], outer: str = "") -> int:
+    """Return the edits of a rubric that no cell of this question can tell from not made.
+
+    `contexts` are the mixes of question and answer. Leaves in `cells` which items act alike.
+    """
+    idle = 0
+    for check in rubric.checks:
+        if check.inner:
+            idle |= find_idle_edits(check.inner, cells, contexts, check.name)
+        elif check.grading and not check.is_judged:
+            idle |= _find_idle_items(check, cells, contexts, outer)
+            idle |= _find_idle_params(check, cells, contexts, check.grading & ~idle, outer)
+    if not outer:
+        idle |= _find_idle_scoring(rubric, cells, contexts, idle)
+    return idle
+
+
+def prune_tree(node: Coalition, idle: int) -> Coalition | None:
+    """Return the tree without idle edits; None where nothing is left."""
+    members: list[Coalition | int] = []
+    for member in node.members:
+        if isinstance(member, Coalition):
+            if (pruned := prune_tree(member, idle)) is not None:
+                members.append(pruned)
+        elif not idle >> member & 1:
+            members.append(member)
+    return Coalition(tuple(members), node.ordered) if members else None
+
+
+def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], outer: str) -> int:
+    items = [(bit, edit) for bit, edit in _list_edits(check) if edit.part.area == "item"]
+    if not items:
+        return 0
+    places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
+    texts = [cells.get_sample(place) for place in places]
+    bases = _list_bases(check)
+    idle = 0
+    alike: dict[tuple[str, tuple[bool, ...]], list[tuple[int, bool]]] = {}
+    for bit, edit in items:
+        hits = tuple(_hits(cells, base, edit, sample) for base in bases for sample in texts)
+        if any(hits):
+            alike.setdefault((edit.part.key, hits), []).append((bit, bool(edit.after[edit.part])))
+        else:
+            idle |= 1 << bit
+    cells.alike[f"{outer or check.name}/{check.name}"] = [bits for bits in alike.values() if len(bits) > 1]
+    return idle
+
+
+def _list_bases(check: PlannedCheck) -> list[Check]:
+    """Return the check with each setting of the parameters that decide what a hit is, and no items."""
+    params = [1 << bit for bit, edit in _list_edits(check) if edit.part.area == "param"]
+    bases: dict[str, Check] = {}
+    for held in range(1 << min(len(params), _TRIED_EDITS)):
+        variant = check.build_variant(sum(mask for number, mask in enumerate(params) if held >> number & 1))
+        if variant is not None:
+            kept = {key: value for key, value in variant.check.params.items() if key in _PROBED_PARAMS}
+            base = Check(variant.check.id, variant.check.kind, kept, Fraction(1))
+            bases[encode_check(base)] = base
+    return list(bases.values())
+
+
+def _hits(cells: QuestionCells, base: Check, edit: Edit, sample: Sample) -> bool:
+    probe = Check(base.id, base.kind, {**base.params, edit.part.key: [edit.part.item]}, base.threshold)
+    result = cells.graders[0].grade_check(probe, encode_check(probe), sample)
+    return result is None or result.score != _IDLE_SCORES.get(base.kind, Fraction(1))
+
+
+def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int, outer: str) -> int:
+    """Return the edits of one check, items aside, that change its result in none of its variants."""
+    bits = [bit for bit in range(held.bit_length()) if held >> bit & 1]
+    tried = [bit for bit, edit in _list_edits(check) if held >> bit & 1 and edit.part.area != "item"]
+    if not tried or len(bits) > _TRIED_EDITS:
+        return 0
+    states = [
+        sum(1 << bit for number, bit in enumerate(bits) if state >> number & 1) for state in range(1 << len(bits))
+    ]
+    table = {state: [cells.grade_outcomes(check, state | context, outer) for context in contexts] for state in states}
+    return sum(1 << bit for bit in tried if all(table[state] == table[state ^ 1 << bit] for state in states))
+
+
+def _find_idle_scoring(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], idle: int) -> int:
+    """Return weights that weigh equal scores, and gates that no variant of their check closes."""
+    edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
+    asked = [(bit, edit) for bit, edit in edits if edit.part.area in {"weight", "required"}]
+    if not asked or len(edits) == 1:
+        return 0
+    outcomes = {check.name: _list_outcomes(check, cells, contexts, idle) for check in rubric.checks}
+    scores = {score for found in outcomes.values() for score, _ in found}
+    weighs = any(rubric.build_scoring(mask).combine is Combine.WEIGHTED_AVG for mask in (0, rubric.scoring_bits))
+    positive = all(
+        weight > 0 for mask in (0, rubric.scoring_bits) for weight in rubric.build_scoring(mask).weights.values()
+    )
+    found = 0
+    for bit, edit in asked:
+        verdicts = {verdict for _, verdict in outcomes.get(edit.part.name, ())}
+        if edit.part.area == "required" and verdicts == {Verdict.PASS}:
+            found |= 1 << bit
+        if edit.part.area == "weight" and (not weighs or (len(scores) == 1 and None not in scores and positive)):
+            found |= 1 << bit
+    return found
+
+
+def _list_outcomes(
+    check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], idle: int
+) -> set[tuple[object, ...]]:
+    """Return the scores and verdicts that a check can have; a judged or large one may have any."""
+    bits = [bit for bit in range(check.grading.bit_length()) if check.grading >> bit & 1 and not idle >> bit & 1]
+    if check.is_judged or check.inner or len(bits) > _TRIED_EDITS:
+        return {(None, Verdict.UNSCORED), (Fraction(0), Verdict.FAIL)}
+    found: set[tuple[object, ...]] = set()
+    for state in range(1 << len(bits)):
+        mask = sum(1 << bit for number, bit in enumerate(bits) if state >> number & 1)
+        if check.build_variant(mask) is not None:
+            found |= {
+                one[:2] or (None, Verdict.UNSCORED)
+                for context in contexts
+                for one in cells.grade_outcomes(check, mask | context, "")
+            }
+    return found
+
+
+def _list_edits(check: PlannedCheck) -> Iterator[tuple[int, Edit]]:
+    return ((check.first + number, check.owner.edits[number]) for number in check.owner.list_grading_edits(check.name))

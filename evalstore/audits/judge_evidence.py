@@ -1,0 +1,116 @@
+"""Collects what two runs say of the service behind their judges: who answered, and what to equal prompts; pure.
+
+Where both runs asked the same about the same output (an anchor), the difference of the two results is the service's.
+Other questions borrow the mean of their anchors: those of the same check that the same two models answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import sqrt
+from statistics import fmean, pvariance
+
+from evalstore.model import CheckResult
+
+_OWN_ENGINE = "evalstore"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """The results of one judged check in both runs; `is_anchor` where prompts were equal, `is_alike` also requests."""
+
+    check: tuple[str, ...]
+    old: CheckResult
+    new: CheckResult
+    is_alike: bool
+    is_anchor: bool
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The check, and the two models that answered."""
+        return self.check, self.old.engine, self.new.engine
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether one prompt had two replies."""
+        return self.is_anchor and (self.old.replies, self.old.score) != (self.new.replies, self.new.score)
+
+
+@dataclass(slots=True)
+class AnchorSum:
+    """The anchors of one check and two models: how many, the sum of their shifts, and whether one moved."""
+
+    count: int = 0
+    shift: Fraction = field(default_factory=Fraction)
+    has_moved: bool = False
+
+
+@dataclass(slots=True)
+class JudgeEvidence:
+    """The evidence over all common questions; `scores` are old scores of questions with and without an anchor."""
+
+    anchors: dict[tuple[object, ...], AnchorSum] = field(default_factory=dict)
+    scores: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+    assumed_equal: int = 0
+
+    def add_question(self, pairs: Mapping[str, JudgedPair], score: Fraction) -> None:
+        """Add one question: its judged checks by name, and its score in run A."""
+        for pair in pairs.values():
+            if pair.is_anchor and pair.old.score is not None and pair.new.score is not None:
+                total = self.anchors.setdefault(pair.key, AnchorSum())
+                total.count += 1
+                total.shift += pair.new.score - pair.old.score
+                total.has_moved |= pair.has_moved
+        if pairs:
+            self.scores[not any(pair.is_anchor for pair in pairs.values())].append(float(score))
+
+    def has_moved(self, pair: JudgedPair) -> bool:
+        """Whether another service answered in run B."""
+        if pair.is_anchor:
+            return pair.has_moved
+        if not pair.is_alike:
+            return False
+        anchors = self.anchors.get(pair.key)
+        if pair.old.engine == pair.new.engine:
+            self.assumed_equal += anchors is None
+            return anchors is not None and anchors.has_moved
+        return True
+
+    def find_shift(self, pair: JudgedPair) -> Fraction | None:
+        """Return how far the service moves the score of a check, by its anchors; None without any."""
+        anchors = self.anchors.get(pair.key)
+        return anchors.shift / anchors.count if anchors else None
+
+    def count_anchors(self, pair: JudgedPair) -> int:
+        """Return how many anchors there are for a check that these two models answered."""
+        anchors = self.anchors.get(pair.key)
+        return anchors.count if anchors else 0
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield what the evidence rests on."""
+        if self.assumed_equal:
+            yield (
+                "assumed: the service behind the judges is the same in both runs, for it gives the same name and no "
+                "output was judged in both"
+            )
+        moved = [anchors for anchors in self.anchors.values() if anchors.has_moved]
+        if moved and (difference := self.compare_anchors()) is not None:
+            yield (
+                f"in A, questions with an anchor scored {difference:+.2f} standard deviations from the others; "
+                "an estimate carries over as far as the service treats both alike"
+            )
+
+    def compare_anchors(self) -> float | None:
+        """Return the standardised difference of the old scores between questions with anchors and the others."""
+        anchored, others = self.scores
+        if not anchored or not others:
+            return None
+        spread = sqrt((pvariance(anchored) + pvariance(others)) / 2)
+        return (fmean(anchored) - fmean(others)) / spread if spread else 0.0
+
+
+def list_served_models(result: CheckResult) -> Iterator[str]:
+    """Yield the models that answered a check, as they name themselves."""
+    return (name for name in result.engine.split(", ") if name != _OWN_ENGINE)

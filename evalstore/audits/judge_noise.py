@@ -1,0 +1,121 @@
+"""Estimates how far judges that answer a little otherwise each time move a change by themselves, as far as measured.
+
+`evalstore judge noise` keeps in a judge's file how far two judgements of one output lie apart. How much of that reaches
+a question's score depends on the rubric: the check is moved by its standard deviation, up and down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+from evalstore.audits.stored_run import RunRubric, StoredRun
+from evalstore.audits.values import JudgeNoiseEstimate
+from evalstore.audits.version_path import VersionFinder
+from evalstore.checks import combine_results
+from evalstore.errors import EvalstoreError
+from evalstore.model import Check, CheckResult, Verdict, parse_fraction, parse_ref
+from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.runs import GradedRow
+from evalstore.statistics import compute_noise_reach
+
+_MEASURE = "noise_sd"
+_Replies = Collection[tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class JudgeNoiseReader:
+    """Reads the noise of one run's judges: what their files say of it, each once."""
+
+    stored: StoredRun
+    finder: VersionFinder
+    measures: dict[str, Fraction | None] = field(default_factory=dict)
+
+    def list_deviations(self, other: StoredRun, ids: Sequence[str]) -> Iterator[float]:
+        """Yield for each question the standard deviation of its score by the noise of its judges.
+
+        A reply on which the other run rests, too, is the same judgement, and no noise between the two.
+        """
+        for id_ in ids:
+            row = self.stored.rows[id_]
+            rubric = self.stored.rubrics.get(row.rubric)
+            if rubric is not None:
+                shared = {check.reply_digests for one in other.rows[id_].outputs for check in one.checks} - {()}
+                squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
+                yield sqrt(sum(squares)) / len(squares)
+
+    def _find_deviation(self, row: GradedRow, rubric: RunRubric, shared: _Replies) -> float:
+        results = {check.id: check for check in row.checks}
+        squares = 0.0
+        for check, _ in rubric.checks:
+            result, deviation = results.get(check.id), self._find_check_deviation(check)
+            if not result or result.score is None or not deviation or result.reply_digests in shared:
+                continue
+            high, low = (
+                combine_results(rubric.rubric.scoring, [_move_result(one, check, by) for one in row.checks]).score
+                for by in (deviation, -deviation)
+            )
+            squares += float((high or 0) - (low or 0)) ** 2 / 4
+        return sqrt(squares)
+
+    def _find_check_deviation(self, check: Check) -> Fraction | None:
+        """Return the standard deviation of a check's score; None where a judge of it is not measured."""
+        params = check.params
+        members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
+        weights = [parse_fraction(one.get("weight", 1)) for one in members]
+        found = [self._find_measure(one["judge_prompt_ref"]) for one in members if "judge_prompt_ref" in one]
+        measures = [measure for measure in found if measure is not None]
+        if not sum(weights) or len(measures) < len(members):
+            return None
+        squares = sum((weight * measure) ** 2 for weight, measure in zip(weights, measures, strict=True))
+        return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
+
+    def _find_measure(self, ref: str) -> Fraction | None:
+        if ref not in self.measures:
+            values = (validation.get(_MEASURE) for validation in self._list_validations(ref))
+            numbers = (value for value in values if value is not None and not isinstance(value, bool | str))
+            self.measures[ref] = next(map(parse_fraction, numbers), None)
+        return self.measures[ref]
+
+    def _list_validations(self, ref: str) -> Iterator[Mapping[str, Any]]:
+        """Yield what the judge's file says of its validation: as released, then as it is now if it judges alike."""
+        pins = [pin for pin in self.stored.run.judges if pin.ref == ref]
+        store = self.finder.store
+        try:
+            used = self.finder.locate_pin(pins[0]).resolved if pins else store.resolve(ref)
+            yield _get_validation(used.artifact.value)
+            now = store.resolve(f"{parse_ref(ref).name}@worktree")
+        except EvalstoreError:  # a judge that is not there says nothing
+            return
+        if now.scoring_digest == used.scoring_digest:
+            yield _get_validation(now.artifact.value)
+
+
+def estimate_judge_noise(
+    a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder
+) -> JudgeNoiseEstimate | None:
+    """Return how far the noise of judges alone moves the change between two runs; None where none is measured."""
+    readers = JudgeNoiseReader(a, finder), JudgeNoiseReader(b, finder)
+    deviations = [*readers[0].list_deviations(b, ids), *readers[1].list_deviations(a, ids)]
+    measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}
+    measured = {ref: float(measure) for ref, measure in measures.items() if measure is not None}
+    if not any(deviations):
+        return None
+    unmeasured = tuple(ref for ref, measure in measures.items() if measure is None)
+    return JudgeNoiseEstimate(compute_noise_reach(deviations, len(ids)), measured, unmeasured)
+
+
+def _get_validation(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    validation = value.get("validation")
+    return validation if isinstance(validation, dict) else {}
+
+
+def _move_result(result: CheckResult, check: Check, by: Fraction) -> CheckResult:
+    if result.id != check.id or result.score is None:
+        return result
+    score = result.score + by
+    passes = score >= (JUDGED_THRESHOLD if check.threshold is None else check.threshold)
+    return result._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)

@@ -1,0 +1,251 @@
+"""Grades one question in the cells of its audit: every mix of rulers, judges, question and outputs asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from evalstore.audits.grader import Grader, RecordedResults
+from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
+from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckVariant, PlannedCheck, PlannedRubric
+from evalstore.audits.stored_run import QuestionVersion, add_to_mix
+from evalstore.checks.evaluate import apply_threshold
+from evalstore.checks.kinds.composite import grade_inner_result
+from evalstore.model import CheckResult, JudgeCall, RubricResult, Sample, Verdict
+from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.runs import GradedRow
+
+_ANSWERS = 1 << INPUT | 1 << OUTPUTS
+
+
+class CellScore(NamedTuple):
+    """The score of a question in one cell and the share of its samples that pass."""
+
+    score: Fraction
+    passes: Fraction
+
+
+class Content(NamedTuple):
+    """What a grader looks at: which question's reference, whose answer, and which sample of it."""
+
+    dataset: int
+    answer: int
+    sample: int
+
+
+# The bits of items that act alike on this question, each with whether its edit adds the item (else it removes it).
+AlikeBits = Sequence[tuple[int, bool]]
+# Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
+NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
+
+
+@dataclass(slots=True)
+class QuestionCells:
+    """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
+
+    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content of the check,
+    `questions` the question in both datasets, `moved` the judged checks that another service answered in run B. Items
+    that are `alike` are interchangeable within a check, so that a check is graded once for as many of them.
+    """
+
+    rubric: PlannedRubric
+    graders: tuple[Grader, Grader]
+    questions: tuple[QuestionVersion, QuestionVersion]
+    rows: tuple[Sequence[GradedRow], Sequence[GradedRow]]
+    recorded: tuple[Sequence[RecordedResults], Sequence[RecordedResults]]
+    moved: Mapping[str, JudgedPair]
+    evidence: JudgeEvidence
+    note_calls: NoteCalls
+    alike: dict[str, list[AlikeBits]] = field(default_factory=dict)
+    is_estimated: bool = False
+    _unasked: set[int] = field(default_factory=set)
+    _same_reference: bool = False
+    _same_answers: list[bool] = field(default_factory=list)
+    _scores: dict[int, CellScore | None] = field(default_factory=dict)
+    _results: dict[tuple[str, int, Content], CheckResult | None] = field(default_factory=dict)
+    _samples: dict[Content, Sample] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        old, new = self.questions
+        self._same_reference = old.reference_digest == new.reference_digest
+        same_input = old.input_digest == new.input_digest
+        self._same_answers = [
+            same_input and a.output_digest == b.output_digest for a, b in zip(*self.rows, strict=False)
+        ]
+
+    def find_score(self, mask: int) -> Fraction | None:
+        """Return the score in one cell; None where it has none, or replies of judges are missing."""
+        found = self.find_cell(mask)
+        return found and found.score
+
+    def find_passes(self, mask: int) -> Fraction | None:
+        """Return the share of samples that pass in one cell; None as for the score."""
+        found = self.find_cell(mask)
+        return found and found.passes
+
+    def find_cell(self, mask: int) -> CellScore | None:
+        """Return one cell."""
+        if mask not in self._scores:
+            self._scores[mask] = self._grade_cell(mask)
+        return self._scores[mask]
+
+    def grade_outcomes(self, check: PlannedCheck, mask: int, outer: str) -> tuple[tuple[object, ...], ...]:
+        """Return what the results of one check in a cell mean to a score, sample by sample; `outer` holds it."""
+        found = [self._grade_check(check, mask, place, outer or check.name) for place in self.list_contents(mask)]
+        return tuple((one.score, one.verdict, one.unscored) if one else () for one in found)
+
+    def grade_all(self, mask: int, sample: int = 0) -> RubricResult:
+        """Return the result of a whole cell for one sample; checks that were not asked are left out."""
+        content = self.list_contents(mask)[sample]
+        results = [self._grade_check(check, mask, content, check.name) for check in self.rubric.checks]
+        present = [result for result in results if result is not None]
+        return RubricResult(*self.rubric.combine_cell(mask, present), tuple(present))
+
+    def list_contents(self, mask: int) -> list[Content]:
+        """Return what the graders of a cell look at, sample by sample."""
+        answer = int(bool(mask & _ANSWERS))
+        return [self.find_content(mask >> DATASET & 1, answer, sample) for sample in range(len(self.rows[answer]))]
+
+    def is_unasked(self, mask: int) -> bool:
+        """Whether a cell has no score because replies of judges are missing."""
+        return mask in self._unasked
+
+    def _grade_cell(self, mask: int) -> CellScore | None:
+        found = [self._grade_sample(mask, content) for content in self.list_contents(mask)]
+        scored = [(score, verdict) for result in found if result for score, verdict in [result] if score is not None]
+        # A sample without a score leaves the mean of the others; one that was not asked leaves none.
+        if None in found:
+            self._unasked.add(mask)
+        if None in found or not scored:
+            return None
+        passed = sum(verdict is Verdict.PASS for _, verdict in scored)
+        return CellScore(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
+
+    def _grade_sample(self, mask: int, content: Content) -> tuple[Fraction | None, Verdict] | None:
+        results = self._grade_rubric(self.rubric, mask, content, "")
+        return None if results is None else self.rubric.combine_cell(mask, results)
+
+    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content, outer: str) -> list[CheckResult] | None:
+        results = []
+        for check in rubric.checks:
+            if check.build_variant(mask) is None:
+                continue
+            # All checks are graded, so that every missing call is noted.
+            results.append(self._grade_check(check, mask, content, outer or check.name))
+        return None if None in results else [result for result in results if result]
+
+    def _grade_check(self, check: PlannedCheck, mask: int, content: Content, outer: str) -> CheckResult | None:
+        path = f"{outer}/{check.name}"
+        mask = self.merge_alike(path, mask & (check.relevant | 1 << SERVICE if check.is_judged else check.relevant))
+        key = path, mask, content
+        if key not in self._results:
+            variant = check.build_variant(mask)
+            self._results[key] = self._grade_variant(check, variant, mask, content, outer) if variant else None
+        return self._results[key]
+
+    def merge_alike(self, path: str, mask: int) -> int:
+        """Return one mask for all that make a check hold as many items of each kind that act alike."""
+        for bits in self.alike.get(path, ()):
+            present = sum(mask >> bit & 1 == adds for bit, adds in bits)
+            for number, (bit, adds) in enumerate(bits):
+                held = adds == (number < present)
+                mask = mask | 1 << bit if held else mask & ~(1 << bit)
+        return mask
+
+    def _grade_variant(
+        self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content, outer: str
+    ) -> CheckResult | None:
+        if check.inner:
+            return self._grade_composite(check.inner, variant, mask, content, outer)
+        service = mask >> SERVICE & 1 if check.is_judged else 0
+        if outer in self.moved:
+            is_inner = check.owner is not self.rubric.owner
+            return self._grade_moved(variant, service, content, self.moved[outer], is_inner=is_inner)
+        recorded = next(
+            (hit for side in (service, 1 - service) if (hit := self._find_recorded(side, content, variant))), None
+        )
+        found = self._replay(variant, service, content, recorded)
+        if found is None:
+            self.note_calls(self.graders[service].lacking, False)
+        return found
+
+    def _grade_composite(
+        self, inner: PlannedRubric, variant: CheckVariant, mask: int, content: Content, outer: str
+    ) -> CheckResult | None:
+        results = self._grade_rubric(inner, mask, content, outer)
+        if results is None:
+            return None
+        score, verdict = inner.combine_cell(mask, results)
+        result = RubricResult(score, verdict, tuple(results))
+        grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), result)
+        return apply_threshold(variant.check, grade, strict=self.graders[0].strict)
+
+    def _grade_moved(
+        self, variant: CheckVariant, service: int, content: Content, pair: JudgedPair, *, is_inner: bool
+    ) -> CheckResult | None:
+        """Grade a check whose service moved: by its replies, else by the shift that is seen elsewhere, else not."""
+        if known := self._read_replies(variant, service, content, pair):
+            return known
+        lacking = tuple(self.graders[service].lacking)
+        other = self._read_replies(variant, 1 - service, content, pair)
+        shift = self._find_shift(variant, content, pair)
+        if shift is None and not is_inner:
+            shift = self.evidence.find_shift(pair)
+            self.is_estimated |= shift is not None
+        if other is None or other.score is None or shift is None:
+            # Only today's judge can be asked, and it stands for that of run B.
+            if service:
+                self.note_calls(lacking, True)
+            return None
+        score = other.score + (shift if service else -shift)
+        passes = score >= (JUDGED_THRESHOLD if variant.check.threshold is None else variant.check.threshold)
+        return other._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)
+
+    def _find_shift(self, variant: CheckVariant, content: Content, pair: JudgedPair) -> Fraction | None:
+        """Return what the service adds to a check on the other run's answer; None where not both were asked of it."""
+        for side in (0, 1):
+            place = self.find_content(side, side, content.sample)
+            if place != content and place.sample < len(self.rows[place.answer]):
+                found = [self._read_replies(variant, service, place, pair) for service in (0, 1)]
+                scores = [result.score for result in found if result and result.score is not None]
+                if len(scores) == len(found):
+                    return scores[1] - scores[0]
+        return None
+
+    def _read_replies(
+        self, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
+    ) -> CheckResult | None:
+        """Return the result that the replies of one run's service give; None where it was not asked."""
+        recorded = self._find_recorded(service, content, variant)
+        served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
+        return self._replay(variant, service, content, recorded, served)
+
+    def _replay(
+        self,
+        variant: CheckVariant,
+        service: int,
+        content: Content,
+        recorded: CheckResult | None,
+        served: Collection[str] | None = None,
+    ) -> CheckResult | None:
+        sample = self.get_sample(content)
+        return self.graders[service].grade_check(variant.check, variant.content, sample, recorded, served)
+
+    def _find_recorded(self, side: int, content: Content, variant: CheckVariant) -> CheckResult | None:
+        if content != self.find_content(side, side, content.sample) or content.sample >= len(self.recorded[side]):
+            return None
+        return self.recorded[side][content.sample].get(variant.content)
+
+    def find_content(self, dataset: int, answer: int, sample: int) -> Content:
+        """Return what a grader looks at, under one name where both runs have the same."""
+        same_answer = sample < len(self._same_answers) and self._same_answers[sample]
+        return Content(0 if self._same_reference else dataset, 0 if same_answer else answer, sample)
+
+    def get_sample(self, content: Content) -> Sample:
+        """Return the answer and the question that a grader looks at."""
+        if content not in self._samples:
+            question = add_to_mix(self.questions[content.dataset], self.questions[content.answer]).question
+            self._samples[content] = Sample(self.rows[content.answer][content.sample].output, question)
+        return self._samples[content]

@@ -1,0 +1,307 @@
+"""Plans the audit of one pair of rubrics: every edit has a bit, and any set of bits a hybrid that can be graded.
+
+A cell of the audit is a whole number: the bits that are set have their value of run B, the others that of run A. The
+lowest bits are the judge service, the dataset, the input and the outputs; the edits of the rubric follow, those inside
+its composites, and the released versions that lie between two pins of a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from evalstore.audits.attribution import Coalition
+from evalstore.audits.check_pins import insert_check_pins, list_slots
+from evalstore.audits.edit_history import EditHistory, trace_edits, trace_repin
+from evalstore.audits.grader import RunArtifactLoader
+from evalstore.audits.rubric_edits import RubricEdits, encode_check
+from evalstore.audits.stored_run import RunRubric
+from evalstore.audits.values import EditSource, Origin, PlayerName
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
+from evalstore.checks import combine_results
+from evalstore.model import Artifact, Check, CheckResult, Rubric, Scoring, Verdict, find_check_pins, read_rubric
+
+SERVICE, DATASET, INPUT, OUTPUTS = range(4)
+_FIRST_EDIT = 4
+_JUDGE_RULE = "judge-released"
+_SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunRulers:
+    """What the checks of one run referred to, and the model that it named for judges that name none."""
+
+    loader: RunArtifactLoader
+    model: Mapping[str, Any]
+
+    def locate(self, ref: str) -> ArtifactVersion:
+        """Return the version that a reference meant in the run, else means now."""
+        return self.loader.locate(ref) or ArtifactVersion(self.loader.finder.store.resolve(ref), None)
+
+
+@dataclass(slots=True)
+class TokenLoader:
+    """Loads artifacts by tokens (`judge/<id>@<digest>`), which say more than a reference: that content and no other."""
+
+    fallback: RunArtifactLoader
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+
+    def __call__(self, ref: str) -> Artifact:
+        """Return the artifact of a token, else the one that the reference means."""
+        return self.artifacts[ref] if ref in self.artifacts else self.fallback(ref)
+
+    def make_token(self, version: ArtifactVersion) -> str:
+        """Return the token of a version."""
+        token = f"{version.resolved.name}@{version.resolved.digest}"
+        self.artifacts[token] = version.resolved.artifact
+        return token
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One reference of a check: its token by the number of its `bits` that are set."""
+
+    tokens: tuple[str, ...]
+    bits: tuple[int, ...] = ()
+
+    def choose_token(self, mask: int) -> str:
+        """Return the token in one cell."""
+        return self.tokens[sum(mask >> bit & 1 for bit in self.bits)]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckVariant:
+    """One check as some cells grade it, and its content as one text."""
+
+    check: Check
+    content: str
+
+
+@dataclass(slots=True)
+class PlannedCheck:
+    """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
+
+    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have a part in it.
+    """
+
+    name: str
+    owner: RubricEdits
+    first: int
+    slots: Mapping[str, Slot]
+    grading: int
+    relevant: int
+    is_judged: bool
+    inner: PlannedRubric | None = None
+    _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
+
+    def build_variant(self, mask: int) -> CheckVariant | None:
+        """Return the check in one cell; None where it is absent."""
+        key = mask & self.relevant
+        if key not in self._variants:
+            check = self.owner.build_check(self.name, key >> self.first & self.owner.all_edits)
+            self._variants[key] = None if check is None else self._pin(check, key)
+        return self._variants[key]
+
+    def _pin(self, check: Check, mask: int) -> CheckVariant:
+        pinned = insert_check_pins(check, {name: slot.choose_token(mask) for name, slot in self.slots.items()})
+        return CheckVariant(pinned, encode_check(pinned))
+
+
+@dataclass(slots=True)
+class PlannedRubric:
+    """All hybrids of one rubric: its checks, and how they combine in each cell."""
+
+    owner: RubricEdits
+    first: int
+    checks: list[PlannedCheck]
+    scoring_bits: int
+    _scorings: dict[int, Scoring] = field(default_factory=dict)
+    _scores: dict[tuple[int, tuple[object, ...]], tuple[Fraction | None, Verdict]] = field(default_factory=dict)
+
+    def build_scoring(self, mask: int) -> Scoring:
+        """Return how a cell combines its checks."""
+        key = mask & self.scoring_bits
+        if key not in self._scorings:
+            self._scorings[key] = self.owner.build_scoring(key >> self.first & self.owner.all_edits)
+        return self._scorings[key]
+
+    def combine_cell(self, mask: int, results: Sequence[CheckResult]) -> tuple[Fraction | None, Verdict]:
+        """Return score and verdict of a cell."""
+        # Most questions of a dataset give equal outcomes, so a score is computed once for all of them.
+        key = mask & self.scoring_bits, tuple((one.id, one.score, one.verdict, one.unscored) for one in results)
+        if key not in self._scores:
+            found = combine_results(self.build_scoring(mask), results)
+            self._scores[key] = found.score, found.verdict
+        return self._scores[key]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricPlan:
+    """The plan of one pair of rubrics; `sources` are by bit, and `silent` are findings that can move nothing."""
+
+    rubric: PlannedRubric
+    trees: Mapping[PlayerName, Coalition]
+    sources: Mapping[int, EditSource]
+    silent: tuple[EditSource, ...]
+    floats: bool
+
+
+@dataclass(slots=True)
+class PlanBuilder:
+    """Builds one plan: gives the edits their bits, and finds the released versions between two pins of a judge."""
+
+    finder: VersionFinder
+    tokens: TokenLoader
+    sides: tuple[RunRulers, RunRulers]
+    sources: dict[int, EditSource] = field(default_factory=dict)
+    silent: list[EditSource] = field(default_factory=list)
+    floats: bool = False
+    _next: int = _FIRST_EDIT
+    _judges: dict[tuple[str, ...], Slot] = field(default_factory=dict)
+
+    def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:
+        """Return the plan of two rubrics; `repin` is the step of the dataset that exchanged them, if one did."""
+        if a.version.resolved.name == b.version.resolved.name:
+            rubric = self._plan_rubric(trace_edits(self.finder, a.version, b.version), (a.rubric, b.rubric))
+        else:
+            rubric = self._plan_swap(trace_repin(a.version, b.version, repin), (a.rubric, b.rubric))
+        judges = tuple(_build_chain(slot.bits) for slot in self._judges.values())
+        trees = {PlayerName.RUBRIC: Coalition(build_members(rubric)), PlayerName.JUDGE: Coalition(judges)}
+        trees = {name: tree for name, tree in trees.items() if tree.members}
+        return RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)
+
+    def _plan_rubric(self, history: EditHistory, sides: tuple[Rubric, Rubric]) -> PlannedRubric:
+        rubric = self._reserve_bits(history)
+        names = history.edits.names
+        ends = [{names[end][check.id]: check for check in sides[end].checks} for end in (0, -1)]
+        for name in history.edits.check_names:
+            rubric.checks.append(self._plan_check(name, (ends[0].get(name), ends[1].get(name)), rubric))
+        return rubric
+
+    def _plan_swap(self, history: EditHistory, sides: tuple[Rubric, Rubric]) -> PlannedRubric:
+        """Return the plan of a whole rubric for another one: each side has its own checks, with the pins of its run."""
+        rubric = self._reserve_bits(history)
+        bit = rubric.first
+        for name in history.edits.check_names:
+            checks = [(side, check) for side in (0, 1) for check in sides[side].checks if check.id == name]
+            pins = {
+                ref: [self._find_token(side, ref) for side in (0, 1)]
+                for _, check in checks
+                for ref in _list_refs(check)
+            }
+            slots = {ref: Slot(tuple(tokens), (bit,)) for ref, tokens in pins.items()}
+            judged = any(self._find_judges(check, side) for side, check in checks)
+            rubric.checks.append(PlannedCheck(name, rubric.owner, bit, slots, 1 << bit, 1 << bit, judged))
+        return rubric
+
+    def _reserve_bits(self, history: EditHistory) -> PlannedRubric:
+        first, edits = self._next, history.edits.edits
+        self._next += len(edits)
+        self.sources |= {first + number: history.sources[edit.part] for number, edit in enumerate(edits)}
+        self.silent += history.silent
+        scoring = sum(1 << first + number for number, edit in enumerate(edits) if edit.part.area in _SCORING_AREAS)
+        return PlannedRubric(history.edits, first, [], scoring)
+
+    def _plan_check(self, name: str, pair: tuple[Check | None, Check | None], rubric: PlannedRubric) -> PlannedCheck:
+        refs = [dict(list_slots(check)) if check else {} for check in pair]
+        inner = self._plan_inner(refs[0], refs[1])
+        slots = {slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}
+        judges = {judge for side in (0, 1) if (check := pair[side]) for judge in self._find_judges(check, side)}
+        grading = sum(1 << rubric.first + number for number in rubric.owner.list_grading_edits(name))
+        relevant = grading | sum(1 << bit for bit in {bit for slot in slots.values() for bit in slot.bits})
+        if inner:
+            relevant |= list_bits(inner)
+        if None in judges and self.sides[0].model != self.sides[1].model:
+            # Neither check nor judge names a model, so it is whatever the run said.
+            relevant |= 1 << SERVICE
+        self.floats |= bool(relevant >> SERVICE & 1)
+        return PlannedCheck(name, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), inner)
+
+    def _plan_inner(self, old: Mapping[str, str], new: Mapping[str, str]) -> PlannedRubric | None:
+        """Return the plan of a composite's rubric; None where there is none in both, or nothing in it changed."""
+        name = next((name for name in old if name.startswith("rubric/") and name in new), None)
+        if name is None:
+            return None
+        versions = self.sides[0].locate(old[name]), self.sides[1].locate(new[name])
+        rubrics = read_rubric(versions[0].resolved.artifact.value), read_rubric(versions[1].resolved.artifact.value)
+        tokens = [
+            {self._find_token(side, ref) for check in rubrics[side].checks for ref in _list_refs(check)}
+            for side in (0, 1)
+        ]
+        if versions[0].resolved.digest == versions[1].resolved.digest and tokens[0] == tokens[1]:
+            return None
+        return self._plan_rubric(trace_edits(self.finder, *versions), rubrics)
+
+    def _plan_slot(self, old: str | None, new: str | None) -> Slot:
+        if old is None or new is None:
+            return Slot((self._find_token(0, old) if old else self._find_token(1, str(new)),))
+        tokens = self._find_token(0, old), self._find_token(1, new)
+        # The edits inside a composite stand beside it, so its own reference never moves.
+        if tokens[0] == tokens[1] or not old.startswith("judge/"):
+            return Slot(tokens[1:])
+        # One reference that meant two versions: nobody edited it; what answers is another judge.
+        return Slot(tokens, (SERVICE,)) if old == new else self._plan_judge(old, new)
+
+    def _plan_judge(self, old: str, new: str) -> Slot:
+        """Return the slot of a judge that is pinned at another version; each released version between is a step."""
+        path = self.finder.find_path(self.sides[0].locate(old), self.sides[1].locate(new))
+        tokens = tuple(self.tokens.make_token(version) for version in path.versions)
+        if tokens not in self._judges:
+            bits = tuple(range(self._next, self._next + len(path.origins)))
+            self._next += len(bits)
+            self._judges[tokens] = Slot(tokens, bits)
+            for bit, origin in zip(bits, path.origins, strict=True):
+                message = f"{origin.ref} {origin.old} became {origin.new}"
+                self.sources[bit] = EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), message)
+        return self._judges[tokens]
+
+    def _find_token(self, side: int, ref: str) -> str:
+        return self.tokens.make_token(self.sides[side].locate(ref))
+
+    def _find_judges(self, check: Check, side: int) -> set[str | None]:
+        """Return the models that the judges of a check name, or of a composite; None for one that names none."""
+        found: set[str | None] = set()
+        for ref in _list_refs(check):
+            value = self.sides[side].locate(ref).resolved.artifact.value
+            if ref.startswith("judge/"):
+                found.add(_read_model_id(check.params) or _read_model_id(value))
+            else:
+                found |= {model for inner in read_rubric(value).checks for model in self._find_judges(inner, side)}
+        return found
+
+
+def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:
+    """Return the coalitions of a rubric: all edits of a check enter together, those of the whole rubric each alone."""
+    by_check: dict[str, list[Coalition | int]] = {}
+    for bit, edit in enumerate(rubric.owner.edits, rubric.first):
+        by_check.setdefault(edit.check or f"/{bit}", []).append(bit)
+    for check in rubric.checks:
+        if check.inner and (members := build_members(check.inner)):
+            by_check.setdefault(check.name, []).extend(members)
+    return tuple(
+        members[0] if len(members) == 1 and isinstance(members[0], int) else Coalition(tuple(members))
+        for members in by_check.values()
+    )
+
+
+def list_bits(rubric: PlannedRubric) -> int:
+    """Return all bits that the score of a rubric depends on, beside question and output."""
+    own = rubric.owner.all_edits << rubric.first
+    for check in rubric.checks:
+        own |= check.relevant
+    return own
+
+
+def _build_chain(bits: Sequence[int]) -> Coalition | int:
+    return bits[0] if len(bits) == 1 else Coalition(tuple(bits), ordered=True)
+
+
+def _list_refs(check: Check) -> Iterator[str]:
+    return (ref for _, ref in find_check_pins((), check.params))
+
+
+def _read_model_id(holder: Mapping[str, Any]) -> str | None:
+    model = holder.get("model")
+    return model.get("id") or None if isinstance(model, Mapping) else None

@@ -1,0 +1,112 @@
+"""Audits of questions with several samples: they count as one question, on both sides of every edit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.audits import Audit
+from evalstore.runs import Run
+from evalstore.store import ArtifactStore
+from tests.audits.conftest import Repo
+
+RUBRIC = """id: clean
+version: {version}
+checks:
+  - {{id: ban, kind: must_not_contain, values: [{words}]}}
+scoring: {{combine: all_pass}}
+"""
+DATASET = """id: small
+version: {version}
+defaults: {{rubric_ref: rubric/clean@{version}}}
+questions: [{{id: q0, input: a}}, {{id: q1, input: b}}, {{id: q2, input: c}}, {{id: q3, input: d}}]
+"""
+Texts = Mapping[str, Sequence[str]]
+
+
+@pytest.fixture
+def store(repo: Repo) -> Repo:
+    for version, words in (("1.0.0", "foo"), ("2.0.0", "foo, simply")):
+        repo.release("rubrics/clean", RUBRIC.format(version=version, words=words))
+        repo.release("datasets/small", DATASET.format(version=version))
+    return repo
+
+
+def score(store: Repo, tmp_path: Path, version: str, model: str, texts: Texts) -> Run:
+    path = tmp_path / f"{model}.jsonl"
+    # Sample by sample, as runners write them.
+    rows = [
+        {"id": id_, "sample": number, "output": samples[number]}
+        for number in range(max(map(len, texts.values())))
+        for id_, samples in texts.items()
+        if number < len(samples)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return store.score(f"dataset/small@{version}", path, model)
+
+
+def passes(*counts: int) -> Texts:
+    """Three samples a question, of which so many pass."""
+    return {
+        f"q{number}": [f"ok {sample}" if sample < count else f"foo {sample}" for sample in range(3)]
+        for number, count in enumerate(counts)
+    }
+
+
+def share(found: Audit, name: str) -> Any:
+    return next(factor for factor in found.factors if factor.name == name)
+
+
+def test_the_change_is_that_of_the_question_means(store: Repo, tmp_path: Path) -> None:
+    """E12."""
+    a = score(store, tmp_path, "1.0.0", "a", passes(3, 2, 1, 0))
+    b = score(store, tmp_path, "1.0.0", "b", passes(2, 2, 2, 2))
+    found = store.audit(a, b)
+    assert (found.a.score, found.b.score, found.delta) == (Fraction(1, 2), Fraction(2, 3), Fraction(1, 6))
+    assert (found.common, found.drift) == (4, ())
+    outputs = share(found, "outputs")
+    assert outputs.share == Fraction(1, 6)
+    # Over four questions: the middle is (2/3) / 6, and nothing counts twelve.
+    assert (outputs.moved, outputs.p) == (3, 0.5)
+    assert outputs.claim.startswith("not resolvable")
+    assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == (("q0",), ("q2", "q3"))
+
+
+def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: Repo, tmp_path: Path) -> None:
+    old = {"q0": ["ok", "simply"], "q1": ["foo", "ok", "ok"], "q2": ["simply"], "q3": ["ok"]}
+    new = {"q0": ["simply", "simply", "foo"], "q1": ["ok"], "q2": ["ok", "simply"], "q3": ["ok"]}
+    a, b = score(store, tmp_path, "1.0.0", "a", old), score(store, tmp_path, "2.0.0", "b", new)
+    found = store.audit(a, b)
+
+    def mean(texts: Texts, *words: str) -> Fraction:
+        means = [
+            Fraction(sum(not any(word in text for word in words) for text in one), len(one)) for one in texts.values()
+        ]
+        return sum(means, Fraction(0)) / len(means)
+
+    cells = {
+        (side, ruler): mean((old, new)[side], *("foo", "simply")[: 1 + ruler]) for side in (0, 1) for ruler in (0, 1)
+    }
+    assert found.delta == cells[1, 1] - cells[0, 0]
+    rubric = (cells[0, 1] - cells[0, 0] + cells[1, 1] - cells[1, 0]) / 2
+    assert (share(found, "rubric").share, share(found, "outputs").share) == (rubric, found.delta - rubric)
+    assert found.drift == ()
+
+
+def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -> None:
+    from evalstore.audits.replay import replay
+
+    run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
+    with ArtifactStore.open(store.root) as opened:
+        found = replay(run.path, "rubric/clean@2.0.0", opened)
+    # q0 falls from 1 to 1/2, q1 stays at 1/2, q2 falls from 1 to 0.
+    assert (found.old.score, found.new.score) == (Fraction(5, 6), Fraction(1, 3))
+    assert [(one.id, one.old.score, one.new.score) for one in found.moved] == [
+        ("q0", 1, Fraction(1, 2)),
+        ("q2", 1, 0),
+    ]
