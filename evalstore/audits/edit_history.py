@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 from evalstore.audits.check_pins import remove_rubric_pins
@@ -19,10 +18,11 @@ from evalstore.audits.rubric_edits import (
     split_versions,
 )
 from evalstore.audits.values import EditSource, Origin
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import DiffFinding, compare
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
+from evalstore.provenance import WHOLE, ArtifactPart, PartTable, read_parts
 
 _FALLBACK_RULES = {
     "weight": "check-weight-changed",
@@ -42,6 +42,7 @@ _PART_LABELS = {
     "required": "gate {0.name}",
     "scoring": "scoring.{0.name}",
 }
+_PIN_KEYS = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
 _REPIN_RULE = "question-rubric-ref-changed"
 
 
@@ -176,21 +177,43 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
         return EditHistory(find_edits([_read_unpinned(old)]), {})
-    path = finder.find_path(old, new)
-    versions = [_read_unpinned(version) for version in path.versions]
+    versions = [_read_unpinned(old), _read_unpinned(new)]
     edits = find_edits(versions)
-    rows = split_versions(versions, edits.names, edits.apart)
-    changed = {edit.part for edit in edits.edits}
-    sources: dict[RubricPart, EditSource] = {}
-    silent: list[EditSource] = []
-    for number, (before, after) in enumerate(pairwise(rows)):
-        step = _build_step(finder, path, edits, number)
-        moved = {part: (before.get(part), after.get(part)) for part in changed if before.get(part) != after.get(part)}
-        # A part belongs to the last step that changed it.
-        found, idle = name_edits(step, dict(sorted(moved.items())))
-        sources |= found
-        silent += idle
-    return EditHistory(edits, sources, tuple(silent))
+    before, after = split_versions(versions, edits.names, edits.apart)
+    moved = {edit.part: (before.get(edit.part), after.get(edit.part)) for edit in edits.edits}
+    step = _build_step(finder, old, new, edits)
+    found, silent = name_edits(step, dict(sorted(moved.items())))
+    origins = _find_origins(finder, old, new, edits)
+    return EditHistory(edits, {part: replace(one, origin=origins[part]) for part, one in found.items()}, silent)
+
+
+def _find_origins(
+    finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, edits: RubricEdits
+) -> dict[RubricPart, Origin]:
+    """Return where each edit comes from: of a check that is one part, the newest of what changed in it."""
+    ids = {name: id_ for id_, name in edits.names[-1].items()}
+    tables = [read_parts(side.resolved.kind, side.resolved.artifact.value) or PartTable() for side in (old, new)]
+    wanted = {edit.part: _list_artifact_parts(edit.part, ids, *tables) for edit in edits.edits}
+    found = finder.find_origins(old, new, {part for parts in wanted.values() for part in parts})
+    return {part: max((found[one] for one in parts), key=lambda one: one.date or "") for part, parts in wanted.items()}
+
+
+def _list_artifact_parts(
+    part: RubricPart, ids: Mapping[str, str], old: PartTable, new: PartTable
+) -> list[ArtifactPart]:
+    """Return the parts whose history is that of an edited part; what a check pins is edited in another file."""
+    now = ArtifactPart(*part)._replace(name=ids.get(part.name, part.name))
+    if part.area != "check" or now not in new.meanings:
+        return [now]
+    changed = [
+        one
+        for one in {**old.meanings, **new.meanings}
+        if one.area in {"param", "item"}
+        and one.name == now.name
+        and one.key not in _PIN_KEYS
+        and old.meanings.get(one._replace(name=part.name)) != new.meanings.get(one)
+    ]
+    return changed if ArtifactPart("check", part.name) in old.meanings and changed else [now]
 
 
 def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | None) -> EditHistory:
@@ -208,13 +231,13 @@ def _read_unpinned(version: ArtifactVersion) -> Rubric:
     return remove_rubric_pins(read_rubric(version.resolved.artifact.value))
 
 
-def _build_step(finder: VersionFinder, path: VersionPath, edits: RubricEdits, number: int) -> VersionStep:
-    old, new = (path.versions[side].resolved.artifact for side in (number, number + 1))
+def _build_step(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, edits: RubricEdits) -> VersionStep:
+    sides = old.resolved.artifact, new.resolved.artifact
     return VersionStep(
-        origin=path.origins[number],
-        findings=_compare_versions(finder, old, new),
-        old=_build_side(old, edits.names[number]),
-        new=_build_side(new, edits.names[number + 1]),
+        origin=finder.find_origins(old, new, [WHOLE])[WHOLE],
+        findings=_compare_versions(finder, *sides),
+        old=_build_side(sides[0], edits.names[0]),
+        new=_build_side(sides[1], edits.names[-1]),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes, list_run_pins, read_judge_model
 from evalstore.audits.judge_noise import estimate_judge_noise
@@ -14,6 +15,7 @@ from evalstore.audits.question_sets import QuestionSets, compute_mean, read_pass
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.run_notes import list_run_notes
 from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.slices import AuditSlice, SliceKind, slice_by_check, slice_by_labels
 from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, RunSide
@@ -36,6 +38,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     allow_drift: bool = False,
     judges: Judges | None = None,
     ask: bool = False,
+    by: SliceKind | None = None,
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
@@ -50,7 +53,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
             job = _open_job(run_a, run_b, store, session, ask=ask)
-            found = job.build_audit(allow_drift=allow_drift)
+            found = job.build_audit(allow_drift=allow_drift, by=by)
             if not session.can_ask:
                 return found
             session.ask_missing()
@@ -69,7 +72,7 @@ class AuditJob:
     drift: list[Drift] = field(default_factory=list)
     lost: list[tuple[Fraction, Fraction]] = field(default_factory=list)
 
-    def build_audit(self, *, allow_drift: bool) -> Audit:
+    def build_audit(self, *, allow_drift: bool, by: SliceKind | None) -> Audit:
         """Attribute all questions, and sum them up."""
         for id_ in self.sets.compared:
             self.attributor.add_evidence(id_)
@@ -78,7 +81,12 @@ class AuditJob:
         if self.drift and not allow_drift:
             raise _make_drift_error(self.drift)
         found = self._sum_up()
-        found = replace(found, sentence=write_sentence(found), notes=(*found.notes, *list_noise_notes(found)))
+        found = replace(
+            found,
+            sentence=write_sentence(found),
+            notes=(*found.notes, *list_noise_notes(found)),
+            slices=self._list_slices(by) if by else (),
+        )
         _assert_sums(found, any(score or passes for score, passes in self.lost) and not self.drift)
         return found
 
@@ -124,6 +132,16 @@ class AuditJob:
             judge_noise=estimate_judge_noise(self.a, self.b, self.sets.compared, self.attributor.finder),
             notes=tuple(self._list_notes()),
         )
+
+    def _list_slices(self, by: SliceKind) -> tuple[AuditSlice, ...]:
+        ids = self.sets.compared
+        if by is SliceKind.CHECK:
+            return slice_by_check([(self.a.rows[id_], self.b.rows[id_]) for id_ in ids])
+        if by is SliceKind.GROUP:
+            labels = [[group] if group else [] for group in self.totals.groups]
+        else:
+            labels = [_read_tags(self.b.questions[id_].question.row) for id_ in ids]
+        return slice_by_labels(labels, self.totals.list_shares(), self.totals.groups)
 
     def _find_flips(self) -> Flips:
         # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
@@ -174,6 +192,11 @@ def _open_job(
         asks_service=ask,
     )
     return AuditJob(a, b, sets, attributor, session)
+
+
+def _read_tags(row: Mapping[str, Any]) -> list[str]:
+    tags = row.get("tags")
+    return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
 def _require_rulers(stored: StoredRun, ids: Sequence[str]) -> None:

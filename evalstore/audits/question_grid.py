@@ -162,7 +162,7 @@ class QuestionAttributor:
         old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
         name = new.partition("@")[0]
         # A question that moved to another rubric has one edit, whose origin is that of the reference in the dataset.
-        key = old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
+        key = old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_)
         if key not in self._plans:
             builder = PlanBuilder(self.finder, self.tokens, self.rulers)
             self._plans[key] = builder.build_plan(self.a.rubrics[old], self.b.rubrics[new], key[2])

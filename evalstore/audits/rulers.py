@@ -84,7 +84,11 @@ class OutputGrader:
             return None
         known = self._known.setdefault((id_, after.input_digest, after.reference_digest), {})
         found = replay.grade_row(row, known)
-        return RowResult(found.score, found.verdict) if found else None
+        if found is None:
+            for call in replay.grader.lacking:
+                self.session.missing.add_call(call)
+            return None
+        return RowResult(found.score, found.verdict)
 
 
 def sum_results(results: RunResults) -> RunTotals:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 from evalstore.audits.rubric_edits import encode_check
@@ -14,6 +13,7 @@ from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
 from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
+from evalstore.provenance import ArtifactPart
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 from evalstore.runs.samples import merge_samples
 
@@ -140,49 +140,38 @@ def index_rows(run: Run) -> dict[str, GradedRow]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionHistory:
-    """The questions that changed, by id and dataset version (None where one lacks it), and the origin of each step."""
+    """Where the references and the rubrics of questions that changed come from, by id."""
 
-    versions: Mapping[str, Sequence[QuestionVersion | None]]
-    origins: Sequence[Origin] = ()
+    references: Mapping[str, Origin]
+    rubrics: Mapping[str, Origin]
 
 
 def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder) -> QuestionHistory:
-    """Read the datasets between two runs for those of `ids` whose reference or rubric changed."""
-    changed = {
-        id_
-        for id_ in ids
-        if a.questions[id_].reference_digest != b.questions[id_].reference_digest or _has_other_rubric(a, b, id_)
-    }
-    if not changed:
-        return QuestionHistory({})
-    path = finder.find_path(a.dataset, b.dataset)
-    # The two ends were read with the runs; only the versions in between are read here.
-    between = [
-        {question.id: digest_question(question) for question in finder.store.questions(version.resolved)}
-        for version in path.versions[1:-1]
+    """Find the origins for those of `ids` whose reference or rubric changed, in one walk through the dataset."""
+    references = [id_ for id_ in ids if a.questions[id_].reference_digest != b.questions[id_].reference_digest]
+    rubrics = [id_ for id_ in ids if _has_other_rubric(a, b, id_)]
+    parts = [
+        *(ArtifactPart("reference", id_) for id_ in references),
+        *(ArtifactPart("rubric", id_) for id_ in rubrics),
     ]
-    versions: list[Mapping[str, QuestionVersion]] = [a.questions, *between, b.questions]
-    return QuestionHistory({id_: [question.get(id_) for question in versions] for id_ in changed}, path.origins)
+    found = finder.find_origins(a.dataset, b.dataset, parts) if parts else {}
+    return QuestionHistory(
+        {id_: found[ArtifactPart("reference", id_)] for id_ in references},
+        {id_: found[ArtifactPart("rubric", id_)] for id_ in rubrics},
+    )
 
 
 def trace_reference(history: QuestionHistory, id_: str, change: Origin) -> EditSource:
-    """Return the source of a question's reference: the last step of the dataset that changed it, else the whole."""
-    digests = [None if one is None else one.reference_digest for one in history.versions.get(id_, ())]
-    steps = [step for step, (old, new) in enumerate(pairwise(digests)) if old != new is not None]
-    origin = history.origins[steps[-1]] if steps else change
+    """Return the source of a question's reference: the commit that changed it last, else the change of the dataset."""
+    origin = history.references.get(id_, change)
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 
-def find_repin(history: QuestionHistory, id_: str, rubric: str) -> Origin | None:
-    """Return the last step that made `rubric` (a name without a pin) the rubric of a question."""
-    names = [None if question is None else _read_rubric_name(question) for question in history.versions.get(id_, ())]
-    steps = (step for step, (old, new) in enumerate(pairwise(names)) if old != rubric == new)
-    return next((history.origins[step] for step in reversed([*steps])), None)
+def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
+    """Return the commit that gave a question its other rubric; None where an option of the run did."""
+    origin = history.rubrics.get(id_)
+    return origin if origin and origin.commit else None
 
 
 def _has_other_rubric(a: StoredRun, b: StoredRun, id_: str) -> bool:
     return a.rows[id_].rubric.partition("@")[0] != b.rows[id_].rubric.partition("@")[0]
-
-
-def _read_rubric_name(question: QuestionVersion) -> str:
-    return (question.question.rubric_ref or "").partition("@")[0]

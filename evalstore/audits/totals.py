@@ -106,6 +106,10 @@ class AuditTotals:
         joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
         return tuple(self._build_factor(players) for players in (*((name,) for name in PlayerName), *joint))
 
+    def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
+        """Return by factor the shares of the questions that it moved, by their place."""
+        return {name_players(players): total.shares for players, total in self._sums.items()}
+
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
         return {name_players(players): tuple(total.flipped) for players, total in self._sums.items() if total.flipped}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from evalstore.audits.slices import AuditSlice
 from evalstore.statistics import Conclusion, Interval
 
 
@@ -282,3 +283,4 @@ class Audit:
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
     notes: tuple[str, ...] = ()
+    slices: tuple[AuditSlice, ...] = ()

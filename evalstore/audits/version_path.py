@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -87,10 +87,15 @@ class VersionFinder:
 
         Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the second one's counts.
         """
-        same = old.resolved.name == new.resolved.name
-        names = (old.label, new.label) if same else (old.resolved.ref, new.resolved.ref)
-        found = self._origins.find_origins(old.resolved if same else None, new.resolved, parts)
-        return {part: _build_origin(new.resolved.name, names, origin) for part, origin in found.items()}
+        if old.resolved.name != new.resolved.name:
+            found = self._origins.find_origins(None, new.resolved, parts)
+            refs = old.resolved.ref, new.resolved.ref
+            return {part: _build_origin(new.resolved.name, refs, origin) for part, origin in found.items()}
+        found = self._origins.find_origins(old.resolved, new.resolved, parts)
+        labels = [old.label, *(version.label for version in self._find_between(old, new)), new.label]
+        return {
+            part: _build_origin(new.resolved.name, _find_step(labels, origin), origin) for part, origin in found.items()
+        }
 
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
@@ -137,7 +142,8 @@ class VersionFinder:
                 resolved = self.store.resolve(f"{release.name}@{release.version}")
                 _check_readable(resolved)
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
-                self.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
+                note = f"{release.tag} was passed over, because it cannot be read: {error}"
+                self.notes += [note] if note not in self.notes else []
             else:
                 yield ArtifactVersion(resolved, release)
 
@@ -151,6 +157,12 @@ class VersionFinder:
             return []
         by_commit = {release.commit: release for release in self.store.releases(kind, id_) if release.commit != tip}
         return [by_commit[commit] for commit in reversed([*history.commits]) if commit in by_commit]
+
+
+def _find_step(labels: Sequence[str], origin: PartOrigin) -> tuple[str, str]:
+    """Return the versions before and after a commit, of those on the way; both ends where no release has it."""
+    pairs = [pair for pair in pairwise(labels) if pair[0 if origin.undoes else 1] == origin.released_in]
+    return pairs[0] if pairs else (labels[0], labels[-1])
 
 
 def _build_origin(name: str, versions: tuple[str, str], origin: PartOrigin) -> Origin:

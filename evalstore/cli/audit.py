@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.errors import ExitCode
+from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from evalstore.audits.conditions import Answer, Condition
     from evalstore.judging import Judges
+
+
+def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[Condition, ...]:
+    from evalstore.audits.conditions import parse_condition
+
+    return tuple(map(parse_condition, words))
 
 
 @click.command(
     cls=JudgedCommand,
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
-        "evalstore audit OLD.json NEW.json --format json",
+        "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rulers",
+        "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
+        "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -31,25 +41,87 @@ if TYPE_CHECKING:
 @click.option(
     "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."
 )
-@add_output_options()
+@click.option("--question", metavar="ID", help="Show this question alone: each output under each ruler, every check.")
+@click.option(
+    "--by",
+    type=click.Choice(["tag", "group", "check"]),
+    help="Also sum up the questions of each tag or group, or each check; p-values adjusted for their number (Holm).",
+)
+@click.option(
+    "--fail-on",
+    "conditions",
+    metavar="CONDITION",
+    multiple=True,
+    callback=_parse_conditions,
+    help="Exit 1 where it is so: own, own@old, own@new, a player, a line, flips or delta, as in own<-0.02; repeatable.",
+)
+@click.option(
+    "--max-ungraded",
+    type=click.FloatRange(0, 1),
+    default=0.02,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of questions that judges may fail on in one run before no condition is decided.",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(["fail", "pass"]),
+    default="fail",
+    show_default=True,
+    help="What a condition that cannot be told means for the exit code.",
+)
+@add_output_options((*PLAIN_FORMATS, "markdown"))
 @add_judge_options
 def command(  # noqa: PLR0913  # the command line
-    settings: CommandSettings, run_a: Path, run_b: Path, *, allow_drift: bool, ask: bool, judges: Judges
+    settings: CommandSettings,
+    run_a: Path,
+    run_b: Path,
+    *,
+    allow_drift: bool,
+    ask: bool,
+    question: str | None,
+    by: str | None,
+    conditions: tuple[Condition, ...],
+    max_ungraded: float,
+    undecided: str,
+    judges: Judges,
 ) -> ExitCode:
     """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
 
-    A run is named by the path of its aggregate JSON. Both are graded again from their stored outputs, under every mix
-    of the two. Rubric, judge, what answered as the judge, references, questions and outputs each get their share of the
-    score and of the pass rate, every edit with its version, commit, author and date. Other questions, missing answers
-    and failed checks are lines of their own. What no mix can tell apart moves together. Judges answer from kept
-    replies, else as the runs recorded it; what is missing of a released judge is asked of an endpoint.
+    A run is named by its aggregate JSON or its samples. Both are graded again from their stored outputs, under every
+    mix of the two. Rubric, judge, what answered as the judge, references, questions and outputs each get their share of
+    the score and of the pass rate, every edit with its version, commit, author and date. Other questions, missing
+    answers and failed checks are lines of their own. What no mix can tell apart moves together. Judges answer from kept
+    replies, else as the runs recorded it; what is missing of a released judge is asked of an endpoint. A run that names
+    no versions is graded with those that give its scores again.
+
+    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or cannot be told. Shares are parts
+    of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
     """
     from evalstore.audits import audit
+    from evalstore.audits.conditions import AuditReport, decide_conditions, find_worst_answer
+    from evalstore.audits.question_view import view_question
+    from evalstore.audits.slices import SliceKind
 
+    paths = settings.path / run_a, settings.path / run_b
     with settings.open_store() as store:
-        result = audit(
-            settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges, ask=ask
-        )
+        if question is not None:
+            _refuse_conditions(conditions)
+            settings.print_result(view_question(*paths, question, store, judges=judges))
+            return ExitCode.DONE
+        result = audit(*paths, store, allow_drift=allow_drift, judges=judges, ask=ask, by=SliceKind(by) if by else None)
     # The report names each run as the user did, not by its path below -C.
-    settings.print_result(replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))))
-    return ExitCode.DONE
+    result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
+    results = decide_conditions(result, conditions, max_ungraded=Fraction(str(max_ungraded)))
+    settings.print_result(AuditReport(result, results))
+    return _choose_exit_code(find_worst_answer(results), undecided)
+
+
+def _refuse_conditions(conditions: tuple[Condition, ...]) -> None:
+    if conditions:
+        raise UsageError("--question shows one question, and --fail-on decides about all", hint="ask for one of them")
+
+
+def _choose_exit_code(answer: Answer, undecided: str) -> ExitCode:
+    passes = {"holds"} | ({"cannot tell"} if undecided == "pass" else set())
+    return ExitCode.DONE if answer in passes else ExitCode.NO

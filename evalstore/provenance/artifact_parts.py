@@ -140,4 +140,4 @@ def _list_dataset_parts(value: Mapping[str, Any], questions: Iterable[Question])
         yield ArtifactPart("question", question.id), write_canonical(list_own_fields(question, defaults))
         yield ArtifactPart("input", question.id), question.input_digest
         yield ArtifactPart("reference", question.id), question.reference_digest
-        yield ArtifactPart("rubric", question.id), question.rubric_ref or ""
+        yield ArtifactPart("rubric", question.id), (question.rubric_ref or "").partition("@")[0]

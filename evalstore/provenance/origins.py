@@ -132,6 +132,7 @@ class _ArtifactHistory:
         known = base if base and _has_commit(store, base) else None
         tags = list_patterns(store.tags.grammar, artifact.kind, artifact.id)
         history = read_file_history(store, _list_paths(artifact), tip, base=known, tags=tags)
+        store.objects.expect(history.commits)
         renames = store.settings.get("renames", {})
         own = renames.get(artifact.name, {}) if isinstance(renames, dict) else {}
         parts = PartHistory(history, lambda oid: _read_committed_parts(store, artifact, oid), own)

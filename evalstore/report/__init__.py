@@ -21,12 +21,14 @@ RENDERERS = {
     "Blame": "blame",
     "Inference": "infer",
     "JudgeNoise": "judge_noise",
+    "QuestionView": "audit_question",
     "RuleCatalogue": "rules",
     "RunReplay": "replay",
     "ScoreHistory": "history",
     "Diff": "diff",
     "Explanation": "explain",
     "ExportResult": "export",
+    "AuditReport": "audit_report",
     "Findings": "findings",
     "Impact": "impact",
     "StoreListing": "list",
@@ -47,6 +49,7 @@ RENDERERS = {
 # The modules whose `text` takes a `Screen` as well.
 FITTED_TO_SCREEN = frozenset(
     {
+        "audit_question",
         "bisect",
         "blame",
         "bump",

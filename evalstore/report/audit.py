@@ -9,6 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Lines, Origin, OwnShare, RunSide
 from evalstore.audits.wording import format_p, format_points
+from evalstore.report.people import describe_origin
 from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
 from evalstore.text import make_excerpt
 
@@ -117,6 +118,8 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
         "co_authors": list(origin.co_authors),
         "released_in": origin.released_in,
         "released_by": origin.released_by,
+        "undoes": origin.undoes,
+        "gap": origin.gap or None,
         **document_number("share", cause.share),
         **document_number("passes", cause.passes),
         "exact": not cause.error,
@@ -250,13 +253,8 @@ def _format_worst(factor: Factor) -> Iterator[str]:
 
 def _format_origin(origin: Origin) -> str:
     step = f"{origin.ref} " if origin.ref else ""
-    versions = f"{step}{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}"
-    if not origin.commit:
-        return versions
-    authors = ", ".join([str(origin.author), *(f"with {name}" for name in origin.co_authors)])
-    releaser = f" by {origin.released_by}" if origin.released_by != origin.author else ""
-    release = f", released in {origin.released_in}{releaser}" if origin.released_in else ""
-    return f"{versions}   {origin.commit[:7]}  {authors}  {(origin.date or '')[:10]}{release}"
+    versions = f"{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}"
+    return f"{step}{versions}   {describe_origin(origin)}".rstrip()
 
 
 def _format_rest(audit: Audit) -> str:

@@ -7,9 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from evalstore.audits import Origin
-from evalstore.audits.stored_run import QuestionHistory, QuestionVersion, digest_question, find_repin
-from evalstore.model import Question
 from tests.audits.conftest import factor
 
 TONE = """\
@@ -162,15 +159,3 @@ def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: 
     (cause,) = factor(repo.audit(a, b), "rubric").causes
     assert (cause.source.rule, cause.source.origin.ref) == ("question-rubric-ref-changed", "rubric/other")
     assert cause.source.origin.commit is None  # no release of the dataset says so: an option did
-
-
-def test_a_repin_is_named_by_the_release_that_made_it_last() -> None:
-    def asked(ref: str) -> QuestionVersion:
-        return digest_question(Question("one", "", {"id": "one", "input": "", "rubric_ref": ref}))
-
-    refs = ["rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/b@2.0.0"]
-    origins = [Origin("dataset/small", f"{n}.0.0", f"{n + 1}.0.0") for n in range(1, len(refs))]
-    history = QuestionHistory({"one": [asked(ref) for ref in refs]}, origins)
-    assert find_repin(history, "one", "rubric/b") == origins[2]
-    assert find_repin(history, "one", "rubric/c") is None
-    assert find_repin(history, "two", "rubric/b") is None

@@ -62,7 +62,7 @@ def grade(suite: dict[str, Any], case: Any, dialect: str, answer: Answer) -> tup
         return None
     limit = _limit(suite, case, dialect)
     total = weights = Fraction(0)
-    gated = False
+    report = False
     for raw, scored in _graders(suite, case, dialect, answer):
         score, weight = scored.score, _weight(raw)
         if ORDER.index(dialect) >= 2:
@@ -71,10 +71,10 @@ def grade(suite: dict[str, Any], case: Any, dialect: str, answer: Answer) -> tup
                 score = 1 - score
             least = _share(raw.get("min_score")) if dialect in NEW else None
             bar = least or (limit if required is True else _share(required))
-            gated |= (required is True or _share(required) is not None) and bar is not None and score < bar
+            report |= (required is True or _share(required) is not None) and bar is not None and score < bar
         total += score * weight
         weights += weight
-    score = Fraction(0) if gated or not weights else total / weights
+    score = Fraction(0) if report or not weights else total / weights
     return score, score >= limit
 
 

@@ -388,10 +388,10 @@ def test_averages_of_averages_are_one_average_and_other_groups_in_a_group_are_se
     assert plain.rubric
     assert [check["kind"] for check in plain.rubric.value["checks"]] == ["composite", "must_contain_any", "regex"]
     assert plain.rubric.value["scoring"]["weights"] == {"group": Decimal("0.5"), "leaf": Decimal("0.5")}
-    gated = only([group(average, group(least, leaf, text), leaf, required=True), text])
-    assert gated.rubric
-    assert "one level deep" in gated.rubric.value["x_unmapped"][0]["reason"]
-    assert "one level deep" in gated.notes[0].reason
+    report = only([group(average, group(least, leaf, text), leaf, required=True), text])
+    assert report.rubric
+    assert "one level deep" in report.rubric.value["x_unmapped"][0]["reason"]
+    assert "one level deep" in report.notes[0].reason
 
 
 def test_a_group_in_which_nothing_weighs_keeps_its_own_weight_and_what_could_not_be_said() -> None:

@@ -128,9 +128,9 @@ _NESTED = LOWEST | HIGHEST
 def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
-    gated = check.is_gate or any(one.is_gate for one in inner.checks)
+    report = check.is_gate or any(one.is_gate for one in inner.checks)
     deeper = any(one.kind == _COMPOSITE for one in inner.checks)
-    if mode is not inner.combine or check.negate or gated or deeper or not _treats_unscored_alike(rubric, inner):
+    if mode is not inner.combine or check.negate or report or deeper or not _treats_unscored_alike(rubric, inner):
         return None
     if mode in VERDICT_MODES and not 0 < _find_threshold(check, inner) <= 1:
         return None

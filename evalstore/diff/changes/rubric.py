@@ -158,17 +158,17 @@ def _choose_threshold_rule(old: Any, new: Any) -> str:
 
 def _change_gates(script: EditScript) -> Edits:
     for check in script.current.checks:
-        gated = script.goal[check.token].is_gate
-        if check.is_gate is not gated:
+        report = script.goal[check.token].is_gate
+        if check.is_gate is not report:
             yield script.edit_rubric(
                 "scoring-required-changed",
-                script.current.replace_check(replace(check, is_gate=gated)),
+                script.current.replace_check(replace(check, is_gate=report)),
                 old=check.is_gate,
-                new=gated,
+                new=report,
                 old_pointer=_point_to_gate(script.current, check.id),
                 new_pointer=_point_to_gate(script.goal, check.id),
                 token=check.token,
-                words={"check": check.id, "gate": "becomes" if gated else "is no longer"},
+                words={"check": check.id, "gate": "becomes" if report else "is no longer"},
             )
 
 

@@ -103,8 +103,8 @@ def _scale_members(group: Term) -> Iterator[Term]:
 
 
 def _is_plain(term: Term) -> bool:
-    gated = term.gate is not None or any(member.gate is not None for member in term.members)
-    return term.check is None and term.combine == AVERAGE and not gated and not term.negate
+    report = term.gate is not None or any(member.gate is not None for member in term.members)
+    return term.check is None and term.combine == AVERAGE and not report and not term.negate
 
 
 def _is_deep(term: Term) -> bool:

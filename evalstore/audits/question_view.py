@@ -1,0 +1,127 @@
+"""Shows one question of two runs in full: both outputs under both rulers, check by check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model
+from evalstore.audits.rulers import grade_with_judges
+from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.stored_run import StoredRun, add_to_mix, follow_renames
+from evalstore.audits.version_path import VersionFinder
+from evalstore.checks import combine_results
+from evalstore.errors import RefusedError
+from evalstore.judging import Judges, JudgeSession
+from evalstore.model import CheckResult, Sample, Verdict
+from evalstore.runs import GradedRow
+from evalstore.store import ArtifactStore
+from evalstore.text import find_nearest
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCell:
+    """One output under one ruler, each that of run A or B; `score` is None where it is unscored, or a reply is missing.
+
+    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks.
+    """
+
+    output: str
+    ruler: str
+    rubric: str
+    score: Fraction | None
+    verdict: Verdict
+    checks: tuple[CheckResult, ...]
+    recorded: bool
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """One question of two runs: what was asked and answered, and the four cells of outputs and rulers, A's first."""
+
+    id: str
+    rows: tuple[GradedRow, GradedRow]
+    models: tuple[str, str]
+    cells: tuple[QuestionCell, ...]
+    calls: int
+    notes: tuple[str, ...] = ()
+
+
+def view_question(
+    run_a: Path | str, run_b: Path | str, question: str, store: ArtifactStore, *, judges: Judges | None = None
+) -> QuestionView:
+    """Return one question that both runs answered: each output under each run's ruler.
+
+    On the diagonal stands what the runs recorded; the other two cells are graded now, judges by kept replies or as
+    `judges` says. Raises `RefusedError` where a run has no such question.
+    """
+
+    def attempt(finder: VersionFinder, session: JudgeSession) -> QuestionView:
+        a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
+        a = follow_renames(a, b, finder)
+        for stored in (a, b):
+            _require_question(stored, question)
+        names = {"A": a, "B": b}
+        cells = tuple(
+            _view_cell(names, output, ruler, question, finder, session) for output in names for ruler in names
+        )
+        rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
+        return QuestionView(question, rows, models, cells, 0, tuple(dict.fromkeys(finder.notes)))
+
+    found, calls = grade_with_judges(store, judges or Judges(), attempt)
+    return replace(found, calls=calls)
+
+
+def _require_question(stored: StoredRun, id_: str) -> None:
+    if id_ not in stored.rows or id_ not in stored.questions:
+        near = find_nearest(id_, list(stored.rows))
+        raise RefusedError(
+            f"{stored.run.path} has no answer to the question {id_}", hint=f"did you mean {near}?" if near else None
+        )
+
+
+def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grades it
+    runs: dict[str, StoredRun], output: str, ruler: str, id_: str, finder: VersionFinder, session: JudgeSession
+) -> QuestionCell:
+    answer, rules = runs[output], runs[ruler]
+    row, rubric = answer.rows[id_], rules.rubrics.get(rules.rows[id_].rubric)
+    if output == ruler and row.checks:
+        return QuestionCell(output, ruler, row.rubric, row.score, row.verdict, row.checks, recorded=True)
+    if rubric is None:
+        raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
+    load = RunArtifactLoader(finder, list_run_pins(rules.run))
+    grader = Grader(load, session, read_judge_model(rules.run), strict=finder.store.strict)
+    question = add_to_mix(rules.questions[id_], answer.questions[id_])
+    sample, results = Sample(row.output, question.question), list[CheckResult]()
+    missing = 0
+    for check, content in rubric.checks:
+        result = grader.grade_check(check, content, sample)
+        missing += len(grader.lacking)
+        for call in grader.lacking:
+            session.missing.add_call(call)
+        if result is not None:
+            results.append(result)
+    if missing:
+        return QuestionCell(
+            output,
+            ruler,
+            rules.rows[id_].rubric,
+            None,
+            Verdict.UNSCORED,
+            tuple(results),
+            recorded=False,
+            missing=missing,
+        )
+    found = combine_results(rubric.rubric.scoring, results)
+    ref = rules.rows[id_].rubric
+    return QuestionCell(output, ruler, ref, found.score, found.verdict, tuple(results), recorded=False)
+
+
+def list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
+    """Yield each check of either ruler with its result in every cell."""
+    ids = dict.fromkeys(check.id for cell in view.cells for check in cell.checks)
+    for id_ in ids:
+        yield id_, tuple(next((check for check in cell.checks if check.id == id_), None) for cell in view.cells)

@@ -1,0 +1,132 @@
+"""Renders one question of two runs: outputs by rulers, every check's reason, and both answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.audits.question_view import QuestionCell, QuestionView
+    from evalstore.model import CheckResult
+
+_LINES = 40  # of an answer, side by side
+_HEAD = ("output", "ruler", "score", "verdict", "graded by", "")
+
+
+def text(view: QuestionView, screen: Screen = PAPER) -> str:
+    """Return the four cells, what each check says in them, and the answers side by side."""
+    parts = [
+        f"question {make_printable(view.id)}",
+        format_columns([_HEAD, *map(_cell_row, view.cells)], right={2}),
+        *(_format_check(id_, results, view, screen) for id_, results in _list_checks(view)),
+        "\n".join(_format_answers(view, screen)),
+        "\n".join(line for note in _list_notes(view) for line in wrap_lines(note, width=screen.width, inner="  ")),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def markdown(view: QuestionView) -> str:
+    """Return the same for a pull request."""
+    checks = [
+        (id_, f"{cell.output} under {cell.ruler}", format_percent(result.score), result.reason)
+        for id_, results in _list_checks(view)
+        for cell, result in zip(view.cells, results, strict=True)
+        if result is not None
+    ]
+    answers = [(name, row.output.text) for name, row in zip("AB", view.rows, strict=True)]
+    parts = [
+        f"### evalstore audit\n\nquestion {format_code(view.id)}",
+        "\n".join(format_table(_HEAD, map(_cell_row, view.cells))),
+        "\n".join(format_table(("check", "output and ruler", "score", "reason"), checks)),
+        "\n".join(format_table(("run", "output"), answers)),
+        *(escape_prose(note) for note in _list_notes(view)),
+    ]
+    return "\n\n".join(parts)
+
+
+def document(view: QuestionView) -> dict[str, Any]:
+    """Return the document that schema/output/audit_question.schema.json describes."""
+    return {
+        "question": view.id,
+        "input": view.rows[1].input,
+        "outputs": {name: row.output.text for name, row in zip("ab", view.rows, strict=True)},
+        "models": dict(zip("ab", view.models, strict=True)),
+        "cells": [_cell_document(cell) for cell in view.cells],
+        "calls": view.calls,
+        "notes": list(view.notes),
+    }
+
+
+def _cell_document(cell: QuestionCell) -> dict[str, Any]:
+    return {
+        "output": cell.output.lower(),
+        "ruler": cell.ruler.lower(),
+        "rubric": cell.rubric,
+        **document_number("score", cell.score),
+        "verdict": str(cell.verdict),
+        "recorded": cell.recorded,
+        "missing": cell.missing,
+        "checks": [_check_document(check) for check in cell.checks],
+    }
+
+
+def _check_document(check: CheckResult) -> dict[str, Any]:
+    return {
+        "id": check.id,
+        "kind": check.kind,
+        **document_number("score", check.score),
+        "verdict": str(check.verdict),
+        "reason": check.reason,
+        "engine": check.engine,
+    }
+
+
+def _cell_row(cell: QuestionCell) -> tuple[str, ...]:
+    calls = f"lacks {count_noun(cell.missing, 'judge call')}" if cell.missing else ""
+    verdict = "unknown" if cell.missing else str(cell.verdict)
+    how = "as recorded" if cell.recorded else calls or "graded now"
+    return f"of {cell.output}", f"of {cell.ruler}", format_percent(cell.score), verdict, cell.rubric, how
+
+
+def _format_check(id_: str, results: tuple[CheckResult | None, ...], view: QuestionView, screen: Screen) -> str:
+    lines = [f"check {make_printable(id_)}"]
+    for cell, result in zip(view.cells, results, strict=True):
+        lead = f"  {cell.output} under {cell.ruler}  "
+        said = "not in this ruler" if result is None else f"{format_percent(result.score):>6}  {result.reason}"
+        lines += wrap_lines(said, width=screen.width, lead=lead, inner=" " * len(lead))
+    return "\n".join(lines)
+
+
+def _list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
+    from evalstore.audits.question_view import list_checks
+
+    return list_checks(view)
+
+
+def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
+    """Yield the lines of both answers, side by side."""
+    width = (screen.width - 3) // 2
+    columns = [
+        [piece for line in row.output.text.splitlines() or [""] for piece in wrap(make_printable(line), width) or [""]]
+        for row in view.rows
+    ]
+    heads = [make_excerpt(f"{name}: {model}", width) for name, model in zip("AB", view.models, strict=True)]
+    yield f"{heads[0]:<{width}} | {heads[1]}"
+    longest = max(map(len, columns))
+    for index in range(min(longest, _LINES)):
+        left, right = (column[index] if index < len(column) else "" for column in columns)
+        yield f"{left:<{width}} | {right}".rstrip()
+    if longest > _LINES:
+        yield f"and {count_noun(longest - _LINES, 'more line')}; --format json has all of them"
+
+
+def _list_notes(view: QuestionView) -> Iterator[str]:
+    if view.calls:
+        yield f"{count_noun(view.calls, 'judge call')} would fill the cells that are unknown: --judge-url"
+    yield from (f"note: {note}" for note in view.notes)

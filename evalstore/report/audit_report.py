@@ -1,0 +1,124 @@
+"""Renders an audit with the answers to its conditions, as text, JSON and Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.audits import Audit, Cause
+from evalstore.audits.conditions import AuditReport, ConditionResult
+from evalstore.audits.slices import AuditSlice
+from evalstore.audits.wording import format_points
+from evalstore.report import audit as plain
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.people import describe_origin
+from evalstore.report.text_layout import document_number, format_columns, format_percent
+from evalstore.text import make_excerpt, make_printable
+
+_NAME = 40
+_SLICE_HEAD = ("slice", "questions", "change", "of it", "p", "p (Holm)")
+_MOST_EDITS, _MOST_FLIPS = 20, 20
+_MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
+
+
+def text(report: AuditReport) -> str:
+    """Return the audit, and a line for each condition."""
+    lines = "\n".join(_describe_result(result) for result in report.results)
+    rows = [*_list_slices(report.audit)]
+    slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
+    return "\n\n".join(part for part in (plain.text(report.audit), slices, lines) if part)
+
+
+def document(report: AuditReport) -> dict[str, Any]:
+    """Return the document that schema/output/audit.schema.json describes."""
+    results = [_result_document(result) for result in report.results]
+    return {
+        **plain.document(report.audit),
+        "slices": [_slice_document(one) for one in report.audit.slices],
+        "conditions": results,
+    }
+
+
+def markdown(report: AuditReport) -> str:
+    """Return a comment for a pull request: the answer, the conditions, the waterfall, the edits and their people."""
+    audit = report.audit
+    edits = [(cause, describe_origin(cause.source.origin)) for cause in _list_moving_causes(audit)]
+    rows = [
+        (format_points(cause.share), format_points(cause.passes), cause.source.message or cause.source.part, people)
+        for cause, people in edits[:_MOST_EDITS]
+    ]
+    parts = [
+        "### evalstore audit",
+        f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
+        f"**{escape_prose(audit.sentence)}**",
+        "\n".join(f"- {_MARKS[str(one.answer)]} {escape_prose(_describe_result(one))}" for one in report.results),
+        "\n".join(format_table(("points", "score", "passes", ""), _list_waterfall(audit))),
+        "\n".join(format_table(("score", "passes", "edit", "by"), rows)) if rows else "",
+        f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
+        "\n".join(_list_flips(audit)),
+        "\n".join(format_table(_SLICE_HEAD, _list_slices(audit))) if audit.slices else "",
+        "\n".join(f"- {escape_prose(note)}" for note in audit.notes),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _describe_result(result: ConditionResult) -> str:
+    value = "" if result.value is None else f" at {float(result.value):.4f}"
+    return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"
+
+
+def _result_document(result: ConditionResult) -> dict[str, Any]:
+    return {
+        "condition": str(result.condition),
+        "answer": str(result.answer),
+        **document_number("value", result.value),
+        "reason": result.reason,
+    }
+
+
+def _slice_document(one: AuditSlice) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "questions": one.questions,
+        **document_number("change", one.change),
+        "shares": {factor: document_number("at", share)["at"] for factor, share in one.shares.items()},
+        "p": one.p,
+        "p_holm": one.p_holm,
+    }
+
+
+def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
+    for one in audit.slices:
+        shares = ", ".join(f"{factor.replace('_', ' ')} {format_points(share)}" for factor, share in one.shares.items())
+        p_values = ["" if p is None else f"{p:.3f}" for p in (one.p, one.p_holm)]
+        yield make_excerpt(one.name, _NAME), f"{one.questions:,}", format_points(one.change), shares, *p_values
+
+
+def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
+    yield "A", format_percent(audit.a.score), format_percent(audit.a.passes), audit.a.model
+    for factor in audit.factors:
+        if factor.changed or factor.share:
+            yield factor.label, format_points(factor.share), format_points(factor.passes), factor.claim
+    named = {"question mix": "mix", "no answer": "no_answer", "judge errors": "judge_errors",
+             "not reproduced": "not_reproduced"}  # fmt: skip
+    for label, name in named.items():
+        line = getattr(audit.lines, name)
+        if line.score or line.passes:
+            yield label, format_points(line.score), format_points(line.passes), ""
+    yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
+
+
+def _list_moving_causes(audit: Audit) -> list[Cause]:
+    causes = [cause for factor in audit.factors for cause in factor.causes if cause.share or cause.passes]
+    return sorted(causes, key=lambda cause: -abs(cause.share))
+
+
+def _list_flips(audit: Audit) -> Iterator[str]:
+    for title, ids in (
+        ("from pass to fail", audit.flips.pass_to_fail),
+        ("from fail to pass", audit.flips.fail_to_pass),
+    ):
+        if ids:
+            shown = ", ".join(map(format_code, ids[:_MOST_FLIPS]))
+            more = f" and {len(ids) - _MOST_FLIPS:,} more" if len(ids) > _MOST_FLIPS else ""
+            yield f"- {title} ({len(ids):,}): {shown}{more}"

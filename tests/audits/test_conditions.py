@@ -1,0 +1,163 @@
+"""Conditions for CI: holds, fails, cannot tell; and one question in full."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.audits.conditions import parse_condition
+from evalstore.errors import UsageError
+from evalstore.resources import find_resource_folder
+from tests.audits.conftest import Repo
+
+RUBRIC = """\
+id: tone
+version: {version}
+checks:
+  - {{id: calm, kind: must_not_contain, values: [foo{more}]}}
+  - {{id: brief, kind: format, format: text, max_chars: 50}}
+scoring: {{combine: weighted_avg, threshold: 0.7}}
+"""
+
+
+def dataset(version: str) -> str:
+    questions = [{"id": f"q{n}", "input": f"x{n}"} for n in range(10)]
+    return f"id: d\nversion: {version}\ndefaults: {{rubric_ref: rubric/tone@{version}}}\nquestions: {json.dumps(questions)}\n"
+
+
+@pytest.fixture
+def runs(repo: Repo, answers: Callable[..., Path]) -> dict[str, str]:
+    """Five of ten answers say foo; `crashed` lacks three of these; `banned` has the same answers under a stricter rubric."""
+    repo.release("rubrics/tone", RUBRIC.format(version="1.0.0", more=""))
+    repo.release("rubrics/tone", RUBRIC.format(version="2.0.0", more=", fine"), author="Bob")
+    for version in ("1.0.0", "2.0.0"):
+        repo.release("datasets/d", dataset(version))
+    texts = {f"q{n}": "foo" if n < 5 else "fine" for n in range(10)}
+    whole, worse = answers("a", **texts), answers("worse", **{**texts, "q9": "foo"})
+    crashed = answers("crashed", **{id_: text for id_, text in texts.items() if id_ not in {"q0", "q1", "q2"}})
+    made = {
+        "a": repo.score("dataset/d@1.0.0", whole, "a"),
+        "crashed": repo.score("dataset/d@1.0.0", crashed, "crashed"),
+        "worse": repo.score("dataset/d@1.0.0", worse, "worse"),
+        "banned": repo.score("dataset/d@2.0.0", whole, "banned"),
+    }
+    return {name: str(run.path) for name, run in made.items()}
+
+
+@pytest.fixture
+def ask(repo: Repo, cli: Callable) -> Callable[..., Any]:
+    def run(*argv: str) -> tuple[int, Any]:
+        ran = cli("audit", *argv, "--format", "json", cwd=repo.root)
+        name = "audit_question" if "--question" in argv else "audit"
+        schema = json.loads((find_resource_folder("schema") / "output" / f"{name}.schema.json").read_text())
+        Draft202012Validator(schema).validate(json.loads(ran.out))
+        return ran.code, json.loads(ran.out)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("b", "condition", "code", "answer", "value"),
+    [
+        ("banned", "own<-0.02", 0, "holds", 0),
+        ("banned", "own@new<-0.02", 0, "holds", 0),
+        ("banned", "rubric<-0.02", 1, "fails", -0.25),
+        ("banned", "rubric<-0.25", 0, "holds", -0.25),
+        ("banned", "rubric<=-0.25", 1, "fails", -0.25),
+        ("banned", "flips>4", 1, "fails", 5),
+        ("banned", "judge<0", 0, "holds", 0),
+        ("worse", "own<-0.02", 1, "fails", -0.05),
+        ("worse", "outputs<-0.06", 0, "holds", -0.05),
+        # Three answers are missing: they count 0, and what that would change of the rest cannot be told.
+        ("crashed", "own<-0.02", 1, "fails", -0.15),
+        ("crashed", "outputs<-0.02", 1, "cannot tell", None),
+        ("crashed", "delta<-0.02", 1, "cannot tell", None),
+        ("crashed", "no_answer>0.1", 1, "fails", pytest.approx(0.107142857143)),
+        ("crashed", "mix<0", 0, "holds", 0),
+    ],
+)
+def test_a_condition_has_three_answers(
+    runs: dict[str, str], ask: Any, b: str, condition: str, code: int, answer: str, value: Any
+) -> None:
+    exit_code, found = ask(runs["a"], runs[b], "--fail-on", condition)
+    (result,) = found["conditions"]
+    assert (exit_code, result["answer"], result["value"]) == (code, answer, value), result["reason"]
+
+
+def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
+    runs: dict[str, str], ask: Any, cli: Any, repo: Repo
+) -> None:
+    both = ("--fail-on", "mix<0", "--fail-on", "outputs<-0.02")
+    assert ask(runs["a"], runs["crashed"], *both)[0] == 1
+    assert ask(runs["a"], runs["crashed"], *both, "--undecided", "pass")[0] == 0
+    assert ask(runs["a"], runs["crashed"], *both, "--fail-on", "own<0", "--undecided", "pass")[0] == 1
+    ran = cli("audit", runs["a"], runs["crashed"], *both, cwd=repo.root)
+    assert [line.split(" (")[0] for line in ran.out.splitlines()[-2:]] == [
+        "mix<0: holds at 0.0000",
+        "outputs<-0.02: cannot tell",
+    ]
+    comment = cli("audit", runs["a"], runs["crashed"], *both, "--format", "markdown", cwd=repo.root).out
+    assert comment.startswith("### evalstore audit\n")
+    assert "❓ outputs" in comment
+    assert "| no answer | +10.71 |" in comment
+
+
+def test_a_condition_is_read_strictly() -> None:
+    assert parse_condition(" own@old >= +.5 ".replace("+.5", "0.5")).bound == Fraction(1, 2)
+    for words in ("own", "own<", "own<x", "owen<0", "own<-0.02 or", "outputs=0", "own<1e9"):
+        with pytest.raises(UsageError, match="is no condition"):
+            parse_condition(words)
+
+
+def test_one_question_is_a_square_of_outputs_and_rulers(runs: dict[str, str], ask: Any, cli: Any, repo: Repo) -> None:
+    code, found = ask(runs["worse"], runs["banned"], "--question", "q9")
+    assert (code, found["outputs"], found["models"]) == (0, {"a": "foo", "b": "fine"}, {"a": "worse", "b": "banned"})
+    cells = {(cell["output"], cell["ruler"]): cell for cell in found["cells"]}
+    assert {key: (cell["score"], cell["recorded"]) for key, cell in cells.items()} == {
+        ("a", "a"): (0.5, True), ("a", "b"): (0.5, False), ("b", "a"): (1, False), ("b", "b"): (0.5, True),
+    }  # fmt: skip
+    assert next(check["reason"] for check in cells["b", "b"]["checks"]) == "found 'fine'"
+    text = cli("audit", runs["worse"], runs["banned"], "--question", "q9", cwd=repo.root).out
+    assert "  B under A  100.00  none of the values found" in text
+    assert text.splitlines()[-1].split(" | ") == [f"{'foo':<48}", "fine"]
+    ran = cli("audit", runs["a"], runs["banned"], "--question", "q99", cwd=repo.root)
+    assert (ran.code, "has no answer to the question q99" in ran.err) == (3, True)
+    assert cli("audit", runs["a"], runs["banned"], "--question", "q9", "--fail-on", "own<0", cwd=repo.root).code == 2
+
+
+def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path], ask: Any, cli: Any) -> None:
+    repo.release("rubrics/tone", RUBRIC.format(version="1.0.0", more=""))
+    repo.release("rubrics/tone", RUBRIC.format(version="2.0.0", more=", fine"))
+    for version in ("1.0.0", "2.0.0"):
+        questions = [
+            {"id": f"q{n}", "input": f"x{n}", "group": f"g{n % 2}", "tags": ["easy"] * (n < 3) + ["odd"] * (n % 2)}
+            for n in range(10)
+        ]
+        text = f"id: d\nversion: {version}\ndefaults: {{rubric_ref: rubric/tone@{version}}}\nquestions: {json.dumps(questions)}\n"
+        repo.release("datasets/d", text)
+    old, new = (
+        {f"q{n}": "ok" for n in range(10)},
+        {f"q{n}": "foo" if n == 1 else "fine" if n in {2, 3} else "ok" for n in range(10)},
+    )
+    a = str(repo.score("dataset/d@1.0.0", answers("a", **old), "a").path)
+    b = str(repo.score("dataset/d@2.0.0", answers("b", **new), "b").path)
+    _, found = ask(a, b, "--by", "tag")
+    slices = {one["name"]: one for one in found["slices"]}
+    # q0 q1 q2 are easy: q1 says what was always banned, q2 what only the new rubric bans.
+    assert (slices["easy"]["questions"], slices["easy"]["change_exact"]) == (3, "-1/3")
+    assert slices["easy"]["shares"] == {"rubric": pytest.approx(-1 / 12), "outputs": -0.25}
+    assert (slices["odd"]["change"], slices["(none)"]["change"], slices["(none)"]["p"]) == (-0.2, 0, None)
+    assert slices["odd"]["p_holm"] >= slices["odd"]["p"]
+    _, found = ask(a, b, "--by", "group")
+    groups = [(one["name"], one["questions"], one["change"]) for one in found["slices"]]
+    assert groups == [("g0", 5, -0.1), ("g1", 5, -0.2)]
+    assert sum(one["change"] * one["questions"] for one in found["slices"]) / 10 == pytest.approx(found["delta"])
+    _, found = ask(a, b, "--by", "check")
+    assert [(one["name"], one["change"]) for one in found["slices"]] == [("brief", 0), ("calm", -0.3)]
+    assert "calm          10  -30.00" in cli("audit", a, b, "--by", "check", cwd=repo.root).out
