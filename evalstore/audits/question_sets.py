@@ -43,7 +43,7 @@ def sort_questions(a: StoredRun, b: StoredRun) -> QuestionSets:
                 found.silent[side].append(id_)
             else:
                 (found.removed if side else found.added).append(id_)
-        elif _has_failure(old, new):
+        elif next(_list_failures(old, new), None) is not None:
             found.errors.append(id_)
         elif old.score is not None and new.score is not None:
             found.compared.append(id_)
@@ -109,23 +109,19 @@ def _change_means(
     return LineEffect(score[1] - score[0], passes[1] - passes[0])
 
 
-def _has_failure(old: GradedRow, new: GradedRow) -> bool:
-    """Whether one run graded a check, or the question, that the other could not."""
-    return next(_list_failures(old, new), None) is not None
-
-
 def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, CheckResult]]:
-    checks = [{check.id: check for check in row.checks} for row in (old, new)]
-    for id_ in checks[0].keys() & checks[1].keys():
-        pair = checks[0][id_], checks[1][id_]
+    """Yield each check that one run graded and the other could not, with the run that failed; sample by sample."""
+    for pair in zip(old.outputs, new.outputs, strict=False):
+        checks = [{check.id: check for check in row.checks} for row in pair]
         for side in (0, 1):
-            if pair[side].unscored is UnscoredReason.ERROR and pair[1 - side].unscored is not UnscoredReason.ERROR:
-                yield "AB"[side], pair[side]
-    # A question that is unscored for an error of a check that the other run does not have.
-    for side, (row, other) in enumerate(((old, new), (new, old))):
-        if row.score is None and other.score is not None:
-            alone = (check for check in row.checks if check.id not in checks[1 - side])
-            yield from (("AB"[side], check) for check in alone if check.unscored is UnscoredReason.ERROR)
+            is_lost = pair[side].score is None and pair[1 - side].score is not None
+            for check in pair[side].checks:
+                twin = checks[1 - side].get(check.id)
+                # A check that the other run does not have fails where the question has no score for it.
+                if check.unscored is UnscoredReason.ERROR and (
+                    twin.unscored is not UnscoredReason.ERROR if twin else is_lost
+                ):
+                    yield "AB"[side], check
 
 
 def _count_failures(

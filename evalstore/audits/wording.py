@@ -103,14 +103,15 @@ def join_phrases(parts: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    parts = [(factor.share, _word_factor(factor, audit.common)) for factor in audit.factors if factor.share]
+    by_ruler = bool(_word_rulers(audit.own, audit.factors))
+    parts = [(one.share, _word_factor(one, audit.common, by_ruler=by_ruler)) for one in audit.factors if one.share]
     parts += [(share, text) for share, text in _word_lines(audit.lines) if share]
     # What moved the score in the direction of the whole comes first, the largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
     return (text for _, text in parts)
 
 
-def _word_factor(factor: Factor, common: int) -> str:
+def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     players = _sort_joint(factor.players)
     name = " and ".join(_PHRASES.get(player, "the outputs") for player in players)
     joint = " together" if len(players) > 1 else ""
@@ -118,7 +119,8 @@ def _word_factor(factor: Factor, common: int) -> str:
         null = factor.conclusion is Conclusion.BOUNDED_NULL
         why = "a bounded null" if null else f"not resolvable on {_count(factor.anchors or common, 'question')}"
         return f"{name}{joint} stand{'' if _is_plural(players) else 's'} for {format_points(factor.share)}, {why}"
-    if players == [PlayerName.OUTPUTS]:
+    # Outputs that are worse under one ruler alone are not called worse.
+    if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
     return f"{name}{joint} {'took' if factor.share < 0 else 'gave'} {_format_size(factor.share)}{how}"

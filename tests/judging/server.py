@@ -29,12 +29,14 @@ class JudgeServer:
     """How the server behaves, and what it saw.
 
     `plays` says for prompts in which a pattern is found how they are met the first time, the second and so on, the last
-    one for good; the empty pattern is for all others. `text` makes the reply. `asked` counts by prompt.
+    one for good; the empty pattern is for all others. `text` makes the reply, `served` is the model that it names (else
+    the one asked for). `asked` counts by prompt.
     """
 
     url: str = ""
     plays: dict[str, list[str]] = field(default_factory=lambda: {"": ["ok"]})
     text: Callable[[str], str] = lambda _: TEXT
+    served: str = ""
     delay: float = 0.0
     asked: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -107,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        body = {"id": "1", "model": f"{self.model}-served", "choices": [choice], "usage": usage}
+        body = {"id": "1", "model": self.state.served or f"{self.model}-served", "choices": [choice], "usage": usage}
         self.send(200, json.dumps(body), **headers or {})
 
     def fail(self, status: int, message: str, code: str | None = None, **headers: str) -> None:

@@ -1,0 +1,346 @@
+"""Stores of everyday situations, and what an audit must say of each: numbers in points, to four decimals."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.audits import Audit
+from evalstore.documents import write_canonical
+from evalstore.judging import Endpoint, Judges
+from evalstore.runs import Run
+from evalstore.scoring import score
+from evalstore.store import ArtifactStore
+from tests.audits.conftest import AT, Repo, factor
+
+BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}
+BRIEF = {"id": "brief", "kind": "format", "format": "text", "max_chars": 50}
+JUDGED = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0"}
+SAID_SIMPLY = ["simply ok"] * 4 + ["ok " * 12] * 3 + ["ok"] * 3
+
+
+@dataclass
+class Desk:
+    """Releases artifacts, scores outputs and audits runs in one repository; a judge answers by what a prompt says."""
+
+    repo: Repo
+    server: Any
+    folder: Path
+
+    def put(self, kind: str, value: Mapping[str, Any], author: str = "Ada") -> str:
+        return self.repo.release(f"{kind}s/{value['id']}", _yaml(value), author=author)
+
+    def rubric(
+        self, version: str, *checks: Mapping[str, Any], name: str = "r", author: str = "Ada", **scoring: Any
+    ) -> str:
+        scoring = {"combine": "weighted_avg", **scoring}
+        return self.put("rubric", {"id": name, "version": version, "checks": list(checks), "scoring": scoring}, author)
+
+    def dataset(self, version: str, questions: Sequence[Mapping[str, Any]] | int, rubric: str | None = None) -> str:
+        rows = [{"id": f"q{i}", "input": "x"} for i in range(questions)] if isinstance(questions, int) else questions
+        defaults = {"rubric_ref": f"rubric/r@{rubric or version}"}
+        return self.put("dataset", {"id": "d", "version": version, "defaults": defaults, "questions": list(rows)})
+
+    def judge(self, version: str, words: str = "Rate", author: str = "Ada") -> str:
+        template = words + ": {{ output }}"
+        return self.put("judge", {"id": "acc", "version": version, "template": template, "model": {"id": "m"}}, author)
+
+    def score(self, version: str, outputs: Sequence[str] | Mapping[str, str], name: str = "a", **judges: Any) -> Run:
+        texts = outputs if isinstance(outputs, Mapping) else {f"q{i}": text for i, text in enumerate(outputs)}
+        return self.score_lines(version, [{"id": id_, "output": text} for id_, text in texts.items()], name, **judges)
+
+    def score_lines(self, version: str, lines: Sequence[Mapping[str, Any]], name: str = "a", **judges: Any) -> Run:
+        path = self.folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        with ArtifactStore.open(self.repo.root) as store:
+            return score(
+                f"dataset/d@{version}", path, store=store, out=self.folder / f"runs-{name}", at=AT, model=name,
+                judges=Judges(Endpoint(self.server.url, retries=0), **judges),
+            )  # fmt: skip
+
+    def audit(self, a: Run, b: Run, *, asks: bool = False, **options: Any) -> Audit:
+        judges = Judges(Endpoint(self.server.url, retries=0)) if asks else None
+        return self.repo.audit(a, b, judges=judges, **options)
+
+
+@pytest.fixture
+def desk(repo: Repo, judge_server: Any, tmp_path: Path) -> Desk:
+    judge_server.text = rate
+    return Desk(repo, judge_server, tmp_path)
+
+
+def rate(prompt: str) -> str:
+    value = min(1.0, prompt.count("good") / 3) - 0.2 * ("HARD" in prompt) - 0.1 * ("STRICT" in prompt)
+    return json.dumps({"score": max(0.0, round(value, 4))})
+
+
+def points(found: Audit) -> dict[str, float]:
+    """Return every factor and line that is not 0, in points."""
+    shares = {one.name: one.share for one in found.factors} | {
+        name: getattr(found.lines, name).score for name in ("mix", "no_answer", "judge_errors", "not_reproduced")
+    }
+    assert sum(shares.values()) == found.delta
+    return {name: round(float(share) * 100, 4) for name, share in shares.items() if share}
+
+
+def causes(found: Audit, name: str) -> list[tuple[str, float]]:
+    return [
+        (cause.source.part, round(float(cause.share) * 100, 4)) for cause in factor(found, name).causes if cause.share
+    ]
+
+
+def _yaml(value: Mapping[str, Any]) -> str:
+    # JSON is YAML; the version stands on a line of its own, where the fixture looks for it.
+    rest = {key: item for key, item in value.items() if key != "version"}
+    return f'version: "{value["version"]}"\n' + "".join(
+        f"{key}: {write_canonical(item)}\n" for key, item in rest.items()
+    )
+
+
+def test_a_declared_rename_is_one_question(desk: Desk) -> None:
+    desk.repo.write("evalstore.yaml", "renames: {dataset/d: {q0: q_zero}}\n")
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.dataset("1.0.0", 6)
+    renamed = [{"id": "q_zero" if i == 0 else f"q{i}", "input": "x"} for i in range(6)]
+    desk.dataset("2.0.0", renamed, "1.0.0")
+    a = desk.score("1.0.0", ["foo", *["ok"] * 5])
+    b = desk.score("2.0.0", {"q_zero": "ok"} | {f"q{i}": "ok" for i in range(1, 6)}, "b")
+    found = desk.audit(a, b)
+    assert (points(found), found.common) == ({"outputs": 8.3333}, 6)
+
+
+def test_a_threshold_that_turns_verdicts_is_not_nothing(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF, threshold=0.5)
+    desk.rubric("2.0.0", BAN, BRIEF, threshold=0.9)
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, 12)
+    texts = ["foo" if i < 6 else "ok" for i in range(12)]
+    found = desk.audit(desk.score("1.0.0", texts), desk.score("2.0.0", texts))
+    assert (points(found), found.passes_delta * 100, factor(found, "rubric").passes * 100) == ({}, -50, -50)
+    assert (len(found.flips.pass_to_fail), [*found.flips.by], found.flips.mid_p) == (6, ["rubric"], None)
+    assert found.sentence == "The score did not move, but 6 verdicts turned from pass to fail, by the rubric."
+    assert [cause.source.part for cause in factor(found, "rubric").causes if cause.passes] == ["scoring.threshold"]
+
+
+def test_versions_of_a_judge_are_steps_and_what_is_not_asked_is_joint(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 20)
+    desk.judge("2.0.0", "HARD", author="Bob")
+    desk.judge("3.0.0", "HARD STRICT", author="Cyd")
+    desk.rubric("2.0.0", {**JUDGED, "judge_prompt_ref": "judge/acc@3.0.0"}, BAN, author="Dan")
+    desk.dataset("2.0.0", 20)
+    chance = random.Random(1)  # noqa: S311
+    old = ["good " * chance.randint(0, 3) + "a" for _ in range(20)]
+    new = [old[i] if i < 8 else "good " * chance.randint(1, 3) + "b" for i in range(20)]
+    a, b = desk.score("1.0.0", old), desk.score("2.0.0", new, "b")
+    assert (float(a.score) * 100, round(float(b.score) * 100, 4)) == (77.5, 67.333)
+    joint = desk.audit(a, b)
+    assert (joint.price.calls, joint.price.steps) == (3, 10)
+    assert set(points(joint)) == {"judge", "judge + outputs"}
+    asked = desk.server.calls
+    found = desk.audit(a, b, asks=True)
+    assert desk.server.calls == asked + 10
+    assert points(found) == {"judge": -12.0, "outputs": 1.833}
+    steps = [
+        (cause.source.origin.author, round(float(cause.share) * 100, 4)) for cause in factor(found, "judge").causes
+    ]
+    assert steps == [("Bob", -8.0), ("Cyd", -4.0)]
+    assert factor(found, "judge").claim == "exact for the replies kept"
+
+
+def drifted_outputs() -> tuple[list[str], list[str]]:
+    chance = random.Random(3)  # noqa: S311
+    stems = ["good " * chance.randint(1, 3) for _ in range(30)]
+    return [f"{stem}a{i}" for i, stem in enumerate(stems)], [
+        f"{stem}{'a' if i < 10 else 'b'}{i}" for i, stem in enumerate(stems)
+    ]
+
+
+def drift(desk: Desk, *, served: str) -> None:
+    desk.server.served = served
+    desk.server.text = lambda prompt: rate(f"HARD {prompt}")
+
+
+@pytest.mark.parametrize("served", ["m-2", ""])
+def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: str) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 30)
+    old, new = drifted_outputs()
+    a = desk.score("1.0.0", old)
+    drift(desk, served=served)  # also where the service goes by the same name
+    b = desk.score("1.0.0", new, "b", cache=desk.folder / "fresh.db")
+    found = desk.audit(a, b)
+    assert points(found) == {"judge_service": -10.0}
+    service = factor(found, "judge_service")
+    assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, significant")
+    assert any("standard deviations" in note for note in found.notes)
+    assert found.sentence == (
+        "The score fell by 10.00 points: the judge service took 10.00, estimated on 10 questions."
+    )
+
+
+def test_without_equal_outputs_service_and_outputs_move_together_until_somebody_asks(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 30)
+    old, new = drifted_outputs()
+    a = desk.score("1.0.0", old)
+    drift(desk, served="m-2")
+    b = desk.score("1.0.0", new, "b")  # the ten equal outputs keep their replies
+    found = desk.audit(a, b)
+    assert points(found) == {"outputs + judge_service".replace("_", " "): -6.6667}
+    assert (factor(found, "outputs + judge service").changed, found.price.calls, found.own.shapley) == (20, 20, None)
+    asked = desk.server.calls
+    assert points(desk.audit(a, b, asks=True)) == points(found)  # nobody said that the service may be asked
+    assert desk.server.calls == asked
+    told = desk.audit(a, b, asks=True, ask=True)
+    assert (desk.server.calls - asked, points(told)) == (20, {"judge_service": -6.6667})
+    assert (told.price.calls, points(desk.audit(a, b))) == (0, points(told))  # now it is kept
+
+
+def test_a_judge_of_today_that_is_none_of_the_two_splits_nothing(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 2)
+    a = desk.score("1.0.0", ["good a", "good good b"])
+    drift(desk, served="m-2")
+    b = desk.score("1.0.0", ["good c", "good good d"], "b")
+    desk.server.served = "m-3"
+    found = desk.audit(a, b, asks=True, ask=True)
+    assert [*points(found)] == ["outputs + judge service"]
+
+
+def test_equal_names_and_no_equal_output_are_an_assumption_that_is_said(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED)
+    desk.dataset("1.0.0", 2)
+    found = desk.audit(desk.score("1.0.0", ["good a", "b"]), desk.score("1.0.0", ["c", "d"], "b"))
+    assert (points(found), found.notes[-1].partition(":")[0]) == ({"outputs": -16.665}, "assumed")
+
+
+@pytest.mark.parametrize(("with_ban", "failing", "expected"), [(True, range(5), 7.5), (False, (0, 1, 4), 13.8099)])
+def test_a_judge_that_fails_is_no_better_output(desk: Desk, with_ban: bool, failing: Any, expected: float) -> None:  # noqa: FBT001
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, *([BAN] if with_ban else []))
+    size = 20 if with_ban else 10
+    desk.dataset("1.0.0", size)
+    chance = random.Random(1)  # noqa: S311
+    old = ["good " * chance.randint(0, 3) + "a" for _ in range(size)] if with_ban else [
+        "good " * (i % 4) or "x" for i in range(size)
+    ]  # fmt: skip
+    desk.server.play("400", prompt="boom")
+    a = desk.score("1.0.0", old)
+    b = desk.score("1.0.0", [f"boom {text}" if i in failing else text for i, text in enumerate(old)], "b")
+    found = desk.audit(a, b)
+    assert (points(found), found.common) == ({"judge_errors": expected}, size - len(failing))
+    (failed,) = found.lines.failed_checks
+    assert (failed.run, failed.check, failed.questions) == ("B", "j", len(failing))
+
+
+def test_a_missing_answer_is_no_other_question(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.dataset("1.0.0", 10)
+    texts = {f"q{i}": "foo" if i < 5 else "ok" for i in range(10)}
+    a = desk.score("1.0.0", texts)
+    b = desk.score("1.0.0", {id_: text for id_, text in texts.items() if id_ not in {"q0", "q1", "q2"}}, "b")
+    found = desk.audit(a, b)
+    assert (points(found), found.common) == ({"no_answer": 10.7143}, 7)
+    assert (found.lines.no_answer_as_zero.score * 100, found.own_as_zero.shapley * 100) == (-15, -15)
+    assert found.lines.silent_b == ("q0", "q1", "q2")
+
+
+def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.rubric("1.0.0", {"id": "facts", "kind": "fact_match"}, name="other")
+    desk.dataset("1.0.0", 6)
+    moved = {"rubric_ref": "rubric/other@1.0.0", "expected_facts": ["zz"]}
+    desk.dataset("2.0.0", [{"id": f"q{i}", "input": "x", **(moved if i < 2 else {})} for i in range(6)], "1.0.0")
+    found = desk.audit(desk.score("1.0.0", ["ok"] * 6), desk.score("2.0.0", ["ok"] * 6))
+    assert points(found) == {"rubric + dataset": -33.3333}
+    assert found.sentence == "The score fell by 33.33 points: the rubric and changed references together took 33.33."
+
+
+def test_an_interaction_is_told_as_one(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.rubric("2.0.0", {**BAN, "values": ["foo", "simply"]}, BRIEF)
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, 20)
+    a = desk.score("1.0.0", ["ok"] * 20)
+    b = desk.score("2.0.0", ["simply ok" if i < 10 else "ok" for i in range(20)], "b")
+    found = desk.audit(a, b)
+    assert points(found) == {"rubric": -12.5, "outputs": -12.5}
+    assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
+    assert "the rubric took 12.50 and the outputs took 12.50, together" in found.sentence
+    assert found.sentence.endswith(", together: the outputs lose nothing under A's ruler, 25.00 under B's.")
+
+
+def test_the_edits_inside_a_composite_are_its_own(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF, name="inner")
+    inner = {**BAN, "values": ["foo", "simply"]}, {**BRIEF, "max_chars": 20}
+    desk.rubric("2.0.0", *inner, name="inner", author="Bob")
+    for version in ("1.0.0", "2.0.0"):
+        outer = {"id": "c", "kind": "composite", "rubric_ref": f"rubric/inner@{version}"}
+        desk.rubric(version, outer, {"id": "p", "kind": "must_contain_any", "values": ["ok"]}, author="Dan")
+        desk.dataset(version, 10)
+    found = desk.audit(desk.score("1.0.0", SAID_SIMPLY), desk.score("2.0.0", SAID_SIMPLY))
+    assert causes(found, "rubric") == [("ban: 'simply'", -10.0), ("brief: max_chars", -7.5)]
+    assert {cause.source.origin.author for cause in factor(found, "rubric").causes if cause.share} == {"Bob"}
+
+
+def test_samples_are_no_questions(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 4)
+
+    def samples(*passes: int) -> list[dict[str, Any]]:
+        return [
+            {"id": f"q{i}", "sample": k, "output": f"{'ok' if k < count else 'foo'} {i} {k}"}
+            for i, count in enumerate(passes)
+            for k in range(3)
+        ]
+
+    a, b = desk.score_lines("1.0.0", samples(3, 2, 1, 0)), desk.score_lines("1.0.0", samples(2, 2, 2, 2), "b")
+    found = desk.audit(a, b)
+    assert (points(found), found.common) == ({"outputs": 16.6667}, 4)
+    assert (factor(found, "outputs").moved, found.passes_delta, found.drift) == (3, found.delta, ())
+
+
+def test_ten_phrases_are_ten_exact_shares(desk: Desk) -> None:
+    words = [f"w{i}" for i in range(10)]
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.rubric("2.0.0", {**BAN, "values": ["foo", *words]}, BRIEF)
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, 30)
+    chance = random.Random(2)  # noqa: S311
+    texts = [" ".join(chance.sample(words, chance.choice([0, 0, 1, 2]))) or "ok" for _ in range(30)]
+    found = desk.audit(desk.score("1.0.0", texts), desk.score("2.0.0", texts))
+    assert dict(causes(found, "rubric")) == {
+        f"ban: 'w{number}'": share
+        for number, share in {
+            8: -7.5,
+            2: -5.0,
+            6: -4.1667,
+            4: -2.5,
+            5: -1.6667,
+            7: -1.6667,
+            9: -1.6667,
+            3: -0.8333,
+        }.items()
+    }
+    assert factor(found, "rubric").is_exact
+
+
+def test_a_changed_question_is_no_worse_output(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.dataset("1.0.0", 4)
+    desk.dataset("2.0.0", [{"id": f"q{i}", "input": "new" if i == 3 else "x"} for i in range(4)], "1.0.0")
+    found = desk.audit(desk.score("1.0.0", ["ok"] * 4), desk.score("2.0.0", ["ok", "ok", "ok", "foo"], "b"))
+    assert (points(found), factor(found, "outputs").changed, found.input_changed) == ({"input": -12.5}, 0, ("q3",))
+    assert "changed questions stand for -12.50, not resolvable" in found.sentence
