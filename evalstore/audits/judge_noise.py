@@ -102,7 +102,7 @@ def estimate_judge_noise(
     deviations = [*readers[0].list_deviations(b, ids), *readers[1].list_deviations(a, ids)]
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}
     measured = {ref: float(measure) for ref, measure in measures.items() if measure is not None}
-    if not any(deviations):
+    if not measured:
         return None
     unmeasured = tuple(ref for ref, measure in measures.items() if measure is None)
     return JudgeNoiseEstimate(compute_noise_reach(deviations, len(ids)), measured, unmeasured)

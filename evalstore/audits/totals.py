@@ -137,6 +137,7 @@ class AuditTotals:
             passes=total.passes / size,
             order=(min(ends), max(ends)),
             ci=estimate.mean.interval if estimate and estimate.mean else None,
+            standard_error=estimate.mean.standard_error if estimate and estimate.mean else None,
             p=estimate.p if estimate and is_sampled else None,
             changed=total.changed,
             moved=len(total.shares),

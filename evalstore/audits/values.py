@@ -108,10 +108,10 @@ class Factor:
     """The share of one player, or of several that move together, in the change on the compared questions.
 
     `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest share that any
-    first-or-last order gives, `ci` the 95 % interval for questions like these, `p` the sign-flip mid-p (None where
-    nothing was sampled), `changed` the number of questions in which it differs, `moved` the number of scores that it
-    moved, `claim` what may be concluded. `anchors` is how many questions an estimated share rests on, None where it is
-    graded. `flipped` counts the verdicts that it has a part in.
+    first-or-last order gives, `ci` the 95 % interval for questions like these, `standard_error` that of the mean over
+    questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of questions in
+    which it differs, `moved` the number of scores that it moved, `claim` what may be concluded. `anchors` is how many
+    questions an estimated share rests on, None where it is graded. `flipped` counts the verdicts that it has a part in.
     """
 
     players: tuple[PlayerName, ...]
@@ -119,6 +119,7 @@ class Factor:
     passes: Fraction
     order: tuple[Fraction, Fraction]
     ci: Interval | None
+    standard_error: float | None
     p: float | None
     changed: int
     moved: int

@@ -81,7 +81,7 @@ def format_p(p: float) -> str:
 def list_noise_notes(audit: Audit) -> Iterator[str]:
     """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
     noise = audit.judge_noise
-    if noise is None:
+    if noise is None or not noise.reach:
         return
     measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
     yield f"judges alone move this change by up to {_format_size(noise.reach)} (95 %): {measured}"

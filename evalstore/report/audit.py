@@ -91,6 +91,9 @@ def _factor_document(factor: Factor) -> dict[str, Any]:
         "exact": factor.is_exact,
         "estimated_on": factor.anchors,
         "ci": factor.ci and [round(end, _DECIMALS) for end in factor.ci],
+        "standard_error": factor.standard_error
+        if factor.standard_error is None
+        else round(factor.standard_error, _DECIMALS),
         "p": factor.p if factor.p is None else round(factor.p, _DECIMALS),
         "order_range": [low["at"], high["at"]],
         "changed": factor.changed,

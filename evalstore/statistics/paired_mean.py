@@ -24,11 +24,15 @@ _SURE, _POWER = 0.975, 0.8
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them."""
+    """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them.
+
+    `standard_error` is that of the mean as it was seen, without them.
+    """
 
     middle: float
     error: float
     freedom: int
+    standard_error: float
 
     @property
     def interval(self) -> Interval:
@@ -50,11 +54,21 @@ def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> M
     # In groups of an average size, so that copies of a question in its group change nothing.
     size = len(shares) / len(units)
     scaled = [(float(total) / size, count / size) for total, count in units]
-    whole = len(units) + _ADDED_WEIGHT
-    middle = sum(total for total, _ in scaled) / whole
-    squares = sum((total - middle * count) ** 2 for total, count in scaled)
-    squares += sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
-    return MeanEstimate(middle, sqrt(squares / (whole - 1) / whole), len(units) - 1)
+    seen, whole = len(units), len(units) + _ADDED_WEIGHT
+    total = sum(share for share, _ in scaled)
+    middle = total / whole
+    added = sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
+    return MeanEstimate(
+        middle=middle,
+        error=sqrt((_sum_squares(scaled, middle) + added) / (whole - 1) / whole),
+        freedom=seen - 1,
+        standard_error=sqrt(_sum_squares(scaled, total / seen) / (seen - 1) / seen),
+    )
+
+
+def _sum_squares(units: Sequence[tuple[float, float]], mean: float) -> float:
+    """Return the sum of the squared residuals of a ratio: of each total from the mean by its count."""
+    return sum((total - mean * count) ** 2 for total, count in units)
 
 
 def sum_groups(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[Fraction, int]]:

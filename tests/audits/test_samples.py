@@ -71,7 +71,8 @@ def test_the_change_is_that_of_the_question_means(store: Repo, tmp_path: Path) -
     assert (found.common, found.drift) == (4, ())
     outputs = share(found, "outputs")
     assert outputs.share == Fraction(1, 6)
-    # Over four questions: the middle is (2/3) / 6, and nothing counts twelve.
+    # Over four questions, not over twelve outputs, of which it would be 16.6667.
+    assert round(outputs.standard_error * 100, 4) == 21.5166
     assert (outputs.moved, outputs.p) == (3, 0.5)
     assert outputs.claim.startswith("not resolvable")
     assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == (("q0",), ("q2", "q3"))

@@ -225,11 +225,11 @@ def test_twenty_thousand_questions_are_estimated_in_a_moment() -> None:
 
 
 def test_samples_of_a_question_are_no_questions() -> None:
-    """E12: passes 3 2 1 0 of 3, then 2 of 3 everywhere. The standard error without the added observations is 21.5166."""
+    """E12: passes 3 2 1 0 of 3, then 2 of 3 everywhere."""
     shares = [Fraction(2, 3) - Fraction(passes, 3) for passes in (3, 2, 1, 0)]
-    mean = sum(shares) / 4
-    error = sqrt(float(sum((share - mean) ** 2 for share in shares)) / 3 / 4)
-    assert (round(float(mean) * 100, 4), round(error * 100, 4)) == (16.6667, 21.5166)
+    found = estimate_mean(*alone(*shares))
+    assert found
+    assert (round(float(sum(shares)) / 4 * 100, 4), round(found.standard_error * 100, 4)) == (16.6667, 21.5166)
 
 
 def test_judge_noise_of_a_change() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator, Draft202012Validator
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.model import Verdict
@@ -137,3 +137,19 @@ def test_sums_as_rows_come_are_those_over_whole_questions(outcomes: list[tuple[i
     assert sums.scores.compute_mean() == mean(each.score for each in means)
     assert sums.passes.compute_mean() == mean(each.pass_share for each in means)
     assert sums.unscored == sum(each.score is None for each in means)
+
+
+@pytest.mark.parametrize("version", ["0.3.0", "0.2.2"])
+def test_a_run_with_samples_and_missing_outputs_is_every_eval_ever(
+    version: str, scored: Scored, write: Write, shared: Path
+) -> None:
+    rows = [sample("two", 0, FULL), sample("two", 1, NONE), sample("one", 4, THIRD)]
+    run = scored("dataset/small@1.0.0", write(rows), eee_version=version)
+    assert run.missing_outputs.keys() == {"three", "four"}
+    schemas = shared / "samples/every_eval_ever/schemas"
+    texts = [("eval", run.path.read_text("utf-8"))]
+    texts += [("instance_level_eval", line) for line in run.samples.read_text("utf-8").splitlines()]
+    assert len(texts) == 4
+    for name, text in texts:
+        published = json.loads((schemas / f"{name}.schema.{version}.json").read_text("utf-8"))
+        assert list(Draft7Validator(published).iter_errors(json.loads(text))) == []

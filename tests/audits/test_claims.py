@@ -1,0 +1,52 @@
+"""What an audit claims of outputs: never more than so few questions can show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.audits.conftest import Repo, factor
+
+RUBRIC = """id: clean
+version: 1.0.0
+checks:
+  - {id: ban, kind: must_not_contain, values: [foo]}
+  - {id: bar, kind: must_not_contain, values: [bar]}
+scoring: {combine: weighted_avg}
+"""
+HEAD = "id: small\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/clean@1.0.0}\nquestions:\n"
+
+
+# E15: how many questions, what each of the first loses, and what must be said.
+@pytest.mark.parametrize(
+    ("size", "worse", "text", "interval", "p", "claim"),
+    [
+        (2, 2, "foo", (-100, 100), 0.25, "not resolvable (MDE 454.5)"),
+        (3, 3, "foo", (-100, 79.70), 0.125, "not resolvable (MDE 136.7)"),
+        (13, 3, "foo bar", (-47.72, 7.72), 0.125, "not resolvable (MDE 38.8)"),
+        (20, 6, "foo", (-27.72, 0.44), 0.015625, "significant"),
+    ],
+)
+def test_few_questions_are_never_significant(  # a row of a table
+    size: int,
+    worse: int,
+    text: str,
+    interval: tuple[float, float],
+    p: float,
+    claim: str,
+    repo: Repo,
+    answers: Callable[..., Path],
+) -> None:
+    repo.release("rubrics/clean", RUBRIC)
+    repo.release("datasets/small", HEAD + "".join(f"  - {{id: q{number}, input: a}}\n" for number in range(size)))
+    ids = [f"q{number}" for number in range(size)]
+    a = answers("a", **dict.fromkeys(ids, "ok"))
+    b = answers("b", **{id_: text if number < worse else "ok" for number, id_ in enumerate(ids)})
+    found = repo.audit(*(repo.score("dataset/small@1.0.0", path, path.stem) for path in (a, b)))
+    outputs = factor(found, "outputs")
+    assert outputs.ci
+    assert [100 * end for end in outputs.ci] == pytest.approx(interval, abs=0.005)
+    assert (outputs.p, outputs.claim) == (p, claim)
+    assert ("worse outputs took" in found.sentence) is (claim == "significant")
