@@ -108,11 +108,11 @@ class AuditTotals:
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
         """Return by factor the shares of the questions that it moved, by their place."""
-        return {name_players(players): total.shares for players, total in self._sums.items()}
+        return {name_players(players): total.shares for players, total in self._list_sums()}
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
-        return {name_players(players): tuple(total.flipped) for players, total in self._sums.items() if total.flipped}
+        return {name_players(players): tuple(total.flipped) for players, total in self._list_sums() if total.flipped}
 
     def build_own_share(self, line: Fraction) -> OwnShare:
         """Return the share of the outputs by three rulers, with what missing answers add."""
@@ -122,6 +122,11 @@ class AuditTotals:
         own = None if joint else sum(shares, _ZERO) / size + line
         ends = [None if end is None else end / size + line for end in (self.own_old, self.own_new)]
         return OwnShare(own, ends[0], ends[1])
+
+    def _list_sums(self) -> list[tuple[Players, _FactorSum]]:
+        """Return the sums in the order of the report; they were added in that of the questions."""
+        order = list(PlayerName)
+        return sorted(self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])]))
 
     def _find_sum(self, players: Players) -> _FactorSum:
         return self._sums.setdefault(players, _FactorSum())

@@ -162,7 +162,20 @@ def test_a_failure_whose_reader_left_keeps_its_code() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["-C ", "init ", "demo ", "validate ", "migrate ", "migrate x --into ", "export --out ", "score d ", "audit "],
+    [
+        "-C ",
+        "init ",
+        "demo ",
+        "validate ",
+        "migrate ",
+        "migrate x --into ",
+        "export --out ",
+        "score d ",
+        "audit ",
+        "replay ",
+        "infer ",
+        "history rubric/r --run ",
+    ],
 )
 def test_completion_offers_files_where_a_file_belongs(words: str, cli: Callable) -> None:
     line = f"evalstore {words}"
@@ -172,7 +185,7 @@ def test_completion_offers_files_where_a_file_belongs(words: str, cli: Callable)
 
 def test_completion_knows_the_commands(cli: Callable) -> None:
     ran = cli(COMP_WORDS="evalstore re", COMP_CWORD="1", _EVALSTORE_COMPLETE="bash_complete")
-    assert (ran.code, ran.out) == (0, "plain,resolve\n")
+    assert (ran.code, ran.out) == (0, "plain,resolve\nplain,replay\n")
 
 
 def test_raw_bytes_are_no_document(cli: Callable) -> None:

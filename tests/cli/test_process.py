@@ -37,6 +37,11 @@ CASES = [
     (["rules"], 0),
     (["explain", "check-added"], 0),
     (["audit", *RUNS], 0),
+    (["blame", STYLE], 0),
+    (["replay", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
+    (["history", "rubric/none", "--run", RUNS[0]], 3),
+    (["bisect", STYLE], 2),
+    (["infer", "runs/none.json"], 3),
 ]
 
 
