@@ -125,6 +125,17 @@ def test_eight_processes_use_one_cache(path: Path) -> None:
     assert whole(path)
 
 
+@pytest.mark.chaos
+def test_eight_processes_move_one_old_file_into_the_new_form(path: Path) -> None:
+    old = Path(__file__).parents[1] / "cases" / "replies" / "form_1.db"
+    path.write_bytes(old.read_bytes())
+    assert soak(path, 10, lambda _: None) == ["0"] * 8
+    with ReplyCache(path) as cache:
+        assert cache.get(CALL) == JudgeReply('{"score": 1}', "small-2026", "stop")
+        assert [reply.number for reply in cache.find_replies(CALL)] == [1]
+    assert whole(path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_eight_processes_of_which_some_are_killed(seed: int, path: Path) -> None:
