@@ -153,3 +153,10 @@ def test_a_run_with_samples_and_missing_outputs_is_every_eval_ever(
     for name, text in texts:
         published = json.loads((schemas / f"{name}.schema.{version}.json").read_text("utf-8"))
         assert list(Draft7Validator(published).iter_errors(json.loads(text))) == []
+
+
+def test_missing_outputs_of_a_dataset_with_a_row_file(scored: Scored, write: Write) -> None:
+    assert scored("dataset/many@1.0.0", write({"a": FULL})).missing_outputs.keys() == {"b"}
+    # A question whose only sample is not numbered 0 has an output all the same.
+    run = scored("dataset/many@1.0.0", write([sample("b", 3, FULL)]))
+    assert (run.missing_outputs.keys(), run.without_output) == ({"a"}, 1)

@@ -167,8 +167,10 @@ _SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
 
 @name_decider("refreshed")
 def prove_rates_not_lower(change: Change) -> Proof | None:
-    """Show that the judge is measured again, and no rate is lower than chance explains."""
+    """Show that the judge is measured again, and no rate is lower than chance explains; or that its noise alone is."""
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
+    if _drop_noise(old) == _drop_noise(new):
+        return Proof("only how far the judge disagrees with itself is measured")
     before, after = _read_rates(old), _read_rates(new)
     if len(after) < len(_RATES):
         return None
@@ -180,6 +182,10 @@ def prove_rates_not_lower(change: Change) -> Proof | None:
         return None
     within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
     return Proof(f"it is measured again, and {' and '.join(lower)} lies within {within}")
+
+
+def _drop_noise(validation: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in validation.items() if not key.startswith("noise_")}
 
 
 def _read_sample_size(validation: Mapping[str, Any]) -> int:
