@@ -97,7 +97,7 @@ def asking(url: str, count: int, folder: Path) -> None:
 
 def keeping(count: int, folder: Path) -> None:
     reply, into = JudgeReply(TEXT, "m-served", "stop"), "INSERT OR REPLACE INTO reply VALUES (?, ?)"
-    out = "SELECT text FROM kept_reply WHERE key = ?"
+    out = "SELECT text FROM reply WHERE key = ?"
     with (
         closing(sqlite3.connect(folder / "plain.db", isolation_level=None)) as plain,
         ReplyCache(folder / "kept.db") as cache,
