@@ -28,6 +28,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import prod
+from types import MappingProxyType
 
 from evalstore.audits.shapley import (
     Estimate,
@@ -36,6 +38,7 @@ from evalstore.audits.shapley import (
     join_masks,
     list_weighted_coalitions,
     sample_shares,
+    share_by_class,
 )
 
 # A set of edits is a whole number whose bits are their numbers; a cell without a score is None.
@@ -45,6 +48,7 @@ Block = tuple[int, ...]  # the numbers of the players that move together
 # Up to so many edits of one question shares are exact, and beyond as far as this many cells are enough for it.
 EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
+_NONE_ALIKE: Mapping[int, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,13 @@ def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
     return tuple(sorted(found, key=lambda blocks: (-len(blocks), max(map(len, blocks), default=0), blocks)))
 
 
-def attribute_change(players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells) -> Attribution:
-    """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score."""
+def attribute_change(
+    players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells, alike: Mapping[int, object] = _NONE_ALIKE
+) -> Attribution:
+    """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score.
+
+    Edits of one node with the same entry in `alike` are interchangeable: only how many are made counts.
+    """
     masks = [player.edits for player in players]
     joined = [_join_block(block, masks) for block in blocks]
     values = [_require_score(cells, join_masks(joined, held)) for held in range(1 << len(joined))]
@@ -108,7 +117,7 @@ def attribute_change(players: Sequence[Coalition], blocks: Sequence[Block], cell
     for number, block in enumerate(blocks):
         if len(block) == 1:
             others = [mask for other, mask in enumerate(joined) if other != number]
-            edits |= share_within_player(players[block[0]], shares[number], others, cells)
+            edits |= share_within_player(players[block[0]], shares[number], others, cells, alike)
     return Attribution(
         old=values[0],
         new=values[-1],
@@ -120,7 +129,7 @@ def attribute_change(players: Sequence[Coalition], blocks: Sequence[Block], cell
 
 
 def share_within_player(
-    player: Coalition, share: Fraction, others: Sequence[int], cells: Cells
+    player: Coalition, share: Fraction, others: Sequence[int], cells: Cells, alike: Mapping[int, object]
 ) -> Mapping[int, Estimate]:
     """Return the shares of one player's edits; `others` are the edits of the other blocks."""
     # A single edit has the whole share of its player; it needs no further cells.
@@ -135,27 +144,44 @@ def share_within_player(
             return Fraction(0)
         return sum((weight * _compute_gain(cells, before, held) for weight, before in outer), Fraction(0))
 
-    if player.edits.bit_count() <= EXACT_EDITS or _count_cells(player) <= _EXACT_CELLS:
-        return _share_exactly(player, gain)
+    if player.edits.bit_count() <= EXACT_EDITS or _count_cells(player, alike) <= _EXACT_CELLS:
+        return _share_exactly(player, gain, alike)
     numbers = [number for number in range(player.edits.bit_length()) if player.edits >> number & 1]
     return sample_shares(numbers, gain, lambda chance: _draw_order(player, chance))
 
 
-def _share_exactly(node: Coalition, gain: Worth) -> dict[int, Estimate]:
+def _share_exactly(node: Coalition, gain: Worth, alike: Mapping[int, object]) -> dict[int, Estimate]:
     """Return the shares of a node's edits, where a set of them is worth `gain`."""
-    masks = [find_edits(member) for member in node.members]
     if node.ordered:
-        shares = _share_in_order(masks, gain)
-    else:
-        shares = compute_shapley([gain(join_masks(masks, held)) for held in range(1 << len(masks))])
+        masks = [find_edits(member) for member in node.members]
+        return {edit: Estimate(share) for edit, share in zip(node.members, _share_in_order(masks, gain), strict=True)}  # type: ignore[misc]  # an ordered node holds edits
+    classes = _list_classes(node, alike)
+
+    def count_worth(counts: tuple[int, ...]) -> Fraction:
+        return gain(
+            sum(find_edits(one) for members, count in zip(classes, counts, strict=True) for one in members[:count])
+        )
+
     found: dict[int, Estimate] = {}
-    for number, member in enumerate(node.members):
-        if isinstance(member, int):
-            found[member] = Estimate(shares[number])
-            continue
-        siblings = [mask for other, mask in enumerate(masks) if other != number]
-        found |= _share_exactly(member, _average_gain(gain, list_weighted_coalitions(siblings)))
+    shares = share_by_class([len(members) for members in classes], count_worth)
+    for members, share in zip(classes, shares, strict=True):
+        for member in members:
+            if isinstance(member, int):
+                found[member] = Estimate(share)
+                continue
+            siblings = [find_edits(other) for other in node.members if other is not member]
+            inner = gain if not siblings else _average_gain(gain, list_weighted_coalitions(siblings))
+            found |= _share_exactly(member, inner, alike)
     return found
+
+
+def _list_classes(node: Coalition, alike: Mapping[int, object]) -> list[list[Coalition | int]]:
+    """Return a node's members, interchangeable ones together."""
+    classes: dict[object, list[Coalition | int]] = {}
+    for place, member in enumerate(node.members):
+        name = alike.get(member) if isinstance(member, int) else None
+        classes.setdefault(("", place) if name is None else name, []).append(member)
+    return list(classes.values())
 
 
 def _average_gain(gain: Worth, outer: Sequence[tuple[Fraction, int]]) -> Worth:
@@ -183,11 +209,14 @@ def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
     ]
 
 
-def _count_cells(node: Coalition, contexts: int = 1) -> int:
+def _count_cells(node: Coalition, alike: Mapping[int, object], contexts: int = 1) -> int:
     """Return a bound of the sets of edits that exact shares of a node ask for."""
+    if node.ordered:
+        return contexts * (len(node.members) + 1)
+    own = prod(len(members) + 1 for members in _list_classes(node, alike))
     inner = contexts << max(0, len(node.members) - 1)
-    below = (_count_cells(member, inner) for member in node.members if isinstance(member, Coalition))
-    return (contexts << len(node.members)) + sum(below)
+    below = (_count_cells(member, alike, inner) for member in node.members if isinstance(member, Coalition))
+    return contexts * own + sum(below)
 
 
 def _compute_gain(cells: Cells, before: int, held: int) -> Fraction:

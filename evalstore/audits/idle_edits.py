@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.question_cells import QuestionCells
+from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
 from evalstore.audits.rubric_edits import Edit, encode_check
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.model import Check, Combine, Sample, Verdict
@@ -55,17 +55,24 @@ def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequen
     if not items:
         return 0
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
-    texts = [cells.get_sample(place) for place in places]
+    texts = [(place, cells.get_sample(place)) for place in places]
     bases = _list_bases(check)
     idle = 0
-    alike: dict[tuple[str, tuple[bool, ...]], list[tuple[int, bool]]] = {}
+    alike: dict[tuple[str, frozenset[tuple[int, Content]]], list[tuple[int, bool]]] = {}
     for bit, edit in items:
-        hits = tuple(_hits(cells, base, edit, sample) for base in bases for sample in texts)
-        if any(hits):
+        hits = frozenset(
+            (number, place)
+            for number, base in enumerate(bases)
+            for place, sample in texts
+            if _hits(cells, base, edit, sample)
+        )
+        if hits:
             alike.setdefault((edit.part.key, hits), []).append((bit, bool(edit.after[edit.part])))
         else:
             idle |= 1 << bit
-    cells.alike[f"{outer or check.name}/{check.name}"] = [bits for bits in alike.values() if len(bits) > 1]
+    cells.alike[f"{outer or check.name}/{check.name}"] = [
+        AlikeItems(tuple(bits), frozenset(place for _, place in hits)) for (_, hits), bits in alike.items()
+    ]
     return idle
 
 

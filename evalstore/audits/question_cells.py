@@ -35,8 +35,17 @@ class Content(NamedTuple):
     sample: int
 
 
-# The bits of items that act alike on this question, each with whether its edit adds the item (else it removes it).
-AlikeBits = Sequence[tuple[int, bool]]
+@dataclass(frozen=True, slots=True)
+class AlikeItems:
+    """Items of one check that act alike on a question: their bits, each with whether its edit adds the item.
+
+    They hit in the `contents`, and make no difference to what else graders look at.
+    """
+
+    bits: tuple[tuple[int, bool], ...]
+    contents: frozenset[Content]
+
+
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
 NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
 
@@ -58,7 +67,7 @@ class QuestionCells:
     moved: Mapping[str, JudgedPair]
     evidence: JudgeEvidence
     note_calls: NoteCalls
-    alike: dict[str, list[AlikeBits]] = field(default_factory=dict)
+    alike: dict[str, list[AlikeItems]] = field(default_factory=dict)
     is_estimated: bool = False
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
@@ -130,7 +139,7 @@ class QuestionCells:
     def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content, outer: str) -> list[CheckResult] | None:
         results = []
         for check in rubric.checks:
-            if check.build_variant(mask) is None:
+            if check.is_optional and check.build_variant(mask) is None:
                 continue
             # All checks are graded, so that every missing call is noted.
             results.append(self._grade_check(check, mask, content, outer or check.name))
@@ -138,21 +147,33 @@ class QuestionCells:
 
     def _grade_check(self, check: PlannedCheck, mask: int, content: Content, outer: str) -> CheckResult | None:
         path = f"{outer}/{check.name}"
-        mask = self.merge_alike(path, mask & (check.relevant | 1 << SERVICE if check.is_judged else check.relevant))
+        mask &= check.relevant | 1 << SERVICE if check.is_judged else check.relevant
+        if path in self.alike:
+            mask = self.merge_alike(path, mask, content)
         key = path, mask, content
         if key not in self._results:
             variant = check.build_variant(mask)
             self._results[key] = self._grade_variant(check, variant, mask, content, outer) if variant else None
         return self._results[key]
 
-    def merge_alike(self, path: str, mask: int) -> int:
-        """Return one mask for all that make a check hold as many items of each kind that act alike."""
-        for bits in self.alike.get(path, ()):
-            present = sum(mask >> bit & 1 == adds for bit, adds in bits)
-            for number, (bit, adds) in enumerate(bits):
-                held = adds == (number < present)
+    def merge_alike(self, path: str, mask: int, content: Content) -> int:
+        """Return one mask for all that make a check hold as many items of each kind that hit this content."""
+        for items in self.alike.get(path, ()):
+            hits = content in items.contents
+            present = sum(mask >> bit & 1 == adds for bit, adds in items.bits) if hits else 0
+            for number, (bit, adds) in enumerate(items.bits):
+                held = hits and adds == (number < present)
                 mask = mask | 1 << bit if held else mask & ~(1 << bit)
         return mask
+
+    def list_alike(self) -> dict[int, object]:
+        """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
+        return {
+            bit: (path, number, adds)
+            for path, several in self.alike.items()
+            for number, items in enumerate(several)
+            for bit, adds in items.bits
+        }
 
     def _grade_variant(
         self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content, outer: str

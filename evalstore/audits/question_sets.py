@@ -63,8 +63,11 @@ def sum_lines(a: StoredRun, b: StoredRun, sets: QuestionSets, lost: LineEffect) 
         [*sets.compared, *sets.errors, *silent],
         [*sets.compared, *sets.errors, *silent, *sets.added, *sets.removed, *sets.ungraded],
     ]
-    changes = [_change_means(a.rows, b.rows, step) for step in steps]
-    zeros = _change_means(a.rows, b.rows, steps[2], zeros=silent)
+    # Steps that add no question change nothing.
+    known = {len(step): step for step in steps}
+    by_size = {size: _change_means(a.rows, b.rows, step) for size, step in known.items()}
+    changes = [by_size[len(step)] for step in steps]
+    zeros = _change_means(a.rows, b.rows, steps[2], zeros=silent) if silent else changes[2]
     return Lines(
         mix=_subtract(changes[3], changes[2]),
         no_answer=_subtract(changes[2], changes[1]),
@@ -81,8 +84,13 @@ def sum_lines(a: StoredRun, b: StoredRun, sets: QuestionSets, lost: LineEffect) 
 
 def compute_mean(scores: Iterable[Fraction]) -> Fraction:
     """Return the exact mean; there is at least one."""
-    found = list(scores)
-    return sum(found, _ZERO) / len(found)
+    # By denominator: a sum of fractions would be reduced term by term.
+    sums: Counter[int] = Counter()
+    count = 0
+    for score in scores:
+        sums[score.denominator] += score.numerator
+        count += 1
+    return sum((Fraction(total, unit) for unit, total in sums.items()), _ZERO) / count
 
 
 def read_passes(row: GradedRow) -> Fraction:

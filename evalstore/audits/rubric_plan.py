@@ -95,6 +95,16 @@ class PlannedCheck:
     is_judged: bool
     inner: PlannedRubric | None = None
     _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
+    _optional: bool = False
+
+    def __post_init__(self) -> None:
+        areas = {self.owner.edits[number].part.area for number in self.owner.list_grading_edits(self.name)}
+        self._optional = not areas.isdisjoint({"check", "rubric"})
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether some cells lack it."""
+        return self._optional
 
     def build_variant(self, mask: int) -> CheckVariant | None:
         """Return the check in one cell; None where it is absent."""

@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from math import factorial, lcm, sqrt
+from itertools import product
+from math import comb, factorial, lcm, prod, sqrt
 from typing import NamedTuple
 
 Worth = Callable[[int], Fraction]
@@ -43,6 +44,32 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
         )
         for player in range(players)
     ]
+
+
+def share_by_class(sizes: Sequence[int], worth: Callable[[tuple[int, ...]], Fraction]) -> list[Fraction]:
+    """Return the share of one player of each class, where players of a class are interchangeable.
+
+    `sizes` are those of the classes, and a set of players is worth what it is by how many of each class are in it, so
+    that ten of one class need eleven values and not 1,024.
+    """
+    values = {counts: worth(counts) for counts in product(*(range(size + 1) for size in sizes))}
+    unit = lcm(*(value.denominator for value in values.values()))
+    amounts = {counts: value.numerator * (unit // value.denominator) for counts, value in values.items()}
+    weights, whole = count_orders(sum(sizes)), unit * factorial(sum(sizes))
+    shares = []
+    for number, size in enumerate(sizes):
+        total = 0
+        for counts, before in amounts.items():
+            if counts[number] == size:
+                continue
+            after = amounts[(*counts[:number], counts[number] + 1, *counts[number + 1 :])]
+            if after != before:
+                others = (
+                    comb(all_ - (at == number), held) for at, (all_, held) in enumerate(zip(sizes, counts, strict=True))
+                )
+                total += prod(others) * weights[sum(counts)] * (after - before)
+        shares.append(Fraction(total, whole))
+    return shares
 
 
 @cache

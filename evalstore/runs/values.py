@@ -15,6 +15,9 @@ from evalstore.model import CheckResult, Output, Verdict
 LATEST = "0.3.0"
 
 
+_PASSED, _FAILED = Fraction(1), Fraction(0)
+
+
 @dataclass(frozen=True, slots=True)
 class UsedArtifact:
     """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`."""
@@ -77,7 +80,9 @@ class GradedRow:
     @property
     def pass_share(self) -> Fraction:
         """The share of the scored samples that pass: 1 or 0 of a single output; 0 without a score."""
-        scored = [row for row in self.outputs if row.score is not None]
+        if not self.samples:
+            return _PASSED if self.score is not None and self.verdict is Verdict.PASS else _FAILED
+        scored = [row for row in self.samples if row.score is not None]
         return Fraction(sum(row.verdict is Verdict.PASS for row in scored), len(scored) or 1)
 
     @property

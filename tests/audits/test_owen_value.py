@@ -86,6 +86,18 @@ def test_more_edits_than_can_be_exact_are_sampled_and_still_add_up() -> None:
     assert {one.error for one in exact.edits.values()} == {0}
 
 
+def test_interchangeable_edits_are_exact_however_many() -> None:
+    phrases = Coalition((Coalition(tuple(range(30))), 30))
+    alike = dict.fromkeys(range(30), "hit")
+
+    def cell(mask: int) -> Fraction:
+        return Fraction(bool(mask & ((1 << 30) - 1))) / (1 + (mask >> 30 & 1))
+
+    found = attribute_change([phrases], [(0,)], cell, alike)
+    assert {found.edits[edit].share for edit in range(30)} == {Fraction(3, 4) / 30}
+    assert found.edits[30] == (Fraction(-1, 4), 0)
+
+
 def test_many_checks_with_few_edits_each_stay_exact() -> None:
     checks = tuple(Coalition((2 * number, 2 * number + 1)) for number in range(7))
     found = attribute_change([Coalition(checks)], [(0,)], lambda mask: Fraction(bool(mask & 3) + bool(mask & 12)))

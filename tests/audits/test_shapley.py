@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audits.shapley import compute_shapley, list_weighted_coalitions, sample_shares
+from evalstore.audits.shapley import compute_shapley, list_weighted_coalitions, sample_shares, share_by_class
 
 sizes = st.integers(1, 5)
 seeds = st.integers(0, 2**32)
@@ -69,3 +69,21 @@ def test_sampled_shares_add_up_and_say_how_far_off_they_are(players: int) -> Non
     assert found == sample_shares(numbers, worth, lambda chance: chance.sample(numbers, players))  # seeded
     assert found[5] == (Fraction(1, 3), 0)  # always the same, whatever comes before
     assert abs(float(found[0].share) + 4 / 3 - 0.5) < 5 * found[0].error
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3), seeds)
+def test_interchangeable_players_get_what_each_of_them_would_get(sizes: list[int], seed: int) -> None:
+    def worth(counts: tuple[int, ...]) -> Fraction:
+        return Fraction(random.Random(f"{seed} {counts}").randint(-9, 9), 4)  # noqa: S311  # no secret
+
+    classes = [number for number, size in enumerate(sizes) for _ in range(size)]
+    values = [
+        worth(
+            tuple(
+                sum(held >> at & 1 for at, one in enumerate(classes) if one == number) for number in range(len(sizes))
+            )
+        )
+        for held in range(1 << len(classes))
+    ]
+    alone, together = compute_shapley(values), share_by_class(sizes, worth)
+    assert alone == [together[number] for number in classes]
