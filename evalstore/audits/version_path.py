@@ -67,7 +67,7 @@ class VersionFinder:
                 continue
             # The digest is the proof: a tag may have moved, and a working file may have been released.
             if resolved.digest == pinned.digest:
-                self._note_move(pinned, ref)
+                self._note_move(pinned, ref, is_gone=bool(reasons))
                 return ArtifactVersion(resolved, self._find_release(resolved))
         raise _make_missing_error(pinned, reasons)
 
@@ -119,10 +119,10 @@ class VersionFinder:
         first = {blob: commit for commit, blob in reversed([*zip(commits, blobs, strict=True)]) if blob}
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 
-    def _note_move(self, pinned: UsedArtifact, found: str) -> None:
+    def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
         if found == pinned.ref:
             return
-        what = "now holds other content than the run recorded"
+        what = "cannot be read any more" if is_gone else "now holds other content than the run recorded"
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
             what = "was a file on disk"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")

@@ -15,6 +15,7 @@ from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
+_SHORT_PIN = len("git:") + 7
 _DECIMALS = 12
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
@@ -256,8 +257,12 @@ def _format_worst(factor: Factor) -> Iterator[str]:
 
 def _format_origin(origin: Origin) -> str:
     step = f"{origin.ref} " if origin.ref else ""
-    versions = f"{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}"
-    return f"{step}{versions}   {describe_origin(origin)}".rstrip()
+    old, new = (make_excerpt(_shorten_pin(pin), _NAME_WIDTH) for pin in (origin.old, origin.new))
+    return f"{step}{old} -> {new}   {describe_origin(origin)}".rstrip()
+
+
+def _shorten_pin(pin: str) -> str:
+    return pin[:_SHORT_PIN] if pin.startswith("git:") else pin
 
 
 def _format_rest(audit: Audit) -> str:

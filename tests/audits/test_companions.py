@@ -276,3 +276,11 @@ def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
     # Y's answers are the same to both datasets: the newest is taken, and the other one is named.
     silent = answer("history", "rubric/r", "--run", str(foreign(story, tmp_path, story.runs["Y1"])))
     assert "dataset/d@2.0.0 gives all of its scores again; so does dataset/d@1.0.0" in silent["notes"][0]
+
+
+def test_an_audit_takes_runs_that_name_no_versions(story: Story, answer: Any, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    found = answer("audit", str(story.runs["X1"].samples), str(foreign(story, tmp_path / "b", story.runs["X2"])))
+    assert (found["delta"], found["factors"][0]["name"], found["factors"][0]["share"]) == (-0.2, "rubric", -0.2)
+    assert found["factors"][0]["causes"][0]["author"] == "Bob"
+    assert "foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again" in found["notes"]

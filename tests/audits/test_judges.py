@@ -177,3 +177,23 @@ def test_a_floating_judge_that_moved_between_the_runs_is_another_service(store: 
     b = scored("3.0.0", "a", "b")
     found = store.audit(a, b)
     assert (shares(found)["judge_service"], factor(found, "rubric").share) == (found.delta, 0)
+
+
+def test_a_history_prices_the_calls_that_it_lacks_and_makes_them_only_when_asked(
+    store: Repo, scored: Scored, judge_server: Any, cli: Callable
+) -> None:
+    run, asked = str(scored("1.0.0", "thank you", "no").path), judge_server.calls
+    argv = ("history", "judge/tone", "--run", run, "--format", "json")
+    lacking = json.loads(cli(*argv, cwd=store.root).out)
+    assert (judge_server.calls, lacking["calls"], lacking["not_graded"]) == (asked, 2, [[0, 2]])
+    assert (lacking["cells"][0][1], lacking["recorded"]) == (None, ["1.0.0"])
+    found = cli(*argv, "--judge-url", judge_server.url, cwd=store.root)
+    # The plan comes before the calls.
+    assert found.err.startswith("judge calls to make: 2")
+    filled = json.loads(found.out)
+    assert (judge_server.calls, filled["calls"], filled["not_graded"]) == (asked + 2, 0, [[0, 0]])
+    assert filled["cells"][0][1] is not None
+    replay = json.loads(cli("replay", run, "--rubric", "rubric/answer@2.0.0", "--format", "json", cwd=store.root).out)
+    assert (replay["calls"], replay["not_graded"], judge_server.calls) == (0, [], asked + 2)
+    view = cli("audit", run, run, "--question", "one", cwd=store.root)
+    assert (view.code, "of A    of B" in view.out) == (0, True)
