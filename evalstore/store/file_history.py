@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,9 @@ def read_file_history(
     # By decoration: a commit counts when it changes a file or bears one of the tags.
     argv = ("--topo-order", "--simplify-by-decoration", *refs, "--no-show-signature", "--format=%H %P", tip)
     files = ("--", *(store.prefix + path for path in paths))
-    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files)
+    # Nothing in the repository may tell another history than its commits do: no graft, and no setting.
+    no_grafts = {"GIT_GRAFT_FILE": os.devnull}
+    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files, env=no_grafts)
     rows = [line.split() for line in out.decode("ascii").splitlines() if line]
     if not all(is_oid(word) for row in rows for word in row):
         raise GitError("git listed a commit in a form that cannot be read")

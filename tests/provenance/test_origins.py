@@ -143,3 +143,16 @@ def test_a_part_of_a_store_in_a_folder_with_a_prefix(story: Any) -> None:
     story.tag("evals/rubric/r@2.0.0")
     assert plain != story.root
     assert (origin(story, "1.0.0", "2.0.0").commit, origin(story, "1.0.0", "2.0.0").released_in) == (bob, "2.0.0")
+
+
+def test_neither_a_graft_nor_a_setting_tells_another_history(story: Any) -> None:
+    story.release(rubric("1.0.0", ban("foo"), brief(50)))
+    bob = story.change(rubric("1.0.0", ban("foo", "simply"), brief(50)), "Bob")
+    story.change(rubric("1.0.0", ban("foo", "simply"), brief(20)), "Cyd")
+    tip = story.release(rubric("2.0.0", ban("foo", "simply"), brief(20)), "Mallory")
+    (story.root / ".git" / "info").mkdir(exist_ok=True)
+    (story.root / ".git" / "info" / "grafts").write_text(f"{tip} {story.git('rev-parse', 'rubric/r@1.0.0^{commit}')}\n")
+    for name, value in (("log.follow", "true"), ("log.showSignature", "true"), ("log.excludeDecoration", "*")):
+        story.git("config", name, value)
+    found = origin(story, "1.0.0", "2.0.0")
+    assert (found.commit, found.author, found.released_in) == (bob, "Bob", "2.0.0")
