@@ -21,6 +21,7 @@ from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
 _LEAST_PLACES = 2
+_UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "no release"}
 _Measured = TypeVar("_Measured", Agreement, JudgeNoise)
 
 
@@ -58,9 +59,10 @@ def check_writable(ref: str, against: str | None = None) -> None:
             hint=f"name {judge.name} to write into its file, or add --no-write to measure only",
         )
     dataset = parse_ref(against) if against else None
-    if dataset and dataset.type is PinType.WORKTREE:
+    # A judge whose file names what was never released could not be released itself.
+    if dataset and dataset.type in _UNRELEASED:
         raise RefusedError(
-            f"{dataset} can be another tomorrow, so a judge's file cannot name it",
+            f"{dataset} is {_UNRELEASED[dataset.type]}, so a judge's file cannot name it",
             hint=f"evalstore bump {dataset.name} releases it; or add --no-write to measure only",
         )
 
