@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit, Factor, audit
+from evalstore.documents import write_canonical
+from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.store import ArtifactStore
@@ -98,7 +101,6 @@ def repo(tmp_path: Path) -> Repo:
 @pytest.fixture
 def answers(tmp_path: Path) -> Callable[..., Path]:
     """Write outputs: `answers("a", q1="text", …)`."""
-    import json
 
     def write(name: str, **texts: str) -> Path:
         path = tmp_path / f"{name}.jsonl"
@@ -135,3 +137,66 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     a = repo.score("dataset/web_answers@1.0.0", SAMPLE / "outputs" / "model_a.jsonl", "model_a")
     b = repo.score("dataset/web_answers@2.0.0", SAMPLE / "outputs" / "model_b.jsonl", "model_b")
     return Sample(root, a, b, commits)
+
+
+@dataclass
+class Desk:
+    """Releases artifacts, scores outputs and audits runs in one repository; a judge answers by what a prompt says."""
+
+    repo: Repo
+    server: Any
+    folder: Path
+
+    def put(self, kind: str, value: Mapping[str, Any], author: str = "Ada") -> str:
+        return self.repo.release(f"{kind}s/{value['id']}", _yaml(value), author=author)
+
+    def rubric(
+        self, version: str, *checks: Mapping[str, Any], name: str = "r", author: str = "Ada", **scoring: Any
+    ) -> str:
+        scoring = {"combine": "weighted_avg", **scoring}
+        return self.put("rubric", {"id": name, "version": version, "checks": list(checks), "scoring": scoring}, author)
+
+    def dataset(self, version: str, questions: Sequence[Mapping[str, Any]] | int, rubric: str | None = None) -> str:
+        rows = [{"id": f"q{i}", "input": "x"} for i in range(questions)] if isinstance(questions, int) else questions
+        defaults = {"rubric_ref": f"rubric/r@{rubric or version}"}
+        return self.put("dataset", {"id": "d", "version": version, "defaults": defaults, "questions": list(rows)})
+
+    def judge(self, version: str, words: str = "Rate", author: str = "Ada") -> str:
+        template = words + ": {{ output }}"
+        return self.put("judge", {"id": "acc", "version": version, "template": template, "model": {"id": "m"}}, author)
+
+    def score(self, version: str, outputs: Sequence[str] | Mapping[str, str], name: str = "a", **judges: Any) -> Run:
+        texts = outputs if isinstance(outputs, Mapping) else {f"q{i}": text for i, text in enumerate(outputs)}
+        return self.score_lines(version, [{"id": id_, "output": text} for id_, text in texts.items()], name, **judges)
+
+    def score_lines(self, version: str, lines: Sequence[Mapping[str, Any]], name: str = "a", **judges: Any) -> Run:
+        path = self.folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        with ArtifactStore.open(self.repo.root) as store:
+            return score(
+                f"dataset/d@{version}", path, store=store, out=self.folder / f"runs-{name}", at=AT, model=name,
+                judges=Judges(Endpoint(self.server.url, retries=0), **judges),
+            )  # fmt: skip
+
+    def audit(self, a: Run, b: Run, *, asks: bool = False, **options: Any) -> Audit:
+        judges = Judges(Endpoint(self.server.url, retries=0)) if asks else None
+        return self.repo.audit(a, b, judges=judges, **options)
+
+
+@pytest.fixture
+def desk(repo: Repo, judge_server: Any, tmp_path: Path) -> Desk:
+    judge_server.text = rate
+    return Desk(repo, judge_server, tmp_path)
+
+
+def rate(prompt: str) -> str:
+    value = min(1.0, prompt.count("good") / 3) - 0.2 * ("HARD" in prompt) - 0.1 * ("STRICT" in prompt)
+    return json.dumps({"score": max(0.0, round(value, 4))})
+
+
+def _yaml(value: Mapping[str, Any]) -> str:
+    # JSON is YAML; the version stands on a line of its own, where the fixture looks for it.
+    rest = {key: item for key, item in value.items() if key != "version"}
+    return f'version: "{value["version"]}"\n' + "".join(
+        f"{key}: {write_canonical(item)}\n" for key, item in rest.items()
+    )

@@ -2,82 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.documents import write_canonical
-from evalstore.judging import Endpoint, Judges
-from evalstore.runs import Run
-from evalstore.scoring import score
-from evalstore.store import ArtifactStore
-from tests.audits.conftest import AT, Repo, factor
+from tests.audits.conftest import Desk, factor, rate
 
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}
 BRIEF = {"id": "brief", "kind": "format", "format": "text", "max_chars": 50}
 JUDGED = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0"}
 SAID_SIMPLY = ["simply ok"] * 4 + ["ok " * 12] * 3 + ["ok"] * 3
-
-
-@dataclass
-class Desk:
-    """Releases artifacts, scores outputs and audits runs in one repository; a judge answers by what a prompt says."""
-
-    repo: Repo
-    server: Any
-    folder: Path
-
-    def put(self, kind: str, value: Mapping[str, Any], author: str = "Ada") -> str:
-        return self.repo.release(f"{kind}s/{value['id']}", _yaml(value), author=author)
-
-    def rubric(
-        self, version: str, *checks: Mapping[str, Any], name: str = "r", author: str = "Ada", **scoring: Any
-    ) -> str:
-        scoring = {"combine": "weighted_avg", **scoring}
-        return self.put("rubric", {"id": name, "version": version, "checks": list(checks), "scoring": scoring}, author)
-
-    def dataset(self, version: str, questions: Sequence[Mapping[str, Any]] | int, rubric: str | None = None) -> str:
-        rows = [{"id": f"q{i}", "input": "x"} for i in range(questions)] if isinstance(questions, int) else questions
-        defaults = {"rubric_ref": f"rubric/r@{rubric or version}"}
-        return self.put("dataset", {"id": "d", "version": version, "defaults": defaults, "questions": list(rows)})
-
-    def judge(self, version: str, words: str = "Rate", author: str = "Ada") -> str:
-        template = words + ": {{ output }}"
-        return self.put("judge", {"id": "acc", "version": version, "template": template, "model": {"id": "m"}}, author)
-
-    def score(self, version: str, outputs: Sequence[str] | Mapping[str, str], name: str = "a", **judges: Any) -> Run:
-        texts = outputs if isinstance(outputs, Mapping) else {f"q{i}": text for i, text in enumerate(outputs)}
-        return self.score_lines(version, [{"id": id_, "output": text} for id_, text in texts.items()], name, **judges)
-
-    def score_lines(self, version: str, lines: Sequence[Mapping[str, Any]], name: str = "a", **judges: Any) -> Run:
-        path = self.folder / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        with ArtifactStore.open(self.repo.root) as store:
-            return score(
-                f"dataset/d@{version}", path, store=store, out=self.folder / f"runs-{name}", at=AT, model=name,
-                judges=Judges(Endpoint(self.server.url, retries=0), **judges),
-            )  # fmt: skip
-
-    def audit(self, a: Run, b: Run, *, asks: bool = False, **options: Any) -> Audit:
-        judges = Judges(Endpoint(self.server.url, retries=0)) if asks else None
-        return self.repo.audit(a, b, judges=judges, **options)
-
-
-@pytest.fixture
-def desk(repo: Repo, judge_server: Any, tmp_path: Path) -> Desk:
-    judge_server.text = rate
-    return Desk(repo, judge_server, tmp_path)
-
-
-def rate(prompt: str) -> str:
-    value = min(1.0, prompt.count("good") / 3) - 0.2 * ("HARD" in prompt) - 0.1 * ("STRICT" in prompt)
-    return json.dumps({"score": max(0.0, round(value, 4))})
 
 
 def points(found: Audit) -> dict[str, float]:
@@ -93,14 +29,6 @@ def causes(found: Audit, name: str) -> list[tuple[str, float]]:
     return [
         (cause.source.part, round(float(cause.share) * 100, 4)) for cause in factor(found, name).causes if cause.share
     ]
-
-
-def _yaml(value: Mapping[str, Any]) -> str:
-    # JSON is YAML; the version stands on a line of its own, where the fixture looks for it.
-    rest = {key: item for key, item in value.items() if key != "version"}
-    return f'version: "{value["version"]}"\n' + "".join(
-        f"{key}: {write_canonical(item)}\n" for key, item in rest.items()
-    )
 
 
 def test_a_declared_rename_is_one_question(desk: Desk) -> None:

@@ -1,0 +1,135 @@
+"""Random stores against a brute force that shares no attribution: every player by plain enumeration of orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from itertools import permutations
+from math import factorial
+from typing import Any
+
+import pytest
+
+from evalstore.checks import CheckContext, evaluate
+from evalstore.model import Artifact, JudgeReply, Verdict
+from evalstore.store import ArtifactStore
+from tests.audits.conftest import Desk, rate
+
+PLAYERS = ("rubric", "judge", "dataset", "outputs")
+WORDS = ("ok", "simply", "foo", "good", "alpha", "beta")
+Value = tuple[Fraction, Fraction]
+JUDGES = {0: "Rate", 1: "HARD"}
+
+
+def make_checks(chance: random.Random, version: int) -> list[dict[str, Any]]:
+    """Return checks of one version; their ids are the same in both, what they demand is not."""
+    return [
+        {"id": "ban", "kind": "must_not_contain", "values": chance.sample(WORDS, chance.randint(1, 3))},
+        {"id": "any", "kind": "must_contain_any", "values": chance.sample(WORDS, 2), "negate": chance.random() < 0.3},
+        {"id": "facts", "kind": "fact_match"},
+        {"id": "brief", "kind": "format", "format": "text", "max_chars": chance.choice([8, 14, 20])},
+        {"id": "j", "kind": "llm_judge", "judge_prompt_ref": f"judge/acc@{version}.0.0"},
+        {"id": "c", "kind": "composite", "rubric_ref": f"rubric/inner@{version}.0.0"},
+    ]
+
+
+def make_scoring(chance: random.Random, ids: Sequence[str]) -> dict[str, Any]:
+    combine = chance.choice(["weighted_avg", "weighted_avg", "median", "min", "all_pass"])
+    return {
+        "combine": combine,
+        "weights": {id_: chance.randint(1, 3) for id_ in ids},
+        "required": chance.sample(ids, chance.randint(0, 1)),
+        "threshold": chance.choice([0.4, 0.5, 0.7]),
+    }
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+@pytest.mark.heavy
+@pytest.mark.sampling
+@pytest.mark.parametrize("seed", range(6))
+def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311  # no secret
+    size = 6
+    outer: dict[int, Mapping[str, Any]] = {}
+    questions: dict[int, list[dict[str, Any]]] = {}
+    for version in (1, 2):
+        desk.judge(f"{version}.0.0", JUDGES[version - 1])
+        inner_checks = [check for check in make_checks(chance, version) if check["id"] in {"ban", "any", "brief"}]
+        desk.rubric(f"{version}.0.0", *inner_checks, name="inner", **make_scoring(chance, ["ban", "any", "brief"]))
+        checks = make_checks(chance, version)
+        chance.shuffle(checks)
+        outer[version] = {"checks": checks, "scoring": make_scoring(chance, [check["id"] for check in checks])}
+        desk.rubric(f"{version}.0.0", *checks, **outer[version]["scoring"])
+        questions[version] = [
+            {"id": f"q{i}", "input": "x", "expected_facts": chance.sample(WORDS, 2)} for i in range(size)
+        ]
+        desk.dataset(f"{version}.0.0", questions[version])
+    lines = [
+        [
+            {"id": f"q{i}", "sample": k, "output": " ".join(chance.choices(WORDS, k=chance.randint(1, 4)))}
+            for i in range(size)
+            if (i, version) != (5, 2)  # which B did not answer
+            for k in range(1 + (seed % 3 == 0))
+        ]
+        for version in (1, 2)
+    ]
+    runs = [desk.score_lines(f"{version}.0.0", lines[version - 1], f"run{version}") for version in (1, 2)]
+    found = desk.audit(*runs, asks=True)
+    assert (found.common, found.price.calls, found.drift) == (size - 1, 0, ())
+    expected = {name: [Fraction(0), Fraction(0)] for name in PLAYERS}
+    store = stack.enter_context(ArtifactStore.open(desk.repo.root))
+    for number in range(size - 1):
+        outputs = [[line["output"] for line in side if line["id"] == f"q{number}"] for side in lines]
+
+        def value(entered: frozenset[str], number: int = number, outputs: Any = outputs) -> Value:
+            side = {name: 1 + (name in entered) for name in PLAYERS}
+            question = questions[side["dataset"]][number]
+            context = make_context(store, side["rubric"], side["judge"])
+            results = [
+                evaluate(outer[side["rubric"]], text, question, context=context)
+                for text in outputs[side["outputs"] - 1]
+            ]
+            scores = [result.score for result in results if result.score is not None]
+            passed = sum(result.verdict is Verdict.PASS for result in results)
+            return sum(scores, Fraction(0)) / len(scores), Fraction(passed, len(results))
+
+        for name, share in enumerate_orders(value).items():
+            for channel in (0, 1):
+                expected[name][channel] += share[channel] / (size - 1)
+    factors = {factor.name: [factor.share, factor.passes] for factor in found.factors}
+    assert {name: factors[name] for name in PLAYERS} == expected
+    assert [name for name, shares in factors.items() if any(shares) and name not in PLAYERS] == []
+    assert found.passes_delta == sum(factor.passes for factor in found.factors) + found.lines.total.passes
+
+
+def make_context(store: ArtifactStore, rubric: int, judge: int) -> CheckContext:
+    versions = {"judge/acc": judge, "rubric/inner": rubric}
+
+    def load(ref: str) -> Artifact:
+        name = ref.partition("@")[0]
+        return store.load(f"{name}@{versions[name]}.0.0")
+
+    return CheckContext(load, lambda call: JudgeReply(text=rate(call.prompt)))
+
+
+def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list[Fraction]]:
+    known: dict[frozenset[str], Value] = {}
+    shares = {name: [Fraction(0), Fraction(0)] for name in PLAYERS}
+    for order in permutations(PLAYERS):
+        entered: frozenset[str] = frozenset()
+        for name in order:
+            for held in (entered, entered | {name}):
+                if held not in known:
+                    known[held] = value(held)
+            for channel in (0, 1):
+                gain = known[entered | {name}][channel] - known[entered][channel]
+                shares[name][channel] += gain / factorial(len(PLAYERS))
+            entered |= {name}
+    return shares
