@@ -55,6 +55,20 @@ _ROWS = (
         "What pins it can no longer be scored again.",
     ),
     ValidationRule(
+        "release-unpushed",
+        _ERROR,
+        "{tag} was never pushed to {remote}",
+        "git push {remote} {ref}",
+        "Every clone of it has the line in the ledger and not the release, so that verify fails there for good.",
+    ),
+    ValidationRule(
+        "release-differs-there",
+        _ERROR,
+        "{tag} is another object on {remote}: {there}, and here {here}",
+        "find out which of the two was released: git fetch {remote} {ref}:refs/tags/theirs/{tag}",
+        "Two clones grade by two rulers of one name.",
+    ),
+    ValidationRule(
         "tags-missing",
         _ERROR,
         "{count} of {all} releases have no tag here, as in a {clone} clone",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +23,11 @@ from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.references.reading import walk_references
+from evalstore.release.push import find_push_route
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.remote import list_remote_tags
 from evalstore.store.resolve import build_unknown_error, expect_releases
+from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
@@ -52,19 +56,20 @@ class Verification:
         return all(finding.severity is Severity.INFO for finding in self.findings)
 
 
-def verify(
+def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     store: ArtifactStore,
     refs: Sequence[str] = (),
     *,
     lock: Lock | None = None,
     file: str = LOCK_FILE,
     watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
+    remote: bool | str = False,
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
-    the releases (a progress bar). Reads only. Raises `RefError`
-    for a reference that names no release.
+    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own. Reads
+    only. Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
@@ -86,10 +91,32 @@ def verify(
         chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
         _report_missing_tags(store, expected_tags, listing),
         unread,
+        _check_remote(store, name=remote) if remote else (),
         () if selected else malformed,
         () if selected else _report_ignored_tags(listing),
     )
     return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
+
+
+def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding]:
+    """Yield the releases of HEAD's ledgers that a remote lacks, or has as other objects.
+
+    Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
+    """
+    route = find_push_route(store.git, remote_name=name)
+    if route is None:
+        return
+    there = list_remote_tags(store.git, store.repository, route.to)
+    tags = store.list_recorded_tags()
+    here = find_refs(store.git, [TAG_REFS + tag for tag in tags]) if tags else {}
+    for tag in tags:
+        ref = TAG_REFS + tag
+        facts = {"tag": tag, "remote": route.to.name, "ref": shlex.quote(ref)}
+        if tag not in there:
+            yield make_finding("release-unpushed", Place(ref), **facts)
+        elif ref in here and here[ref] != there[tag]:
+            objects = {"there": there[tag][:12], "here": here[ref][:12]}
+            yield make_finding("release-differs-there", Place(ref), **facts, **objects)
 
 
 def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Verification:

@@ -119,8 +119,10 @@ def find_push_refs(git: Git, push: Push) -> Mapping[str, str]:
 def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]) -> Push:
     """Push `refs`, again while another push to the same remote is under way; return the push with its outcome.
 
-    Never raises for a push that fails: what was released here stands.
+    The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a squash merge their
+    commits are there already. Never raises for a push that fails: what was released here stands.
     """
+    push, refs = _add_missing_tags(store, route, push, refs)
     for tries_left in reversed(range(_TRIES)):
         try:
             answers = remote.push_refs(store.git, store.repository, route.to, refs)
@@ -139,6 +141,21 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
         same = all(answer.flag == "=" for answer in answers)
         return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return push
+
+
+def _add_missing_tags(
+    store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]
+) -> tuple[Push, Mapping[str, str]]:
+    try:
+        there = remote.list_remote_tags(store.git, store.repository, route.to)
+    except (GitError, OSError):  # the push itself says why there is no answer
+        return push, refs
+    lacking = [tag for tag in store.list_recorded_tags() if tag not in there and tag not in push.tags]
+    found = find_refs(store.git, [TAG_REFS + tag for tag in lacking]) if lacking else {}
+    if not found:
+        return push, refs
+    tags = tuple(name.removeprefix(TAG_REFS) for name in found)
+    return replace(push, tags=(*push.tags, *tags)), {**refs, **found}
 
 
 def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:

@@ -121,6 +121,13 @@ class StoreContents:
             if name.endswith(".yaml") and is_id(name[:-5])
         ]
 
+    def list_recorded_tags(self) -> list[str]:
+        """Return the tag of every release that a ledger of HEAD records, whether or not it is here; in order."""
+        names = self.ledgers.list_names()
+        self.ledgers.expect(names)
+        lines = ((name, version) for name in names for version in self.ledgers.read(name).by_version)
+        return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
+
     def commit(self, oid: str) -> Commit:
         """Return a commit by its full id."""
         return read_commit(self.objects, oid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.scratch import open_scratch_repository
 
+_TAG_REFS = "refs/tags/"
 _PUSH_TIMEOUT = 600.0  # seconds: for a slow line, or until a password is typed
 _HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
 
@@ -68,15 +69,28 @@ def list_remotes(git: Git) -> Remotes:
 
 def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
     """Push objects to full ref names, all or none; `CommandError` has the answers in its stdout when it is none."""
+    refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
+    options = ("--atomic", "--porcelain", "--no-verify")
+    return parse_push_answers(_ask_remote(git, repository, remote, "push", *options, refs=refspecs))
+
+
+def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
+    """Return the tags of a remote, the object of each by its name; raises `CommandError` where it does not answer."""
+    out = _ask_remote(git, repository, remote, "ls-remote", "--tags", "--refs")
+    lines = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\n"))
+    return {parts[1].removeprefix(_TAG_REFS): parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
+
+
+def _ask_remote(
+    git: Git, repository: Repository, remote: Remote, command: str, *options: str, refs: Iterable[str] = ()
+) -> bytes:
     (url,) = remote.urls
     # A folder is relative to the repository, and the scratch repository is elsewhere.
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
-    refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     with open_scratch_repository(
         replace(git, timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
     ) as scratch:
-        out = scratch.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
-    return parse_push_answers(out)
+        return scratch.run(command, *options, "--", address, *refs)
 
 
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:

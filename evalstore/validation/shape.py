@@ -91,21 +91,25 @@ def load_schema(name: str) -> dict[str, Any]:
     return data
 
 
+def load_open_schema(name: str) -> Any:
+    """Return the schema `name` with extra keys allowed everywhere: `keys` says better where one belongs."""
+    return _drop_closed(load_schema(name))
+
+
+def _drop_closed(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _drop_closed(item) for key, item in part.items() if key != "unevaluatedProperties"}
+    return [_drop_closed(item) for item in part] if isinstance(part, list) else part
+
+
 @cache
 def _compile_named(name: str) -> Schema:
-    return compile_shipped_schema(_open_schema(load_schema(name)))
-
-
-def _open_schema(part: Any) -> Any:
-    """Return a schema that allows extra keys everywhere: `keys` says better where a key belongs."""
-    if isinstance(part, dict):
-        return {key: _open_schema(item) for key, item in part.items() if key != "unevaluatedProperties"}
-    return [_open_schema(item) for item in part] if isinstance(part, list) else part
+    return compile_shipped_schema(load_open_schema(name))
 
 
 @cache
 def _compile_named_predicate(name: str) -> Predicate | None:
-    return compile_predicate(load_schema(name))
+    return compile_predicate(load_open_schema(name))
 
 
 def _last_key(pointer: Pointer) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from evalstore.checks import KINDS
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
-from evalstore.model import Output, Question, Sample
+from evalstore.errors import RefError
+from evalstore.model import Output, Sample
 from evalstore.resources import find_resource_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,9 +148,10 @@ def test_problems_point_at_what_a_schema_cannot_see(
     assert problem.pointer == pointer
     assert said in problem.message
     assert problem.hint
-    grade = KINDS[kind].prepare_grading({"kind": kind, **params}, NO_CONTEXT)
-    graded = grade(Sample(Output('{"a": "a"}'), Question("q", {"id": "q", "input": "i"})))
-    assert problem.blocks <= (graded.score is None)
+    if problem.blocks:
+        with suppress(RefError):  # there is no judge to load either
+            grade = KINDS[kind].prepare_grading({"kind": kind, **params}, NO_CONTEXT)
+            assert grade(Sample(Output("{}"))).score is None
 
 
 @pytest.mark.parametrize(

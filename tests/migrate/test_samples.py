@@ -14,8 +14,10 @@ from evalstore.migration.remainder import is_same_data
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
 HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]
+# What sources that hold no grader come to: questions, and nothing to score them with.
+UNGRADED = {"dataset-unscored", "question-unscored"}
 # What a migration cannot know: how well a judge agrees with people; and what it says itself, of checks no kind can say.
-EXPECTED = {"judge-unvalidated", "rubric-partial"}
+EXPECTED = {"judge-unvalidated", "rubric-partial", *UNGRADED}
 
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
 each_format = pytest.mark.parametrize("format", HERE)

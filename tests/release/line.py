@@ -61,10 +61,10 @@ class Line:
         while not asked.endswith(b"\n"):
             asked += connection.recv(1)
         program, folder = shlex.split(asked.decode())
-        assert program == "git-receive-pack"
+        assert program in {"git-receive-pack", "git-upload-pack"}
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         far = subprocess.Popen(
-            ["git", "receive-pack", folder],
+            ["git", program.removeprefix("git-"), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -656,3 +656,44 @@ def test_many_tags_make_a_command_that_fits_the_page(cli: Cli, shop: Shop, tmp_p
     assert max(map(len, said.split("\n"))) <= 100
     subprocess.run(["sh", "-e", "-c", said], cwd=shop.top, check=True, capture_output=True, env=os.environ)
     assert len(shop.git("ls-remote", "--tags", "--refs", "origin").split("\n")) == 13
+
+
+# Releases that reached nobody, although their commits did.
+
+
+def test_tags_that_a_plain_push_left_behind_arrive_with_the_next_bump(released: Shop, far: Far) -> None:
+    change(released)
+    released.bump()
+    released.git("push", "-q", "origin", "main")
+    change(released, "merely")
+    push = push_of(released)
+    assert (push.outcome, push.tags) == (PushOutcome.PUSHED, ("rubric/tone@3.0.0", "rubric/tone@2.0.0"))
+    assert {"rubric/tone@2.0.0", "rubric/tone@3.0.0"} <= set(far.git("tag", "--list").split())
+
+
+def test_tags_that_a_squash_merge_left_behind_arrive_too(released: Shop, far: Far) -> None:
+    released.git("switch", "-q", "-c", "side")
+    change(released)
+    released.bump()
+    released.git("switch", "-q", "main")
+    released.git("merge", "-q", "--squash", "side")
+    released.git("commit", "-q", "-m", "squashed")
+    released.git("push", "-q", "origin", "main")
+    released.write("rubrics/tone.yaml", rubric(version="2.0.0", ban="merely"))
+    push_of(released)
+    assert "rubric/tone@2.0.0" in far.git("tag", "--list").split()
+
+
+def test_verify_names_releases_that_the_remote_lacks_or_has_otherwise(cli: Cli, released: Shop, far: Far) -> None:
+    assert cli("verify", "--remote", cwd=released.root).code == 0
+    change(released)
+    released.bump()
+    ran = cli("verify", "--remote", "origin", "--format", "json", cwd=released.root)
+    (finding,) = json.loads(ran.out)["findings"]
+    assert (ran.code, finding["rule"]) == (1, "release-unpushed")
+    released.git(*finding["hint"].split()[1:])
+    assert cli("verify", "--remote", cwd=released.root).code == 0
+    far.git("update-ref", "refs/tags/rubric/tone@1.0.0", released.git("rev-parse", "HEAD"))
+    ran = cli("verify", "--remote", "--format", "json", cwd=released.root)
+    assert [one["rule"] for one in json.loads(ran.out)["findings"]] == ["release-differs-there"]
+    assert cli("verify", "--remote", "nowhere", cwd=released.root).code == 3

@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.schemas import compile_predicate, compile_schema
-from evalstore.validation.shape import CHECK, QUESTION, ROOTS, list_check_kinds, load_schema
+from evalstore.validation.shape import CHECK, QUESTION, ROOTS, list_check_kinds, load_open_schema
 
 CASES = Path(__file__).parent / "cases"
 NAMES = [*ROOTS.values(), CHECK, QUESTION, "accepted", "evalstore", *(f"checks/{kind}" for kind in list_check_kinds())]
@@ -42,7 +42,7 @@ def list_values(name: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_says_what_the_library_says(name: str) -> None:
-    predicate, schema = compile_predicate(load_schema(name)), compile_schema(load_schema(name))
+    predicate, schema = compile_predicate(load_open_schema(name)), compile_schema(load_open_schema(name))
     assert predicate, "has a keyword that no predicate stands for: the slow pass is always taken"
     answers = [(predicate(value), schema.is_valid(value), value) for value in list_values(name)]
     assert [value for fast, slow, value in answers if fast is not slow] == []
