@@ -78,7 +78,8 @@ def decide_conditions(
     ungraded = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
     share = Fraction(ungraded, max(audit.common + ungraded, 1))
     if share > max_ungraded:
-        reason = f"judges graded {ungraded:,} questions in one run only, more than {float(max_ungraded):g} of all"
+        count = f"{float(share):.2f} of the questions ({ungraded:,})"
+        reason = f"judges failed on {count} in one run, more than {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
     return tuple(_decide(audit, condition) for condition in conditions)
 
@@ -93,7 +94,7 @@ def _decide(audit: Audit, condition: Condition) -> ConditionResult:
     values = [*_list_values(audit, condition.metric)]
     if not values or any(value is None for value, _ in values):
         reason = f"{condition.metric} cannot be told from what else changed"
-        more = f"; {audit.price.calls:,} judge calls would tell (--ask)" if audit.price.calls else ""
+        more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
         return ConditionResult(condition, Answer.UNDECIDED, None, reason + more)
     found = [(value, reason, condition.is_met(value)) for value, reason in values if value is not None]
     value, reason, met = found[0]

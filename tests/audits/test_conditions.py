@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits.conditions import parse_condition
+from evalstore.audits.conditions import Answer, decide_conditions, find_worst_answer, parse_condition
+from evalstore.audits.values import OwnShare, PlayerName, Price
 from evalstore.errors import UsageError
 from evalstore.resources import find_resource_folder
 from tests.audits.conftest import Repo
@@ -161,3 +163,30 @@ def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path],
     _, found = ask(a, b, "--by", "check")
     assert [(one["name"], one["change"]) for one in found["slices"]] == [("brief", 0), ("calm", -0.3)]
     assert "calm          10  -30.00" in cli("audit", a, b, "--by", "check", cwd=repo.root).out
+
+
+def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_together(
+    runs: dict[str, str], repo: Repo
+) -> None:
+    found = repo.audit(Path(runs["a"]), Path(runs["worse"]))
+    own, rubric = parse_condition("own<-0.02"), parse_condition("rubric<-0.02")
+    failed = replace(found, lines=replace(found.lines, errors=("x",)))
+    (result,) = decide_conditions(failed, [own])
+    assert (result.answer, result.value) == (Answer.UNDECIDED, None)
+    assert "judges graded 1 questions" not in result.reason
+    assert decide_conditions(failed, [own], max_ungraded=Fraction(1, 10))[0].answer is Answer.FAILS
+    joint = tuple(
+        replace(one, players=(PlayerName.RUBRIC, PlayerName.OUTPUTS)) if one.players == (PlayerName.OUTPUTS,) else one
+        for one in found.factors
+    )
+    together = replace(found, factors=joint, own_as_zero=OwnShare(None, None, None), price=Price(calls=7))
+    answers = decide_conditions(together, [own, rubric, parse_condition("dataset<-0.02")])
+    assert [one.answer for one in answers] == [Answer.UNDECIDED, Answer.UNDECIDED, Answer.HOLDS]
+    assert "7 judge calls would tell" in answers[0].reason
+    assert find_worst_answer(answers) is Answer.UNDECIDED
+
+
+def test_a_condition_that_is_none_is_a_wrong_command_line(runs: dict[str, str], cli: Any, repo: Repo) -> None:
+    ran = cli("audit", runs["a"], runs["worse"], "--fail-on", "owen<0", "--format", "json", cwd=repo.root)
+    assert (ran.code, json.loads(ran.out)["error"]["exit_code"]) == (2, 2)
+    assert "'owen<0' is no condition" in ran.err
