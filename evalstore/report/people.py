@@ -9,8 +9,12 @@ _COMMIT, _DAY = 7, 10  # characters of a commit's id, and of an ISO date
 
 
 def describe_origin(origin: Origin) -> str:
-    """Return `Bob 7100681 2026-09-12, released in 2.0.0 by Releasebot`; "" where nothing is known."""
-    release = f"released in {origin.released_in} by {origin.released_by}" if origin.released_in else ""
+    """Return `Bob 7100681 2026-09-12, released in 2.0.0 by Releasebot`; "" where nothing is known.
+
+    A releaser who is the author as well is named once.
+    """
+    releaser = f" by {origin.released_by}" if origin.released_by != origin.author else ""
+    release = f"released in {origin.released_in}{releaser}" if origin.released_in else ""
     if origin.commit is None:
         return "; ".join(part for part in (release, origin.gap) if part)
     people = join_names([str(origin.author), *origin.co_authors])
