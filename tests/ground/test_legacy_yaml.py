@@ -40,12 +40,9 @@ def test_merge_keys_are_expanded_and_what_is_written_out_wins(text: str, expecte
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("a: &x {k: 1}\nb:\n  <<: *x\n  <<: *x\n", 4, "the key << stands twice in one mapping (first on line 3)"),
         ("b:\n  <<: 1\n", 2, "<< takes a mapping, or a list of them"),
         ("b:\n  <<: [{k: 1}, 2]\n", 2, "<< takes a mapping"),
         ("b: &x\n  <<: *x\n", 2, "the alias *x contains itself"),
-        ("1: a\n1: b\n", 2, "the key 1 stands twice in one mapping (first on line 1)"),
-        ("1: a\n1.0: b\n", 2, "the key 1.0 stands twice"),
         ("? [1]\n: b\n", 1, "a key is a mapping or a list"),
         (".nan: b\n", 1, "no number that can be calculated with"),
         ("a: 1\n---\nb: 2\n", 2, "a second document begins here"),
@@ -94,6 +91,18 @@ def test_a_reader_of_yaml_1_2_reads_the_same_texts(tree: Any) -> None:
     assert YAML(typ="safe", pure=True).load(write_yaml(tree)) == tree
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("1: a\n1: b\n", {1: "b"}),
+        ("k: a\nj: c\nk: b\n", {"k": "b", "j": "c"}),
+        ("a: &x {k: 1}\nb: &y {k: 2}\nc:\n  <<: *x\n  <<: *y\n", {"a": {"k": 1}, "b": {"k": 2}, "c": {"k": 2}}),
+    ],
+)
+def test_of_a_key_that_stands_twice_the_last_counts(text: str, kept: Any) -> None:
+    assert value(text) == kept
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("bomb", ["merges of one mapping", "merges of merges", "many merges into many keys"])
 def test_merges_cost_no_more_than_what_they_hold(bomb: str) -> None:
@@ -109,7 +118,7 @@ def test_merges_cost_no_more_than_what_they_hold(bomb: str) -> None:
     if bomb.startswith("many"):
         assert len(value(text)["b"]) == 60_001
     else:
-        with pytest.raises(LoadError, match="200,000 values"):
+        with pytest.raises(LoadError, match="2,000,000 values|an alias is nested deeper than 32 levels"):
             value(text)
     assert time.process_time() - start < 5
 
