@@ -131,6 +131,9 @@ class QuestionAttributor:
         for check in plan.rubric.checks:
             if not check.is_judged or check.name not in old or check.name not in new:
                 continue
+            # What no judge answered in either run says nothing of a service.
+            if old[check.name].score is None and new[check.name].score is None:
+                continue
             variants = check.build_variant(0), check.build_variant(check.relevant)
             is_alike = (
                 variants[0] is not None and variants[1] is not None and variants[0].content == variants[1].content
