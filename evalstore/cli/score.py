@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
+    from evalstore.runs import Run
 
 
 def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
@@ -63,6 +66,15 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     show_default=True,
     help="Version of Every Eval Ever to write the run in.",
 )
+@click.option(
+    "--fail-under", metavar="SCORE", type=click.FloatRange(0, 1), help="Answer 1 when the score, 0 to 1, is below this."
+)
+@click.option(
+    "--min-scored",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @add_output_options()
 @add_judge_options
@@ -76,6 +88,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rubric: str | None,
     *,
     eee_version: str,
+    fail_under: float | None,
+    min_scored: float | None,
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
@@ -90,6 +104,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
+
+    A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored.
     """
     from evalstore.scoring import open_job
 
@@ -105,4 +121,18 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     settings.print_warnings(run.notes)
     is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
     settings.print_result(replace(run, path=run.path.relative_to(settings.path)) if is_relative else run)
-    return ExitCode.DONE
+    shortfalls = list(_find_shortfalls(run, fail_under, min_scored))
+    for shortfall in shortfalls:
+        settings.print_message(shortfall)
+    return ExitCode.NO if shortfalls else ExitCode.DONE
+
+
+def _find_shortfalls(run: Run, fail_under: float | None, min_scored: float | None) -> Iterator[str]:
+    """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
+    if run.score is None:
+        yield "nothing was scored"
+    elif fail_under is not None and run.score < (least := Fraction(repr(fail_under))):
+        yield f"the score {float(run.score):.4f} is below {float(least):g}"
+    questions = run.questions + run.without_output
+    if min_scored is not None and run.scored < Fraction(repr(min_scored)) * questions:
+        yield f"{run.scored:,} of {questions:,} questions have a score, and {min_scored:.4g} of them were wanted"

@@ -146,7 +146,7 @@ class ScoringJob:
                 *pairs.list_notes(dataset),
                 *tally.list_notes(),
                 *self.session.list_notes(),
-                *(() if self.session.missing else _note_unscored(run)),
+                *(() if self.session.missing else tally.list_unscored()),
                 *_note_approximate_engines(run),
             ),
             harness={**run.harness, **self._record_judge_model(), **self._record_replies()},
@@ -227,11 +227,6 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         harness=_describe_harness(),
         commit=find_head(store.git),
     )
-
-
-def _note_unscored(run: Run) -> Iterator[str]:
-    if not run.scored:
-        yield f"none of {run.questions} answered questions has a score: each row of the run says why"
 
 
 def _note_approximate_engines(run: Run) -> Iterator[str]:

@@ -14,6 +14,7 @@ from evalstore.scoring.question_sums import ExactMean, QuestionSums
 from evalstore.text import make_excerpt
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks
+_SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
 
 
 @dataclass(slots=True)
@@ -58,6 +59,14 @@ class AnswerTally:
 
 
 @dataclass(slots=True)
+class UnscoredOutputs:
+    """How many outputs have no score for one reason, and the first of their questions."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class RunTally:
     """All sums of a run so far; the samples of a question count as one, by their exact mean."""
 
@@ -65,10 +74,13 @@ class RunTally:
     outputs: int = 0
     checks: defaultdict[tuple[str, str], AnswerTally] = field(default_factory=lambda: defaultdict(AnswerTally))
     engines: set[str] = field(default_factory=set)
+    unscored: dict[str, UnscoredOutputs] = field(default_factory=dict)
 
     def add(self, row: GradedRow, number: int) -> None:
         """Count one row and its checks; `number` is the position of its question."""
         self.questions.add(number, (row.score, row.verdict))
+        if row.score is None:
+            self._note_unscored(row)
         self.outputs += 1
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
@@ -88,6 +100,27 @@ class RunTally:
             checks={name: found.summarize() for name, found in self._name_checks().items()},
             harness={**run.harness, "engines": ", ".join(sorted(self.engines))},
         )
+
+    def list_unscored(self) -> Iterator[str]:
+        """Yield why outputs have no score: each reason, how many have it, and the first of their questions."""
+        reasons = sorted(self.unscored.items(), key=lambda item: -item[1].count)
+        for reason, found in reasons[:_SHOWN_REASONS]:
+            first = ", ".join(make_excerpt(id_, 60) for id_ in found.first)
+            more = f" and {found.count - len(found.first):,} more" if found.count > len(found.first) else ""
+            outputs = "1 output has" if found.count == 1 else f"{found.count:,} outputs have"
+            yield f"{outputs} no score: {make_excerpt(reason)} ({first}{more})"
+        if more_count := sum(found.count for _, found in reasons[_SHOWN_REASONS:]):
+            yield f"outputs without a score for other reasons: {more_count:,}"
+
+    def _note_unscored(self, row: GradedRow) -> None:
+        reasons = (check.reason for check in row.checks if check.score is None and check.reason)
+        reason = next(reasons, "") or row.reason or "no reason is known"
+        # A reason that names something of each output is cut off, so that their number stays small.
+        key = reason if reason in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
+        found = self.unscored.setdefault(key, UnscoredOutputs())
+        found.count += 1
+        if len(found.first) < _SHOWN_IDS:
+            found.first.append(row.id)
 
     def list_notes(self) -> Iterator[str]:
         """Yield notes about checks that could not grade, each with its first reason."""

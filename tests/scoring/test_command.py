@@ -34,14 +34,15 @@ def test_the_document_is_what_its_schema_says(name: str, cli: Cli, repo: Path, w
     for outputs in (None, {"four": "x"}, {"one": "x", "stray": "y"}):
         path = write(outputs) if outputs else write()
         ran = cli("score", "dataset/small@1.0.0", path, "--format", "json", cwd=repo)
-        assert ran.code == 0
+        assert ran.code == (outputs == {"four": "x"})  # nothing is scored
         assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
 
 
 def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: Write) -> None:
     ran = cli("score", "dataset/small@1.0.0", write(), "--format", "json", cwd=repo)
     answer = json.loads(ran.out)
-    assert (answer["run"], ran.err) == ("runs/small-1.0.0-model_a.json", "")
+    assert answer["run"] == "runs/small-1.0.0-model_a.json"
+    assert ran.err == "warning: 1 output has no score: neither the check nor the question lists a fact (four)\n"
     assert (answer["score"], answer["score_exact"], answer["pass_rate"]) == (0.888888888889, "8/9", 1.0)
     assert "pass_rate_exact" not in answer
     run = read_run(repo / answer["run"])
@@ -179,3 +180,24 @@ def test_help_has_examples(cli: Cli) -> None:
     ran = cli("score", "--help")
     assert ran.code == 0
     assert "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ((), 0, ""),
+        (("--fail-under", "0.88"), 0, ""),
+        (("--fail-under", "0.9"), 1, "the score 0.8889 is below 0.9\n"),
+        (("--min-scored", "0.75"), 0, ""),
+        (("--min-scored", "0.76"), 1, "3 of 4 questions have a score, and 0.76 of them were wanted\n"),
+    ],
+)
+def test_a_gate_on_a_run(options: tuple[str, ...], code: int, said: str, cli: Cli, repo: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small@1.0.0", write(), *options, cwd=repo)
+    assert (ran.code, ran.err.endswith(said)) == (code, True)
+
+
+def test_a_run_in_which_nothing_is_scored_is_never_green(cli: Cli, repo: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small@1.0.0", write({"four": "x"}), cwd=repo)
+    assert (ran.code, ran.err.splitlines()[-1]) == (1, "nothing was scored")
+    assert (repo / "runs/small-1.0.0-model_a.json").exists()

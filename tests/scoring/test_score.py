@@ -18,6 +18,8 @@ from evalstore.store import ArtifactStore
 Scored = Callable[..., Run]
 Write = Callable[..., Path]
 
+NO_FACT = "1 output has no score: neither the check nor the question lists a fact (four)"
+
 
 def test_a_run_says_what_came_out_and_what_measured_it(scored: Scored, write: Write) -> None:
     run = scored("dataset/small@1.0.0", write())
@@ -33,7 +35,7 @@ def test_a_run_says_what_came_out_and_what_measured_it(scored: Scored, write: Wr
     }
     assert [pinned.ref for pinned in run.rubrics] == ["rubric/code@1.0.0", "rubric/factual@1.0.0", "rubric/tone@1.0.0"]
     assert (run.name, run.model, run.id) == ("small", "model_a", "small/model_a/1789401600.000000")
-    assert run.notes == ()
+    assert run.notes == (NO_FACT,)
 
 
 def test_what_is_pinned_is_what_the_store_resolves(scored: Scored, write: Write, store: ArtifactStore) -> None:
@@ -146,7 +148,9 @@ def test_a_revision_is_recorded_as_its_commit(scored: Scored, write: Write) -> N
 def test_a_run_without_any_score_says_so(scored: Scored, write: Write) -> None:
     run = scored("dataset/small@1.0.0", write(), rubric="rubric/factual@1.0.0")
     assert (run.score, run.scored) == (None, 0)
-    assert run.notes == ("none of 4 answered questions has a score: each row of the run says why",)
+    assert run.notes == (
+        "4 outputs have no score: neither the check nor the question lists a fact (one, two, three, four)",
+    )
 
 
 @pytest.mark.parametrize(("dataset", "found"), [("dataset/small", "1.0.0"), ("dataset/small@^1.0", "1.0.0")])
@@ -154,7 +158,7 @@ def test_a_floating_reference_is_noted_with_what_it_means_today(
     dataset: str, found: str, scored: Scored, write: Write
 ) -> None:
     run = scored(dataset, write())
-    assert run.notes == (f"{dataset} floats: today it is dataset/small@{found}",)
+    assert run.notes == (f"{dataset} floats: today it is dataset/small@{found}", NO_FACT)
     assert run.dataset is not None
     assert run.dataset.ref == f"dataset/small@{found}"
 
@@ -172,7 +176,9 @@ def test_the_settings_say_what_floating_means(
             with pytest.raises(RefusedError, match=answer):
                 score("dataset/small@latest", write(), store=strict, out=tmp_path / "runs", at=at)
         else:
-            assert score("dataset/small@latest", write(), store=strict, out=tmp_path / "runs", at=at).notes == ()
+            assert score("dataset/small@latest", write(), store=strict, out=tmp_path / "runs", at=at).notes == (
+                NO_FACT,
+            )
 
 
 def test_a_partial_rubric_is_noted(
