@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes, list_run_pins, read_judge_model
 from evalstore.audits.judge_noise import estimate_judge_noise
+from evalstore.audits.moved_questions import MovedQuestions
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import QuestionSets, compute_mean, read_passes, sort_questions, sum_lines
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
@@ -39,20 +40,22 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     judges: Judges | None = None,
     ask: bool = False,
     by: SliceKind | None = None,
+    moved: int = 0,
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
     A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
     as the runs recorded it, else as `judges` says; what stays unknown makes players move together, and the price says
     how many calls would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it be
-    asked about the answers of run A. Raises `RefusedError` when a run cannot be replayed in this store, when replay
-    gives other results than recorded (unless `allow_drift`: then the difference counts as not reproduced), or when
-    nothing can be compared.
+    asked about the answers of run A. `moved` is how many of the questions that moved most are kept in full. Raises
+    `RefusedError` when a run cannot be replayed in this store, when replay gives other results than recorded (unless
+    `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
             job = _open_job(run_a, run_b, store, session, ask=ask)
+            job.moved.limit = moved
             found = job.build_audit(allow_drift=allow_drift, by=by)
             if not session.can_ask:
                 return found
@@ -69,6 +72,7 @@ class AuditJob:
     attributor: QuestionAttributor
     session: JudgeSession
     totals: AuditTotals = field(default_factory=AuditTotals)
+    moved: MovedQuestions = field(default_factory=lambda: MovedQuestions(0))
     drift: list[Drift] = field(default_factory=list)
     lost: list[tuple[Fraction, Fraction]] = field(default_factory=list)
 
@@ -86,6 +90,8 @@ class AuditJob:
             sentence=write_sentence(found),
             notes=(*found.notes, *list_noise_notes(found)),
             slices=self._list_slices(by) if by else (),
+            moved=self.moved.list_questions(),
+            moved_count=self.moved.count,
         )
         _assert_sums(found, any(score or passes for score, passes in self.lost) and not self.drift)
         return found
@@ -95,6 +101,7 @@ class AuditJob:
         old, new = self.a.rows[id_], self.b.rows[id_]
         self.drift += question.drift
         self.totals.add_question(question, new.group)
+        self.moved.add_question(question, (old, new), tuple(_read_tags(self.b.questions[id_].question.row)))
         ends = [(row.score or Fraction(0), read_passes(row)) for row in (old, new)]
         shares = question.shares
         graded = (shares.old, shares.new) if shares else ((Fraction(0),) * 2,) * 2

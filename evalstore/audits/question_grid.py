@@ -44,7 +44,8 @@ class AttributedQuestion:
     """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
 
     `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `is_judged` says whether
-    judges have a part in its score, and `silent` are findings about its rubric that can move nothing.
+    judges have a part in its score, and `silent` are findings about its rubric that can move nothing. `cells` are its
+    cells, of which `whole` is run B's.
     """
 
     id: str
@@ -54,6 +55,8 @@ class AttributedQuestion:
     anchors: int
     silent: tuple[EditSource, ...]
     drift: tuple[Drift, ...]
+    cells: QuestionCells
+    whole: int
 
 
 @dataclass(slots=True)
@@ -112,6 +115,8 @@ class QuestionAttributor:
         if blocks is not None:
             find_source = partial(self._find_source, id_, plan)
             shares = share_question(trees, blocks, cells, find_source)
+        # All edits: those that are idle here are not in the pruned tree.
+        whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
         anchors = [self.evidence.count_anchors(pair) for pair in cells.moved.values()] if cells.is_estimated else []
         return AttributedQuestion(
             id=id_,
@@ -120,7 +125,9 @@ class QuestionAttributor:
             is_judged=any(check.is_judged for check in plan.rubric.checks),
             anchors=max(anchors, default=0),
             silent=plan.silent,
-            drift=tuple(self._find_drift(id_, plan, cells, sum(tree.edits for tree in contexts.values()))),
+            drift=tuple(self._find_drift(id_, plan, cells, whole)),
+            cells=cells,
+            whole=whole,
         )
 
     def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
@@ -148,8 +155,7 @@ class QuestionAttributor:
             )
         return pairs
 
-    def _find_drift(self, id_: str, plan: RubricPlan, cells: QuestionCells, contexts: int) -> Iterator[Drift]:
-        whole = contexts | sum(tree.edits for tree in plan.trees.values())
+    def _find_drift(self, id_: str, plan: RubricPlan, cells: QuestionCells, whole: int) -> Iterator[Drift]:
         for side, (run, stored) in enumerate((("A", self.a), ("B", self.b))):
             for number, row in enumerate(stored.rows[id_].outputs):
                 results = cells.grade_all(whole if side else 0, number)

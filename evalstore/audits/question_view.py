@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model
 from evalstore.audits.rulers import grade_with_judges
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.stored_run import StoredRun, add_to_mix, follow_renames
+from evalstore.audits.values import QuestionCell
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
@@ -19,23 +19,6 @@ from evalstore.model import CheckResult, Sample, Verdict
 from evalstore.runs import GradedRow
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionCell:
-    """One output under one ruler, each that of run A or B; `score` is None where it is unscored, or a reply is missing.
-
-    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks.
-    """
-
-    output: str
-    ruler: str
-    rubric: str
-    score: Fraction | None
-    verdict: Verdict
-    checks: tuple[CheckResult, ...]
-    recorded: bool
-    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +103,8 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     return QuestionCell(output, ruler, ref, found.score, found.verdict, tuple(results), recorded=False)
 
 
-def list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
+def list_checks(cells: Sequence[QuestionCell]) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
     """Yield each check of either ruler with its result in every cell."""
-    ids = dict.fromkeys(check.id for cell in view.cells for check in cell.checks)
+    ids = dict.fromkeys(check.id for cell in cells for check in cell.checks)
     for id_ in ids:
-        yield id_, tuple(next((check for check in cell.checks if check.id == id_), None) for cell in view.cells)
+        yield id_, tuple(next((check for check in cell.checks if check.id == id_), None) for cell in cells)

@@ -8,6 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from evalstore.audits.slices import AuditSlice
+from evalstore.model import CheckResult, Verdict
+from evalstore.runs import GradedRow
 from evalstore.statistics import Conclusion, Interval
 
 
@@ -263,8 +265,47 @@ class JudgeNoiseEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionCell:
+    """One output under one ruler, each that of run A or B; `score` is None where it is unscored, or a reply is missing.
+
+    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks; of the cells of an
+    audit it is 1 where there are any.
+    """
+
+    output: str
+    ruler: str
+    rubric: str
+    score: Fraction | None
+    verdict: Verdict
+    checks: tuple[CheckResult, ...]
+    recorded: bool
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MovedQuestion:
+    """A question that some factor moved: by factor and by edit how far, in score and passes; zeros are left out.
+
+    `rows` are those of run A and of run B; `cells` the four of outputs and rulers, A's first, as the shares use them.
+    `is_estimated` says that some of them rest on anchors.
+    """
+
+    id: str
+    rows: tuple[GradedRow, GradedRow]
+    tags: tuple[str, ...]
+    shares: Mapping[str, LineEffect]
+    edits: tuple[tuple[EditSource, LineEffect], ...]
+    cells: tuple[QuestionCell, ...]
+    is_estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
-    """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines."""
+    """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
+
+    `moved` are the questions that some factor moved, as many as were asked for: flips first, then the most moved.
+    `moved_count` is how many there are.
+    """
 
     a: RunSide
     b: RunSide
@@ -285,3 +326,5 @@ class Audit:
     judge_noise: JudgeNoiseEstimate | None = None
     notes: tuple[str, ...] = ()
     slices: tuple[AuditSlice, ...] = ()
+    moved: tuple[MovedQuestion, ...] = ()
+    moved_count: int = 0

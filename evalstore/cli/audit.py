@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from evalstore.audits.conditions import Answer, Condition
     from evalstore.judging import Judges
 
+_MOST_MOVED = 300  # questions on a page
+
 
 def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[Condition, ...]:
     from evalstore.audits.conditions import parse_condition
@@ -31,6 +33,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rulers",
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
+        "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -70,7 +73,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     show_default=True,
     help="What a condition that cannot be told means for the exit code.",
 )
-@add_output_options((*PLAIN_FORMATS, "markdown"))
+@add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options
 def command(  # noqa: PLR0913  # the command line
     settings: CommandSettings,
@@ -109,7 +112,15 @@ def command(  # noqa: PLR0913  # the command line
             _refuse_conditions(conditions)
             settings.print_result(view_question(*paths, question, store, judges=judges))
             return ExitCode.DONE
-        result = audit(*paths, store, allow_drift=allow_drift, judges=judges, ask=ask, by=SliceKind(by) if by else None)
+        result = audit(
+            *paths,
+            store,
+            allow_drift=allow_drift,
+            judges=judges,
+            ask=ask,
+            by=SliceKind(by) if by else None,
+            moved=_MOST_MOVED if settings.format == "html" else 0,
+        )
     # The report names each run as the user did, not by its path below -C.
     result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
     results = decide_conditions(result, conditions, max_ungraded=Fraction(str(max_ungraded)))

@@ -279,6 +279,14 @@ def _format_rest(audit: Audit) -> str:
     return "\n".join([*lines, *notes])
 
 
+def list_facts(audit: Audit) -> Iterator[str]:
+    """Yield what is said below the waterfall, a sentence or so each: verdicts, own share, price, notes."""
+    yield from _format_verdicts(audit)
+    yield from _format_own(audit)
+    yield from _format_price(audit)
+    yield from audit.notes
+
+
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"

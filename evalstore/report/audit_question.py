@@ -12,7 +12,8 @@ from evalstore.report.text_layout import count_noun, document_number, format_col
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.audits.question_view import QuestionCell, QuestionView
+    from evalstore.audits import QuestionCell
+    from evalstore.audits.question_view import QuestionView
     from evalstore.model import CheckResult
 
 _LINES = 40  # of an answer, side by side
@@ -48,6 +49,23 @@ def markdown(view: QuestionView) -> str:
         *(escape_prose(note) for note in _list_notes(view)),
     ]
     return "\n\n".join(parts)
+
+
+def html(view: QuestionView) -> str:
+    """Return the same as a page of its own."""
+    from evalstore.report.html_page import Markup, make_element, make_page
+    from evalstore.report.question_page import format_question
+
+    notes = (make_element("p", note, class_="quiet") for note in _list_notes(view))
+    models = " and ".join(f"{name} is {model}" for name, model in zip("AB", view.models, strict=True))
+    return make_page(
+        f"Question {view.id}",
+        make_element("h1", "One question of two runs"),
+        make_element("p", view.id, class_="answer"),
+        make_element("p", models),
+        format_question(view.rows, view.cells, [*_list_checks(view)]),
+        Markup("".join(notes)),
+    )
 
 
 def document(view: QuestionView) -> dict[str, Any]:
@@ -106,7 +124,7 @@ def _format_check(id_: str, results: tuple[CheckResult | None, ...], view: Quest
 def _list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
     from evalstore.audits.question_view import list_checks
 
-    return list_checks(view)
+    return list_checks(view.cells)
 
 
 def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:

@@ -62,6 +62,15 @@ def markdown(report: AuditReport) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def html(report: AuditReport) -> str:
+    """Return a page of its own: the same with bars, filters, and every moved question in full."""
+    from evalstore.report.audit_page import write_page
+
+    conditions = [_describe_result(result) for result in report.results]
+    slices = [_SLICE_HEAD, *_list_slices(report.audit)]
+    return write_page(report, conditions=conditions, slices=slices, facts=[*plain.list_facts(report.audit)])
+
+
 def _describe_result(result: ConditionResult) -> str:
     value = "" if result.value is None else f" at {float(result.value):.4f}"
     return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"

@@ -30,7 +30,9 @@ NO_PARTICIPLES = frozenset({"exceed", "need", "embed", "feed", "seed", "string"}
 # Folders whose modules are found by name: what each of them may be asked for, completed by its module's name.
 PROTOCOLS: dict[str, frozenset[str]] = {
     "cli": frozenset({"command", "validate"}),  # click's objects: `evalstore judge validate` is judge.validate
-    "report": frozenset({"text", "document", "summary", "summarize", "markdown", "everything", "dot", "mermaid"}),
+    "report": frozenset(
+        {"text", "document", "summary", "summarize", "markdown", "html", "everything", "dot", "mermaid"}
+    ),
     "report/formats": frozenset({"render"}),
     "migration/readers": frozenset({"read", "restore"}),
     "migration/readers/agentevals": frozenset({"read"}),

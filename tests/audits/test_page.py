@@ -1,0 +1,337 @@
+"""The page of an audit: well formed, inert, complete without scripts or network, the same bytes, the numbers of the JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.audits import Audit
+from evalstore.audits.conditions import AuditReport
+from evalstore.report import render
+from evalstore.report.html_page import escape_html
+from evalstore.runs import Run
+from evalstore.text import escape_ci_commands, make_printable
+from tests.audits.test_acceptance import BAN, BRIEF, JUDGED, Desk, desk  # noqa: F401  # a fixture
+from tests.report.payloads import PAYLOADS
+
+CHROMIUM = shutil.which("chromium")
+VOID = {"meta", "br"}
+OURS = {
+    *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "p", "b", "br", "span", "a"),
+    *("ul", "li", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "svg", "rect", "line", "code", "pre"),
+    *("details", "summary", "fieldset", "legend", "label", "select", "option"),
+}  # fmt: skip
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "colspan", "data-name", "role"),
+    *("aria-label", "tabindex", "autocomplete", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2"),
+    *("width", "height"),
+}  # fmt: skip
+
+
+class PageReader(HTMLParser):
+    """Reads a page: its elements and attributes, the text of each table row, and the moved questions by class."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.rows: list[list[str]] = []
+        self.questions: list[set[str]] = []
+        self.style = self.words = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes += [(key, value or "") for key, value in attrs]
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+        if tag == "details" and "q" in (found := set((dict(attrs).get("class") or "").split())):
+            self.questions.append(found)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in {"rect", "line"}
+        self.elements.add(tag)
+        self.attributes += [(key, value or "") for key, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            self.style += data
+            return
+        self.words += data
+        if {"td", "th"} & {*self.open}:
+            self.rows[-1][-1] += data
+
+
+def worsen(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+    """Score worse answers under a stricter rubric and another judge."""
+    desk.judge("1.0.0")
+    desk.judge("2.0.0", "HARD", author="Bob")
+    desk.rubric("1.0.0", JUDGED, BAN, BRIEF)
+    desk.rubric("2.0.0", {**JUDGED, "judge_prompt_ref": "judge/acc@2.0.0"}, {**BAN, "values": ["foo", "ok"]}, BRIEF)
+    questions = [{"id": f"q{n}", "input": f"x{n}", "tags": ["odd" if n % 2 else "even"]} for n in range(6)]
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, questions)
+    return desk.score("1.0.0", ["good ok", "good", "good"] * 2), desk.score(
+        "2.0.0", ["ok", "good", "good good"] * 2, "b"
+    )
+
+
+def fail(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+    """Score answers that the judge fails on."""
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 4)
+    desk.server.play("400", prompt="boom")
+    return desk.score("1.0.0", ["good"] * 4), desk.score("1.0.0", ["boom", "good", "good", "foo"], "b")
+
+
+def join(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+    """Repin two questions to a rubric whose facts only the new dataset has."""
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.rubric("1.0.0", {"id": "facts", "kind": "fact_match"}, name="other")
+    moved = {"rubric_ref": "rubric/other@1.0.0", "expected_facts": ["zz"]}
+    desk.dataset("1.0.0", 6)
+    desk.dataset("2.0.0", [{"id": f"q{i}", "input": "x", **(moved if i < 2 else {})} for i in range(6)], "1.0.0")
+    return desk.score("1.0.0", ["ok"] * 6), desk.score("2.0.0", ["ok"] * 6)
+
+
+def stay(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+    """Score the same answers twice."""
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 3)
+    return desk.score("1.0.0", ["ok"] * 3), desk.score("1.0.0", ["ok"] * 3, "b")
+
+
+def attack(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+    """Let every text that comes from outside be hostile, as far as files and judges can carry it."""
+    texts = [text for text in PAYLOADS if text.strip() and text.isprintable()]
+    every = [text for text in PAYLOADS if not any("\ud800" <= char <= "\udfff" for char in text)]
+    desk.server.text = lambda prompt: json.dumps({"score": len(prompt) % 2, "reason": prompt})
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.rubric("2.0.0", JUDGED, {**BAN, "values": ["foo", *texts]}, author="Eve & \u202e Co")
+    questions = [
+        {"id": f"q{n} {text}"[:60], "input": text, "tags": [text]} if text in texts else {"id": f"q{n}", "input": "x"}
+        for n, text in enumerate(every)
+    ]
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, questions)
+    pairs = [(str(question["id"]), text) for question, text in zip(questions, every, strict=True)]
+    return (
+        desk.score("1.0.0", {id_: "fine" for id_, _ in pairs}, "<img src=x onerror=alert(1)>"),
+        desk.score("2.0.0", dict(pairs), "b"),
+    )
+
+
+STORES: dict[str, Callable[[Desk], tuple[Run, Run]]] = {
+    "worsen": worsen, "fail": fail, "join": join, "stay": stay, "attack": attack
+}  # fmt: skip
+
+
+_FOUND: dict[str, Audit] = {}  # audits are values: each store is built once
+
+
+def make(desk: Desk, name: str) -> Audit:  # noqa: F811
+    if name not in _FOUND:
+        _FOUND[name] = desk.repo.audit(*STORES[name](desk), moved=300)
+    return _FOUND[name]
+
+
+def write(found: Audit) -> str:
+    return render(AuditReport(found), "html")
+
+
+def test_a_page_is_the_same_again(desk: Desk) -> None:  # noqa: F811
+    runs = fail(desk)
+    assert len({write(desk.repo.audit(*runs, moved=300)) for _ in range(2)}) == 1
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_page_is_well_formed_and_inert(desk: Desk, name: str) -> None:  # noqa: F811
+    page = write(make(desk, name))
+    read = PageReader(page)
+    assert read.elements <= OURS
+    assert {key for key, _ in read.attributes} <= ATTRIBUTES
+    assert all(re.fullmatch("#e[0-9]+", value) for key, value in read.attributes if key == "href")
+    ids = [value for key, value in read.attributes if key == "id"]
+    assert len(ids) == len({*ids})
+    assert {value[1:] for key, value in read.attributes if key == "href"} <= {*ids}
+    digest = base64.b64encode(hashlib.sha256(read.style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" in {
+        value for key, value in read.attributes if key == "content"
+    }
+    assert not re.search(r"url\(|@import|expression", read.style)
+    assert escape_ci_commands(page) == page
+    assert not [char for char in page if char not in "\n\t" and make_printable(char) != char]
+
+
+def test_hostile_texts_are_shown_as_text(desk: Desk) -> None:  # noqa: F811
+    found = make(desk, "attack")
+    read = PageReader(write(found))
+    assert len(read.questions) == len(found.moved) == found.moved_count > 20
+    for moved in found.moved:
+        assert make_printable(moved.id) in read.words
+        for line in moved.rows[1].output.text.split("\n"):
+            assert "\t".join(map(make_printable, line.split("\t"))) in read.words
+    assert "Eve & \\u202e Co" in read.words
+
+
+@pytest.mark.parametrize("name", ["worsen", "fail", "join", "stay"])
+def test_the_numbers_are_those_of_the_json(desk: Desk, name: str) -> None:  # noqa: F811
+    report = AuditReport(make(desk, name))
+    found = json.loads(render(report, "json"))
+    read = PageReader(render(report, "html"))
+    assert found["sentence"] in read.words
+    for side in ("a", "b"):
+        ends = [side.upper(), *(f"{found[side][key] * 100:.2f}" for key in ("score", "passes"))]
+        assert ends in [[row[0], row[1], row[3]] for row in read.rows if len(row) == 6]
+    sums = [row for row in read.rows if len(row) == 8 and row[0]]
+    shares = [one for one in found["factors"] if one["changed"] or one["share"]]
+    lines = [key for key in ("mix", "no_answer", "judge_errors", "not_reproduced") if found["lines"][key]]
+    assert len(sums) == len(shares) + len(lines)
+    for one, row in zip(shares, sums, strict=False):
+        assert [row[0], row[1], row[3]] == [one["name"].replace("_", " "), points(one["share"]), points(one["passes"])]
+        assert [row[6], row[7]] == [f"{one['moved']} of {found['common']}", one["claim"]]
+    for key, row in zip(lines, sums[len(shares) :], strict=True):
+        assert [row[1], row[3]] == [points(found["lines"][key]), points(found["lines"]["passes"][key])]
+    edits = [cause for one in found["factors"] for cause in one["causes"] if cause["moved"]]
+    shown = {(row[0], row[1]) for row in read.rows if len(row) == 6}
+    assert {(points(edit["share"]), points(edit["passes"])) for edit in edits} <= shown
+    assert all(edit["author"] in read.words for edit in edits if edit["author"])
+
+
+def points(share: float) -> str:
+    text = f"{share * 100:+.2f}"
+    return "0.00" if float(text) == 0 else text
+
+
+def test_filters_find_what_they_name(desk: Desk) -> None:  # noqa: F811
+    found = make(desk, "worsen")
+    page = write(found)
+    read = PageReader(page)
+    options = dict(re.findall(r'<option class="o(\w+)">([^<]*)</option>', page))
+    for key, label in options.items():
+        assert f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}" in read.style
+        expected = {
+            "p": lambda one, label=label: label in {name.replace("_", " ") for name in one.shares},
+            "t": lambda one, label=label: label in one.tags,
+            "f": lambda one, label=label: label == {-1: "pass to fail", 1: "fail to pass", 0: "no flip"}[turn(one)],
+            "e": lambda one, key=key: f'href="#{key}"' in page.split(f"<b>{one.id}</b>")[1].split("</details>")[0],
+        }[key[0]]
+        assert [key in classes for classes in read.questions] == [expected(one) for one in found.moved], label
+    assert {key[0] for key in options} == {*"ptef"}
+
+
+def turn(moved: Any) -> int:
+    return int(moved.rows[1].pass_share - moved.rows[0].pass_share)
+
+
+def test_the_square_is_what_the_shares_come_from(desk: Desk) -> None:  # noqa: F811
+    found, own = desk.audit(*worsen(desk), asks=True, moved=300), list[Any]()
+    assert found.moved
+    for moved in found.moved:
+        aa, ab, ba, bb = (cell.score for cell in moved.cells)
+        assert (aa, bb) == tuple(row.score for row in moved.rows)
+        assert sum(effect.score for effect in moved.shares.values()) == bb - aa
+        own += (ba - aa, bb - ab)
+    assert (sum(own[::2]), sum(own[1::2])) == (found.own.old * found.common, found.own.new * found.common)
+
+
+def test_a_page_stays_small_and_says_what_it_leaves_out(desk: Desk) -> None:  # noqa: F811
+    found = make(desk, "worsen")
+    one = found.moved[0]
+    wordy = replace(
+        one,
+        cells=tuple(
+            replace(cell, checks=tuple(check._replace(reason="long " * 100) for check in cell.checks))
+            for cell in one.cells
+        ),
+    )
+    many = replace(found, moved=tuple(replace(wordy, id=f"q{n}") for n in range(300)), moved_count=1000)
+    page = write(many)
+    assert len(page.encode()) < 300_000
+    shown = len(PageReader(page).questions)
+    assert 50 < shown < 300
+    assert f"{1000 - shown} more questions moved" in page
+    # Outputs do not count.
+    rows = tuple(replace(row, output=replace(row.output, text="x" * 20_000)) for row in one.rows)
+    large = replace(found, moved=tuple(replace(one, id=f"q{n}", rows=rows) for n in range(20)))
+    assert len(PageReader(write(large)).questions) == 20
+
+
+def test_one_question_is_a_page_too(desk: Desk, cli: Callable[..., Any]) -> None:  # noqa: F811
+    a, b = (str(run.path) for run in worsen(desk))
+    ran = cli("audit", a, b, "--question", "q0", "--format", "html", cwd=desk.repo.root)
+    assert ran.code == 0, ran.err
+    assert "Why the score changed" in cli("audit", a, b, "--format", "html", cwd=desk.repo.root).out
+    read = PageReader(ran.out)
+    assert "output of A" in read.words
+    view = json.loads(cli("audit", a, b, "--question", "q0", "--format", "json", cwd=desk.repo.root).out)
+    scores = [f"{cell['score'] * 100:.2f}" for cell in view["cells"] if cell["score"] is not None]
+    assert [cell.split()[0] for row in read.rows for cell in row[1:] if re.match(r"[0-9.]+ ", cell)] == scores
+
+
+def test_a_missing_answer_and_a_failure_are_named(desk: Desk) -> None:  # noqa: F811
+    read = PageReader(write(make(desk, "fail")))
+    assert "Questions that judges graded in one run only (1)" in read.words
+    assert "j failed in B on 1 question" in read.words
+
+
+@pytest.mark.parametrize("text", ["::error::x", "  ::x", "a\n::b", "##[group]", "####[x]"])
+def test_a_page_in_a_log_is_no_command(text: str) -> None:
+    assert escape_ci_commands(escape_html(text)) == escape_html(text)
+
+
+@pytest.mark.process
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed, so no page is opened in a browser")
+def test_a_browser_opens_it_in_peace(desk: Desk, tmp_path: Path) -> None:  # noqa: F811
+    page = write(make(desk, "attack"))
+    (tmp_path / "page.html").write_text(page)
+    log = tmp_path / "net.json"
+    _, said = browse(tmp_path / "page.html", tmp_path, f"--log-net-log={log}")
+    assert not re.search("CONSOLE", said), said
+    # What a page asks for has its origin; what the browser asks for on its own account has none.
+    asked = [re.search('"initiator":"([^"]*)".*"url":"([^"]*)"', line) for line in log.read_text().splitlines()]
+    assert {one[2].partition(":")[0] for one in asked if one and one[1] != "not an origin"} <= {"file"}
+    assert "evil.example" not in log.read_text()
+    # With a script of the test, and so without the policy: choosing a flip leaves its questions alone in sight.
+    probe = (
+        "<script>document.querySelector('.of0').selected=true;const all=[...document.querySelectorAll('.q')];"
+        "document.title=all.map(q=>+(getComputedStyle(q).display!='none')==q.classList.contains('f0')).every(x=>x)"
+        "+' '+(document.documentElement.scrollWidth<=innerWidth)+' '+document.scripts.length;</script></body>"
+    )
+    opened = re.sub(r"<meta http-equiv=[^>]*>", "", page).replace("</body>", probe)
+    (tmp_path / "probe.html").write_text(opened)
+    dom, _ = browse(tmp_path / "probe.html", tmp_path)
+    assert "<title>true true 1</title>" in dom
+
+
+def browse(page: Path, folder: Path, *options: str) -> tuple[str, str]:
+    done = subprocess.run(
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
+         "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync",
+         f"--user-data-dir={folder / 'profile'}", "--window-size=500,800", *options, page.as_uri()],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    return done.stdout, done.stderr
