@@ -4,11 +4,10 @@ from evalstore.schemas.compiled import Schema, compile_schema, compile_shipped_s
 from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
 from evalstore.schemas.predicates import Predicate, compile_predicate
 from evalstore.schemas.subschemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
-from evalstore.schemas.unread_keywords import KNOWN_KEYWORDS, find_unread_keywords
+from evalstore.schemas.unread_keywords import find_unread_keywords, list_keywords
 
 __all__ = [
     "DEPTH_LIMIT",
-    "KNOWN_KEYWORDS",
     "SCHEMA_LIST_KEYWORDS",
     "SCHEMA_MAP_KEYWORDS",
     "SINGLE_SCHEMA_KEYWORDS",
@@ -25,4 +24,5 @@ __all__ = [
     "describe_engine",
     "find_flaws",
     "find_unread_keywords",
+    "list_keywords",
 ]

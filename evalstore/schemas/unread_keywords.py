@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
-
-import jsonschema
 
 from evalstore.schemas.guard import Pointer
 from evalstore.schemas.subschemas import SCHEMA_MAP_KEYWORDS, iterate_subschemas
@@ -19,19 +18,18 @@ _ANNOTATIONS = frozenset(
 )
 # Read by the keyword beside them.
 _COMPANIONS = frozenset(("then", "else", "minContains", "maxContains"))
-_DIALECTS = (
-    jsonschema.Draft4Validator,
-    jsonschema.Draft6Validator,
-    jsonschema.Draft7Validator,
-    jsonschema.Draft201909Validator,
-    jsonschema.Draft202012Validator,
-)
-KNOWN_KEYWORDS = (
-    frozenset(keyword for dialect in _DIALECTS for keyword in dialect.VALIDATORS)
-    | _ANNOTATIONS
-    | _COMPANIONS
-    | frozenset(SCHEMA_MAP_KEYWORDS)
-) - {"format"}
+# `format` is left out: no dialect asserts it unless it is asked to, and nobody asks here.
+_DIALECTS = ("Draft4", "Draft6", "Draft7", "Draft201909", "Draft202012")
+
+
+@cache
+def list_keywords() -> frozenset[str]:
+    """Return the keywords that say something in any dialect."""
+    import jsonschema
+
+    dialects = [getattr(jsonschema, f"{name}Validator") for name in _DIALECTS]
+    asserted = {keyword for dialect in dialects for keyword in dialect.VALIDATORS}
+    return frozenset(asserted | _ANNOTATIONS | _COMPANIONS | {*SCHEMA_MAP_KEYWORDS}) - {"format"}
 
 
 def find_unread_keywords(schema: Any) -> Iterator[tuple[Pointer, str]]:
@@ -42,7 +40,7 @@ def find_unread_keywords(schema: Any) -> Iterator[tuple[Pointer, str]]:
         if not isinstance(part, dict):
             continue
         for keyword in part:
-            if keyword not in KNOWN_KEYWORDS and not keyword.startswith(("x-", "x_")):
+            if keyword not in list_keywords() and not keyword.startswith(("x-", "x_")):
                 yield (*pointer, keyword), keyword
         inner = [((*pointer, *steps), item) for steps, item in iterate_subschemas(part)]
         waiting.extend(reversed(inner))

@@ -13,7 +13,7 @@ from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
-from evalstore.schemas import KNOWN_KEYWORDS, Violation, describe_engine, find_unread_keywords
+from evalstore.schemas import Violation, describe_engine, find_unread_keywords, list_keywords
 from evalstore.text import find_nearest, make_excerpt
 
 _SHOWN = 80
@@ -59,7 +59,7 @@ def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
     if blocking:
         return
     for pointer, keyword in find_unread_keywords(schema):
-        guess = find_nearest(keyword, KNOWN_KEYWORDS)
+        guess = find_nearest(keyword, list_keywords())
         hint = f"did you mean `{guess}`?" if guess else f"remove it, or write x-{make_excerpt(keyword)}"
         hint = "write what it should mean as a `pattern`" if keyword == "format" else hint
         yield CheckProblem(
