@@ -64,6 +64,7 @@ def test_a_score_says_what_failed_and_why_and_names_its_ruler(
         "unscored": None,
         "engine": "evalstore",
         "replies": "",
+        "reply_digests": [],
     }
 
 

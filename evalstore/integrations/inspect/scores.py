@@ -59,9 +59,16 @@ def pass_rate() -> Metric:
 
 def _check_details(check: CheckResult) -> dict[str, Any]:
     return {
-        **{key: None if value is None else str(value) for key, value in check._asdict().items()},
+        **{key: _write_plain(value) for key, value in check._asdict().items()},
         "score": _exact_text(check.score),
     }
+
+
+def _write_plain(value: object) -> str | list[str] | None:
+    """Return a field of a check's result as JSON has it: digests as a list, all else as its text."""
+    if isinstance(value, tuple):
+        return [str(item) for item in value]
+    return None if value is None else str(value)
 
 
 def _exact_text(score: Fraction | None) -> str:
