@@ -51,7 +51,7 @@ a{color:var(--mark)}
 .list{counter-reset:shown}
 .list .q{counter-increment:shown}
 .count:after{content:counter(shown)}
-@media (max-width:60rem){
+@media screen and (max-width:60rem){
 .stack thead{position:absolute;clip-path:inset(50%);height:1px;width:1px;overflow:hidden}
 .stack tr{display:block;padding:.35rem 0;border-bottom:1px solid var(--edge)}
 .stack td,.stack tbody th{display:block;border:0;padding:.1rem 0;width:auto;text-align:left;white-space:normal}
@@ -65,7 +65,8 @@ td.bar{width:auto}
 }
 @media print{
 :root{--ink:#000;--quiet:#333;--paper:#fff;--panel:#fff;--edge:#999;--up:#0a6b52;--down:#b1361e;--mark:#2456a6;--shade:#eee}
-body{max-width:none;padding:0;font-size:9pt}
+html{font-size:9pt}
+body{max-width:none;padding:0}
 fieldset{display:none}
 pre{max-height:none}
 details::details-content{content-visibility:visible;block-size:auto}

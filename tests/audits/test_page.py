@@ -22,7 +22,8 @@ from evalstore.report import render
 from evalstore.report.html_page import escape_html
 from evalstore.runs import Run
 from evalstore.text import escape_ci_commands, make_printable
-from tests.audits.test_acceptance import BAN, BRIEF, JUDGED, Desk, desk  # noqa: F401  # a fixture
+from tests.audits.conftest import Desk
+from tests.audits.test_acceptance import BAN, BRIEF, JUDGED
 from tests.report.payloads import PAYLOADS
 
 CHROMIUM = shutil.which("chromium")
@@ -83,7 +84,7 @@ class PageReader(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def worsen(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+def worsen(desk: Desk) -> tuple[Run, Run]:
     """Score worse answers under a stricter rubric and another judge."""
     desk.judge("1.0.0")
     desk.judge("2.0.0", "HARD", author="Bob")
@@ -97,7 +98,7 @@ def worsen(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
     )
 
 
-def fail(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+def fail(desk: Desk) -> tuple[Run, Run]:
     """Score answers that the judge fails on."""
     desk.judge("1.0.0")
     desk.rubric("1.0.0", JUDGED, BAN)
@@ -106,7 +107,7 @@ def fail(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
     return desk.score("1.0.0", ["good"] * 4), desk.score("1.0.0", ["boom", "good", "good", "foo"], "b")
 
 
-def join(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+def join(desk: Desk) -> tuple[Run, Run]:
     """Repin two questions to a rubric whose facts only the new dataset has."""
     desk.rubric("1.0.0", BAN, BRIEF)
     desk.rubric("1.0.0", {"id": "facts", "kind": "fact_match"}, name="other")
@@ -116,14 +117,14 @@ def join(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
     return desk.score("1.0.0", ["ok"] * 6), desk.score("2.0.0", ["ok"] * 6)
 
 
-def stay(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+def stay(desk: Desk) -> tuple[Run, Run]:
     """Score the same answers twice."""
     desk.rubric("1.0.0", BAN)
     desk.dataset("1.0.0", 3)
     return desk.score("1.0.0", ["ok"] * 3), desk.score("1.0.0", ["ok"] * 3, "b")
 
 
-def attack(desk: Desk) -> tuple[Run, Run]:  # noqa: F811
+def attack(desk: Desk) -> tuple[Run, Run]:
     """Let every text that comes from outside be hostile, as far as files and judges can carry it."""
     texts = [text for text in PAYLOADS if text.strip() and text.isprintable()]
     every = [text for text in PAYLOADS if not any("\ud800" <= char <= "\udfff" for char in text)]
@@ -152,7 +153,7 @@ STORES: dict[str, Callable[[Desk], tuple[Run, Run]]] = {
 _FOUND: dict[str, Audit] = {}  # audits are values: each store is built once
 
 
-def make(desk: Desk, name: str) -> Audit:  # noqa: F811
+def make(desk: Desk, name: str) -> Audit:
     if name not in _FOUND:
         _FOUND[name] = desk.repo.audit(*STORES[name](desk), moved=300)
     return _FOUND[name]
@@ -162,13 +163,13 @@ def write(found: Audit) -> str:
     return render(AuditReport(found), "html")
 
 
-def test_a_page_is_the_same_again(desk: Desk) -> None:  # noqa: F811
+def test_a_page_is_the_same_again(desk: Desk) -> None:
     runs = fail(desk)
     assert len({write(desk.repo.audit(*runs, moved=300)) for _ in range(2)}) == 1
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_page_is_well_formed_and_inert(desk: Desk, name: str) -> None:  # noqa: F811
+def test_a_page_is_well_formed_and_inert(desk: Desk, name: str) -> None:
     page = write(make(desk, name))
     read = PageReader(page)
     assert read.elements <= OURS
@@ -186,7 +187,7 @@ def test_a_page_is_well_formed_and_inert(desk: Desk, name: str) -> None:  # noqa
     assert not [char for char in page if char not in "\n\t" and make_printable(char) != char]
 
 
-def test_hostile_texts_are_shown_as_text(desk: Desk) -> None:  # noqa: F811
+def test_hostile_texts_are_shown_as_text(desk: Desk) -> None:
     found = make(desk, "attack")
     read = PageReader(write(found))
     assert len(read.questions) == len(found.moved) == found.moved_count > 20
@@ -198,7 +199,7 @@ def test_hostile_texts_are_shown_as_text(desk: Desk) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["worsen", "fail", "join", "stay"])
-def test_the_numbers_are_those_of_the_json(desk: Desk, name: str) -> None:  # noqa: F811
+def test_the_numbers_are_those_of_the_json(desk: Desk, name: str) -> None:
     report = AuditReport(make(desk, name))
     found = json.loads(render(report, "json"))
     read = PageReader(render(report, "html"))
@@ -226,7 +227,7 @@ def points(share: float) -> str:
     return "0.00" if float(text) == 0 else text
 
 
-def test_filters_find_what_they_name(desk: Desk) -> None:  # noqa: F811
+def test_filters_find_what_they_name(desk: Desk) -> None:
     found = make(desk, "worsen")
     page = write(found)
     read = PageReader(page)
@@ -247,7 +248,7 @@ def turn(moved: Any) -> int:
     return int(moved.rows[1].pass_share - moved.rows[0].pass_share)
 
 
-def test_the_square_is_what_the_shares_come_from(desk: Desk) -> None:  # noqa: F811
+def test_the_square_is_what_the_shares_come_from(desk: Desk) -> None:
     found, own = desk.audit(*worsen(desk), asks=True, moved=300), list[Any]()
     assert found.moved
     for moved in found.moved:
@@ -258,7 +259,7 @@ def test_the_square_is_what_the_shares_come_from(desk: Desk) -> None:  # noqa: F
     assert (sum(own[::2]), sum(own[1::2])) == (found.own.old * found.common, found.own.new * found.common)
 
 
-def test_a_page_stays_small_and_says_what_it_leaves_out(desk: Desk) -> None:  # noqa: F811
+def test_a_page_stays_small_and_says_what_it_leaves_out(desk: Desk) -> None:
     found = make(desk, "worsen")
     one = found.moved[0]
     wordy = replace(
@@ -280,7 +281,7 @@ def test_a_page_stays_small_and_says_what_it_leaves_out(desk: Desk) -> None:  # 
     assert len(PageReader(write(large)).questions) == 20
 
 
-def test_one_question_is_a_page_too(desk: Desk, cli: Callable[..., Any]) -> None:  # noqa: F811
+def test_one_question_is_a_page_too(desk: Desk, cli: Callable[..., Any]) -> None:
     a, b = (str(run.path) for run in worsen(desk))
     ran = cli("audit", a, b, "--question", "q0", "--format", "html", cwd=desk.repo.root)
     assert ran.code == 0, ran.err
@@ -292,7 +293,7 @@ def test_one_question_is_a_page_too(desk: Desk, cli: Callable[..., Any]) -> None
     assert [cell.split()[0] for row in read.rows for cell in row[1:] if re.match(r"[0-9.]+ ", cell)] == scores
 
 
-def test_a_missing_answer_and_a_failure_are_named(desk: Desk) -> None:  # noqa: F811
+def test_a_missing_answer_and_a_failure_are_named(desk: Desk) -> None:
     read = PageReader(write(make(desk, "fail")))
     assert "Questions that judges graded in one run only (1)" in read.words
     assert "j failed in B on 1 question" in read.words
@@ -305,7 +306,7 @@ def test_a_page_in_a_log_is_no_command(text: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed, so no page is opened in a browser")
-def test_a_browser_opens_it_in_peace(desk: Desk, tmp_path: Path) -> None:  # noqa: F811
+def test_a_browser_opens_it_in_peace(desk: Desk, tmp_path: Path) -> None:
     page = write(make(desk, "attack"))
     (tmp_path / "page.html").write_text(page)
     log = tmp_path / "net.json"
