@@ -24,7 +24,9 @@ def require_artifacts(store: StoreContents) -> None:
     """
     if store.root is None:
         if not store.tags.list_releases():
-            raise GitError("this bare repository holds no release of an artifact", hint="git fetch --tags into it")
+            raise GitError(
+                "a bare repository has no working files, and this one has no release", hint="git fetch --tags into it"
+            )
         return
     if store.working():
         return

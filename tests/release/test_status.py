@@ -125,6 +125,8 @@ def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) 
 
 
 def test_what_is_gone_is_not_to_be_bumped(released: Shop, cli: Callable[..., Any]) -> None:
+    released.write("rubrics/other.yaml", rubric("other"))
+    released.bump("rubric/other")
     (released.top / "rubrics/tone.yaml").unlink()
     ran = cli("-C", released.root, "status", "--check")
     assert (ran.code, ran.out.splitlines()[-1][-29:]) == (0, " differ from the last release")

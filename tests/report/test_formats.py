@@ -261,6 +261,8 @@ def test_what_is_gone_stands_on_no_line_of_another_file(cli: Cli, store: Path) -
 
 
 def test_a_file_that_was_removed_is_named_where_it_was(cli: Cli, store: Path) -> None:
+    tone = (store / "rubrics/tone.yaml").read_text(encoding="utf-8")
+    (store / "rubrics/other.yaml").write_text(tone.replace("id: tone", "id: other"), encoding="utf-8")
     (store / "rubrics/tone.yaml").unlink()
     assert f"file={TONE}," in cli("-C", store, "status", "--format", "github").out
 
