@@ -135,14 +135,20 @@ def share_within_player(
     # A single edit has the whole share of its player; it needs no further cells.
     if player.edits.bit_count() == 1:
         return {player.edits.bit_length() - 1: Estimate(share)}
-    # The outer coalition: the weight of each set of players that came before this one.
-    outer = list_weighted_coalitions(others)
+    # The outer coalition: the weight of each set of players that came before this one, and what it is worth alone.
+    outer = [(weight, before, _require_score(cells, before)) for weight, before in list_weighted_coalitions(others)]
 
     @cache
     def gain(held: int) -> Fraction:
         if not held:
             return Fraction(0)
-        return sum((weight * _compute_gain(cells, before, held) for weight, before in outer), Fraction(0))
+        total = Fraction(0)
+        for weight, before, worth in outer:
+            after = cells(before | held)
+            # A subset of edits without a score adds nothing yet (see the top of this module); most add nothing at all.
+            if after is not None and after != worth:
+                total += weight * (after - worth)
+        return total
 
     if player.edits.bit_count() <= EXACT_EDITS or _count_cells(player, alike) <= _EXACT_CELLS:
         return _share_exactly(player, gain, alike)
@@ -217,12 +223,6 @@ def _count_cells(node: Coalition, alike: Mapping[int, object], contexts: int = 1
     inner = contexts << max(0, len(node.members) - 1)
     below = (_count_cells(member, alike, inner) for member in node.members if isinstance(member, Coalition))
     return contexts * own + sum(below)
-
-
-def _compute_gain(cells: Cells, before: int, held: int) -> Fraction:
-    # A subset of edits without a score adds nothing yet (see the top of this module).
-    after = cells(before | held)
-    return Fraction(0) if after is None else after - _require_score(cells, before)
 
 
 def _require_score(cells: Cells, held: int) -> Fraction:

@@ -33,6 +33,7 @@ class JudgeNoiseReader:
     stored: StoredRun
     finder: VersionFinder
     measures: dict[str, Fraction | None] = field(default_factory=dict)
+    _noisy: dict[str, list[tuple[Check, Fraction]]] = field(default_factory=dict)
 
     def list_deviations(self, other: StoredRun, ids: Sequence[str]) -> Iterator[float]:
         """Yield for each question the standard deviation of its score by the noise of its judges.
@@ -42,7 +43,9 @@ class JudgeNoiseReader:
         for id_ in ids:
             row = self.stored.rows[id_]
             rubric = self.stored.rubrics.get(row.rubric)
-            if rubric is not None:
+            if rubric is not None and not self._list_noisy_checks(row.rubric, rubric):
+                yield 0.0
+            elif rubric is not None:
                 shared = {check.reply_digests for one in other.rows[id_].outputs for check in one.checks} - {()}
                 squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
                 yield sqrt(sum(squares)) / len(squares)
@@ -50,9 +53,9 @@ class JudgeNoiseReader:
     def _find_deviation(self, row: GradedRow, rubric: RunRubric, shared: _Replies) -> float:
         results = {check.id: check for check in row.checks}
         squares = 0.0
-        for check, _ in rubric.checks:
-            result, deviation = results.get(check.id), self._find_check_deviation(check)
-            if not result or result.score is None or not deviation or result.reply_digests in shared:
+        for check, deviation in self._list_noisy_checks(row.rubric, rubric):
+            result = results.get(check.id)
+            if not result or result.score is None or result.reply_digests in shared:
                 continue
             high, low = (
                 combine_results(rubric.rubric.scoring, [_move_result(one, check, by) for one in row.checks]).score
@@ -60,6 +63,13 @@ class JudgeNoiseReader:
             )
             squares += float((high or 0) - (low or 0)) ** 2 / 4
         return sqrt(squares)
+
+    def _list_noisy_checks(self, ref: str, rubric: RunRubric) -> list[tuple[Check, Fraction]]:
+        """Return the checks of a rubric whose judges are measured, each with its standard deviation."""
+        if ref not in self._noisy:
+            found = ((check, self._find_check_deviation(check)) for check, _ in rubric.checks)
+            self._noisy[ref] = [(check, deviation) for check, deviation in found if deviation]
+        return self._noisy[ref]
 
     def _find_check_deviation(self, check: Check) -> Fraction | None:
         """Return the standard deviation of a check's score; None where a judge of it is not measured."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 from evalstore.audits.grader import Grader, RecordedResults
@@ -35,7 +36,7 @@ class Content(NamedTuple):
     sample: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AlikeItems:
     """Items of one check that act alike on a question: their bits, each with whether its edit adds the item.
 
@@ -44,6 +45,24 @@ class AlikeItems:
 
     bits: tuple[tuple[int, bool], ...]
     contents: frozenset[Content]
+
+    @cached_property
+    def added(self) -> int:
+        """The items whose edits add them, as a set."""
+        return sum(1 << bit for bit, adds in self.bits if adds)
+
+    @cached_property
+    def removed(self) -> int:
+        """The items whose edits remove them, as a set."""
+        return sum(1 << bit for bit, adds in self.bits if not adds)
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """By number of items, the edits that leave so many of them: always the first ones."""
+        return tuple(
+            sum(1 << bit for number, (bit, adds) in enumerate(self.bits) if adds == (number < present))
+            for present in range(len(self.bits) + 1)
+        )
 
 
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
@@ -80,9 +99,7 @@ class QuestionCells:
         old, new = self.questions
         self._same_reference = old.reference_digest == new.reference_digest
         same_input = old.input_digest == new.input_digest
-        self._same_answers = [
-            same_input and a.output_digest == b.output_digest for a, b in zip(*self.rows, strict=False)
-        ]
+        self._same_answers = [same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)]
 
     def find_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell; None where it has none, or replies of judges are missing."""
@@ -159,11 +176,10 @@ class QuestionCells:
     def merge_alike(self, path: str, mask: int, content: Content) -> int:
         """Return one mask for all that make a check hold as many items of each kind that hit this content."""
         for items in self.alike.get(path, ()):
-            hits = content in items.contents
-            present = sum(mask >> bit & 1 == adds for bit, adds in items.bits) if hits else 0
-            for number, (bit, adds) in enumerate(items.bits):
-                held = hits and adds == (number < present)
-                mask = mask | 1 << bit if held else mask & ~(1 << bit)
+            present = (mask & items.added).bit_count() + (~mask & items.removed).bit_count()
+            mask &= ~(items.added | items.removed)
+            if content in items.contents:
+                mask |= items.masks[present]
         return mask
 
     def list_alike(self) -> dict[int, object]:

@@ -133,6 +133,8 @@ class QuestionAttributor:
     def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
         """Return the results of the judged checks that both runs have graded, by the name of the check."""
         plan, rows = self._find_plan(id_), (self.a.rows[id_], self.b.rows[id_])
+        if not any(check.is_judged for check in plan.rubric.checks):
+            return {}
         old, new = (_index_results(plan, rows[side].checks, side) for side in (0, 1))
         pairs: dict[str, JudgedPair] = {}
         for check in plan.rubric.checks:
@@ -165,7 +167,7 @@ class QuestionAttributor:
     def _has_same_content(self, id_: str) -> bool:
         old, new = self.a.questions[id_], self.b.questions[id_]
         same = old.input_digest == new.input_digest and old.reference_digest == new.reference_digest
-        return same and self.a.rows[id_].output_digest == self.b.rows[id_].output_digest
+        return same and self.a.rows[id_].has_output_of(self.b.rows[id_])
 
     def _find_plan(self, id_: str) -> RubricPlan:
         old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
@@ -212,7 +214,7 @@ class QuestionAttributor:
         # An answer to another question is no answer to this one: the two enter together, as the input.
         if old.input_digest != new.input_digest:
             yield PlayerName.INPUT
-        elif self.a.rows[id_].output_digest != self.b.rows[id_].output_digest:
+        elif not self.a.rows[id_].has_output_of(self.b.rows[id_]):
             yield PlayerName.OUTPUTS
 
     def _find_source(self, id_: str, plan: RubricPlan, player: PlayerName, bit: int) -> EditSource:

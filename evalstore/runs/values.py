@@ -93,6 +93,11 @@ class GradedRow:
         calls = None if self.output.tool_calls is None else [dict(call) for call in self.output.tool_calls]
         return hashlib.sha256(write_canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
 
+    def has_output_of(self, other: GradedRow) -> bool:
+        """Whether both digests are equal; of plain texts it is known without them."""
+        plain = all(not row.samples and row.output.tool_calls is None for row in (self, other))
+        return self.output.text == other.output.text if plain else self.output_digest == other.output_digest
+
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:

@@ -20,6 +20,7 @@ from evalstore.audits.attribution import (
     find_blocks,
     list_partitions,
 )
+from evalstore.audits.question_cells import AlikeItems
 
 RUBRIC = Coalition((Coalition((0, 1)), Coalition((2,)), 3))
 JUDGE = Coalition((Coalition((4, 5), ordered=True),))
@@ -157,3 +158,15 @@ def test_the_worked_example_of_the_module_is_true() -> None:
     assert [found.edits[edit].share for edit in (0, 1)] == [-20, -25]
     for name, row in EXAMPLE.items():
         assert f"    {name} {''.join(f'{points:8}' for points in row)}\n" in (attribution.__doc__ or "")
+
+
+def test_of_alike_items_only_the_number_in_a_check_counts() -> None:
+    items = AlikeItems(((0, True), (1, False), (2, True), (4, False)), frozenset())
+    assert (items.added, items.removed) == (0b00101, 0b10010)
+
+    def count_present(mask: int) -> int:
+        return sum(mask >> bit & 1 == adds for bit, adds in items.bits)
+
+    assert [count_present(mask) for mask in items.masks] == [0, 1, 2, 3, 4]
+    # Bit 3 belongs to others.
+    assert all(not mask & 0b01000 for mask in items.masks)
