@@ -24,7 +24,7 @@ from evalstore.validation.notes import (
     note_error,
     suggest_name,
 )
-from evalstore.validation.references import lint_pin, lint_releasable
+from evalstore.validation.references import lint_pin
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
@@ -69,7 +69,6 @@ def lint_rows(
             found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
-                found += lint_releasable(("rubric_ref",), ref)
             yield from _add_columns(found, line, file, number)
             if defaults is not None and _is_unscored(row, defaults):
                 unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))

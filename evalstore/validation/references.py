@@ -26,7 +26,6 @@ def lint_references(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Not
     """Yield the findings of every reference that an artifact holds."""
     for pointer, text in find_pins(artifact.kind, artifact.document.value):
         yield from lint_pin(pointer, text, lookup)
-        yield from lint_releasable(pointer, text)
     if artifact.kind is Kind.RUBRIC:
         yield from lint_composites(artifact, lookup)
 
@@ -35,17 +34,19 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
     """Yield the findings of the references in the settings."""
     for name, target in get_mapping(settings, "targets").items():
         if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
-            yield from lint_pin(("targets", name, "dataset"), text, lookup)
+            yield from lint_pin(("targets", name, "dataset"), text, lookup, released=False)
 
 
-def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the findings of one reference."""
+def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True) -> Iterator[Note]:
+    """Yield the findings of one reference; one that is not `released` with its artifact may name anything."""
     key = str(pointer[-1])
     try:
         ref = parse_ref(text)
     except RefError as error:
         yield note_error("reference-malformed", error, pointer)
         return
+    if released and not ref.names_release:
+        yield make_note("reference-unreleasable", pointer, found=text, hint=f"pin a release: {ref.name}@<version>")
     if ref.kind is not _KIND_BY_KEY[key]:
         yield make_note("reference-kind-wrong", pointer, name=f"`{key}`", wanted=_KIND_BY_KEY[key], found=text)
         return
@@ -61,16 +62,6 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup) -> Iterator[N
         version = find_version(found.version) if isinstance(found, Artifact) else None
         hint = f"pin it: {ref.name}@{version}, or hold it: evalstore lock" if version else "pin a version"
         yield make_note(rule, pointer, found=text, hint=hint)
-
-
-def lint_releasable(pointer: Pointer, text: str) -> Iterator[Note]:
-    """Yield a note on a pin that a release cannot carry: the working file, or a commit."""
-    try:
-        ref = parse_ref(text)
-    except RefError:  # reported as malformed
-        return
-    if not ref.names_release:
-        yield make_note("reference-unreleasable", pointer, found=text, hint=f"pin a release: {ref.name}@<version>")
 
 
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:
