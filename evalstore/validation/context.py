@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from evalstore.errors import RefError
@@ -116,7 +117,8 @@ class KnownRules:
 class ValidationContext:
     """The other artifacts, the bundles, the policies, what packages above know, and today's date.
 
-    `cosmetic` are the extra keys that evalstore.yaml declares.
+    `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
+    against, by the root of their store, as far as anybody asked.
     """
 
     lookup: ReferenceLookup
@@ -126,6 +128,7 @@ class ValidationContext:
     target_policies: Mapping[tuple[Kind, str], SeverityPolicy]
     known: KnownRules
     cosmetic: frozenset[str] = frozenset()
+    gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

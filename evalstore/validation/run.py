@@ -158,16 +158,23 @@ def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext
         notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), defaults=defaults, context=context))
     for note in notes:
         # Rows that judges are compared with are there to be labelled, not to be scored.
-        if note.rule != "dataset-unscored" or not _is_gold(artifact, item.source.root):
+        if note.rule != "dataset-unscored" or artifact.name not in _find_gold_names(item.source.root, context):
             yield note
 
 
-def _is_gold(dataset: Artifact, root: Path | None) -> bool:
-    """Whether a judge of the store was validated against the dataset."""
-    judges = find_kind_sources(root, Kind.JUDGE) if root else ()
-    documents = (found.document for source in judges if (found := read_source(source)) and found.document)
-    against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
-    return any(isinstance(text, str) and text.split("@")[0] == dataset.name for text in against)
+def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset[str]:
+    """Return the datasets that judges of the store were validated against; the judges are read once a run."""
+    if root is None:
+        return frozenset()
+    if root not in context.gold_names:
+        documents = (
+            found.document
+            for source in find_kind_sources(root, Kind.JUDGE)
+            if (found := read_source(source)) and found.document
+        )
+        against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
+        context.gold_names[root] = frozenset(text.split("@")[0] for text in against if isinstance(text, str))
+    return context.gold_names[root]
 
 
 def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
