@@ -22,6 +22,7 @@ from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
+from evalstore.store.text_merge import merge_texts
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10
@@ -31,6 +32,7 @@ _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is no UTF-8 text, so it stays"
 _RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
+_RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 
@@ -112,7 +114,35 @@ def render_text(path: str, value: Any, current: str | None, state: FileState, re
     """Return the text of a file of an artifact; one that says the same as the current text stays byte for byte."""
     if path.endswith(".jsonl"):
         return _keep_line_ends(_render_rows(value), current, state, reason)
-    return PlannedText(write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0]))), current, state, reason)
+    new = _write_artifact(path, value)
+    if state not in {FileState.UPDATED, FileState.RENAMED} or current is None:
+        return PlannedText(new, current, state, reason)
+    kept = _keep_layout(path, current, new)
+    return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
+
+
+def _write_artifact(path: str, value: Any) -> str:
+    return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
+
+
+def _keep_layout(path: str, current: str, new: str) -> str | None:
+    """Return the current text with the lines of a new one and people's comments; None where they meet."""
+    try:
+        base = _write_artifact(path, read_yaml(current.encode(), path).value)
+    except (LoadError, RefusedError):
+        return None
+    # git may have converted the line ends of a file.
+    ends = "\r\n" if "\r\n" in current else "\n"
+    base, theirs = (text.replace("\n", ends) for text in (base, new))
+    merged = theirs if base == current else merge_texts(base, current, theirs)
+    if merged is None:
+        return None
+    try:
+        # Where lines merge, values need not.
+        is_same = read_yaml(merged.encode(), path).value == read_yaml(new, path).value
+    except LoadError:
+        return None
+    return merged if is_same else None
 
 
 def _render_rows(rows: Iterable[Any]) -> str:

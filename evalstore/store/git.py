@@ -38,6 +38,7 @@ _READING = frozenset(
         "ls-files",
         "ls-tree",
         "merge-base",
+        "merge-file",
         "rev-list",
         "rev-parse",
         "show-ref",

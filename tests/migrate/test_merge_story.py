@@ -109,6 +109,35 @@ def test_nothing_is_lost_nothing_lowered_and_every_step_is_said(
     assert cli("status", "--check").code == 0
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_an_update_keeps_the_comments_and_the_layout_of_a_file(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ends: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_suite(tmp_path, "forms", "alpha beta gamma delta", "same")
+    assert cli("migrate", "legacy").code == 0
+    path = tmp_path / "rubrics/forms_b01.yaml"
+    noted = (
+        path.read_text().replace("- alpha\n", "- alpha  # the old name\n").replace("scoring:", "# Ask Mia.\n\nscoring:")
+    )
+    path.write_bytes(noted.replace("\n", ends).encode())
+    assert list_states(cli) == {}
+    write_suite(tmp_path, "forms", "alpha beta gamma delta more", "same")
+    assert list_states(cli) == {"rubrics/forms_b01.yaml": ("updated", "the source changed")}
+    lines = path.read_bytes().decode().split(ends)
+    assert not any("\n" in line for line in lines)
+    assert {line.strip() for line in lines} >= {"- alpha  # the old name", "# Ask Mia.", "- more"}
+    # Where a comment stands on a line that the source changes, the file is written anew, and says so.
+    write_suite(tmp_path, "forms", "beta gamma delta more", "same")
+    states = list_states(cli)
+    assert states["rubrics/forms_b01.yaml"] == (
+        "updated",
+        "the source changed; it is written anew, in the plain layout and without comments",
+    )
+    assert "#" not in path.read_text().partition("\n")[2]
+    assert list_states(cli) == {}
+
+
 def test_a_case_added_in_front_renames_nothing(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     write_suite(tmp_path, "forms", "alpha", "beta")
