@@ -33,6 +33,7 @@ from types import MappingProxyType
 
 from evalstore.audits.shapley import (
     Estimate,
+    Levels,
     Worth,
     compute_shapley,
     join_masks,
@@ -48,7 +49,27 @@ Block = tuple[int, ...]  # the numbers of the players that move together
 # Up to so many edits of one question shares are exact, and beyond as far as this many cells are enough for it.
 EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
-_NONE_ALIKE: Mapping[int, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class EditClass:
+    """Edits that are interchangeable: each adds an item that is like the others, or each removes one.
+
+    `decisive` is how many items decide: that there are more of them changes nothing.
+    """
+
+    key: object
+    decisive: int
+    adds: bool
+
+    def list_levels(self, size: int) -> Levels:
+        """Return by how many of `size` edits are made the number of items that counts."""
+        items = range(size + 1) if self.adds else range(size, -1, -1)
+        return tuple(min(count, self.decisive) for count in items)
+
+
+Alike = Mapping[int, EditClass]
+_NONE_ALIKE: Alike = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +123,11 @@ def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
 
 
 def attribute_change(
-    players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells, alike: Mapping[int, object] = _NONE_ALIKE
+    players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells, alike: Alike = _NONE_ALIKE
 ) -> Attribution:
     """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score.
 
-    Edits of one node with the same entry in `alike` are interchangeable: only how many are made counts.
+    Edits of one node with the same class in `alike` are interchangeable: only how many are made counts.
     """
     masks = [player.edits for player in players]
     joined = [_join_block(block, masks) for block in blocks]
@@ -129,7 +150,7 @@ def attribute_change(
 
 
 def share_within_player(
-    player: Coalition, share: Fraction, others: Sequence[int], cells: Cells, alike: Mapping[int, object]
+    player: Coalition, share: Fraction, others: Sequence[int], cells: Cells, alike: Alike
 ) -> Mapping[int, Estimate]:
     """Return the shares of one player's edits; `others` are the edits of the other blocks."""
     # A single edit has the whole share of its player; it needs no further cells.
@@ -156,7 +177,7 @@ def share_within_player(
     return sample_shares(numbers, gain, lambda chance: _draw_order(player, chance))
 
 
-def _share_exactly(node: Coalition, gain: Worth, alike: Mapping[int, object]) -> dict[int, Estimate]:
+def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Estimate]:
     """Return the shares of a node's edits, where a set of them is worth `gain`."""
     if node.ordered:
         masks = [find_edits(member) for member in node.members]
@@ -169,7 +190,7 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Mapping[int, object]) ->
         )
 
     found: dict[int, Estimate] = {}
-    shares = share_by_class([len(members) for members in classes], count_worth)
+    shares = share_by_class([_list_levels(members, alike) for members in classes], count_worth)
     for members, share in zip(classes, shares, strict=True):
         for member in members:
             if isinstance(member, int):
@@ -181,13 +202,18 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Mapping[int, object]) ->
     return found
 
 
-def _list_classes(node: Coalition, alike: Mapping[int, object]) -> list[list[Coalition | int]]:
+def _list_classes(node: Coalition, alike: Alike) -> list[list[Coalition | int]]:
     """Return a node's members, interchangeable ones together."""
     classes: dict[object, list[Coalition | int]] = {}
     for place, member in enumerate(node.members):
         name = alike.get(member) if isinstance(member, int) else None
-        classes.setdefault(("", place) if name is None else name, []).append(member)
+        classes.setdefault(place if name is None else name, []).append(member)
     return list(classes.values())
+
+
+def _list_levels(members: Sequence[Coalition | int], alike: Alike) -> Levels:
+    name = alike.get(members[0]) if isinstance(members[0], int) else None
+    return name.list_levels(len(members)) if name else (0, 1)
 
 
 def _average_gain(gain: Worth, outer: Sequence[tuple[Fraction, int]]) -> Worth:
@@ -215,11 +241,11 @@ def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
     ]
 
 
-def _count_cells(node: Coalition, alike: Mapping[int, object], contexts: int = 1) -> int:
+def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
     """Return a bound of the sets of edits that exact shares of a node ask for."""
     if node.ordered:
         return contexts * (len(node.members) + 1)
-    own = prod(len(members) + 1 for members in _list_classes(node, alike))
+    own = prod(len({*_list_levels(members, alike)}) for members in _list_classes(node, alike))
     inner = contexts << max(0, len(node.members) - 1)
     below = (_count_cells(member, alike, inner) for member in node.members if isinstance(member, Coalition))
     return contexts * own + sum(below)

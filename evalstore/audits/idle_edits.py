@@ -6,18 +6,16 @@ any hybrid. Items that hit alike are interchangeable, so a check is graded once 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from evalstore.audits.attribution import Coalition
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
-from evalstore.audits.rubric_edits import Edit, encode_check
-from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
-from evalstore.model import Check, Combine, Sample, Verdict
+from evalstore.audits.rubric_plan import CheckVariant, PlannedCheck, PlannedRubric
+from evalstore.model import Combine, Sample, Verdict
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
-_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
 _TRIED_EDITS = 8
 
 
@@ -51,54 +49,39 @@ def prune_tree(node: Coalition, idle: int) -> Coalition | None:
 
 
 def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], outer: str) -> int:
-    items = [(bit, edit) for bit, edit in _list_edits(check) if edit.part.area == "item"]
-    if not items:
+    if not check.probes:
         return 0
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
     texts = [(place, cells.get_sample(place)) for place in places]
-    bases = _list_bases(check)
     idle = 0
     alike: dict[tuple[str, frozenset[tuple[int, Content]]], list[tuple[int, bool]]] = {}
-    for bit, edit in items:
+    for probe in check.probes:
         hits = frozenset(
             (number, place)
-            for number, base in enumerate(bases)
+            for number, variant in enumerate(probe.variants)
             for place, sample in texts
-            if _hits(cells, base, edit, sample)
+            if _hits(cells, variant, sample)
         )
         if hits:
-            alike.setdefault((edit.part.key, hits), []).append((bit, bool(edit.after[edit.part])))
+            alike.setdefault((probe.key, hits), []).append((probe.bit, probe.adds))
         else:
-            idle |= 1 << bit
+            idle |= 1 << probe.bit
     cells.alike[f"{outer or check.name}/{check.name}"] = [
-        AlikeItems(tuple(bits), frozenset(place for _, place in hits)) for (_, hits), bits in alike.items()
+        AlikeItems(tuple(bits), frozenset(place for _, place in hits), check.decisive_hits)
+        for (_, hits), bits in alike.items()
     ]
     return idle
 
 
-def _list_bases(check: PlannedCheck) -> list[Check]:
-    """Return the check with each setting of the parameters that decide what a hit is, and no items."""
-    params = [1 << bit for bit, edit in _list_edits(check) if edit.part.area == "param"]
-    bases: dict[str, Check] = {}
-    for held in range(1 << min(len(params), _TRIED_EDITS)):
-        variant = check.build_variant(sum(mask for number, mask in enumerate(params) if held >> number & 1))
-        if variant is not None:
-            kept = {key: value for key, value in variant.check.params.items() if key in _PROBED_PARAMS}
-            base = Check(variant.check.id, variant.check.kind, kept, Fraction(1))
-            bases[encode_check(base)] = base
-    return list(bases.values())
-
-
-def _hits(cells: QuestionCells, base: Check, edit: Edit, sample: Sample) -> bool:
-    probe = Check(base.id, base.kind, {**base.params, edit.part.key: [edit.part.item]}, base.threshold)
-    result = cells.graders[0].grade_check(probe, encode_check(probe), sample)
-    return result is None or result.score != _IDLE_SCORES.get(base.kind, Fraction(1))
+def _hits(cells: QuestionCells, probe: CheckVariant, sample: Sample) -> bool:
+    result = cells.graders[0].grade_check(probe.check, probe.content, sample)
+    return result is None or result.score != _IDLE_SCORES.get(probe.check.kind, Fraction(1))
 
 
 def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int, outer: str) -> int:
     """Return the edits of one check, items aside, that change its result in none of its variants."""
     bits = [bit for bit in range(held.bit_length()) if held >> bit & 1]
-    tried = [bit for bit, edit in _list_edits(check) if held >> bit & 1 and edit.part.area != "item"]
+    tried = [bit for bit, edit in check.edits if held >> bit & 1 and edit.part.area != "item"]
     if not tried or len(bits) > _TRIED_EDITS:
         return 0
     states = [
@@ -147,7 +130,3 @@ def _list_outcomes(
                 for one in cells.grade_outcomes(check, mask | context, "")
             }
     return found
-
-
-def _list_edits(check: PlannedCheck) -> Iterator[tuple[int, Edit]]:
-    return ((check.first + number, check.owner.edits[number]) for number in check.owner.list_grading_edits(check.name))

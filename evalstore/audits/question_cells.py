@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from evalstore.audits.attribution import EditClass
 from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckVariant, PlannedCheck, PlannedRubric
@@ -40,11 +41,13 @@ class Content(NamedTuple):
 class AlikeItems:
     """Items of one check that act alike on a question: their bits, each with whether its edit adds the item.
 
-    They hit in the `contents`, and make no difference to what else graders look at.
+    They hit in the `contents`, and make no difference to what else graders look at. `decisive` is how many hits decide:
+    of a banned phrase one, and more are no worse.
     """
 
     bits: tuple[tuple[int, bool], ...]
     contents: frozenset[Content]
+    decisive: int
 
     @cached_property
     def added(self) -> int:
@@ -58,11 +61,16 @@ class AlikeItems:
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """By number of items, the edits that leave so many of them: always the first ones."""
+        """By number of items that count, the edits that leave so many of them: always the first ones."""
         return tuple(
             sum(1 << bit for number, (bit, adds) in enumerate(self.bits) if adds == (number < present))
-            for present in range(len(self.bits) + 1)
+            for present in range(min(len(self.bits), self.decisive) + 1)
         )
+
+    def merge(self, mask: int) -> int:
+        """Return the mask in which as many items count, always the first ones."""
+        present = (mask & self.added).bit_count() + (~mask & self.removed).bit_count()
+        return mask & ~(self.added | self.removed) | self.masks[min(present, self.decisive)]
 
 
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
@@ -176,16 +184,13 @@ class QuestionCells:
     def merge_alike(self, path: str, mask: int, content: Content) -> int:
         """Return one mask for all that make a check hold as many items of each kind that hit this content."""
         for items in self.alike.get(path, ()):
-            present = (mask & items.added).bit_count() + (~mask & items.removed).bit_count()
-            mask &= ~(items.added | items.removed)
-            if content in items.contents:
-                mask |= items.masks[present]
+            mask = items.merge(mask) if content in items.contents else mask & ~(items.added | items.removed)
         return mask
 
-    def list_alike(self) -> dict[int, object]:
+    def list_alike(self) -> dict[int, EditClass]:
         """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
         return {
-            bit: (path, number, adds)
+            bit: EditClass((path, number), items.decisive, adds)
             for path, several in self.alike.items()
             for number, items in enumerate(several)
             for bit, adds in items.bits

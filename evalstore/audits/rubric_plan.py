@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
 from evalstore.audits.check_pins import insert_check_pins, list_slots
 from evalstore.audits.edit_history import EditHistory, trace_edits, trace_repin
 from evalstore.audits.grader import RunArtifactLoader
-from evalstore.audits.rubric_edits import RubricEdits, encode_check
+from evalstore.audits.rubric_edits import Edit, RubricEdits, RubricPart, encode_check
+from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
@@ -26,6 +28,9 @@ from evalstore.model import Artifact, Check, CheckResult, Rubric, Scoring, Verdi
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
 _FIRST_EDIT = 4
 _JUDGE_RULE = "judge-released"
+# What decides whether an item of a list hits; other parameters would fail by themselves.
+_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
+_TRIED_PARAMS = 8
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
 
 
@@ -79,7 +84,17 @@ class CheckVariant:
     content: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class ItemProbe:
+    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is."""
+
+    bit: int
+    key: str
+    adds: bool
+    variants: tuple[CheckVariant, ...]
+
+
+@dataclass
 class PlannedCheck:
     """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
 
@@ -95,16 +110,38 @@ class PlannedCheck:
     is_judged: bool
     inner: PlannedRubric | None = None
     _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
-    _optional: bool = False
 
-    def __post_init__(self) -> None:
-        areas = {self.owner.edits[number].part.area for number in self.owner.list_grading_edits(self.name)}
-        self._optional = not areas.isdisjoint({"check", "rubric"})
+    @cached_property
+    def edits(self) -> tuple[tuple[int, Edit], ...]:
+        """The edits that make it grade otherwise, each with its bit."""
+        numbers = self.owner.list_grading_edits(self.name)
+        return tuple((self.first + number, self.owner.edits[number]) for number in numbers)
 
-    @property
+    @cached_property
     def is_optional(self) -> bool:
         """Whether some cells lack it."""
-        return self._optional
+        return any(edit.part.area in {"check", "rubric"} for _, edit in self.edits)
+
+    @cached_property
+    def probes(self) -> tuple[ItemProbe, ...]:
+        """The items that edits add or remove."""
+        bases = self._list_bases()
+        return tuple(
+            ItemProbe(bit, edit.part.key, bool(edit.after[edit.part]), _build_probe(bases, edit.part))
+            for bit, edit in self.edits
+            if edit.part.area == "item"
+        )
+
+    @cached_property
+    def decisive_hits(self) -> int:
+        """How many of its items that hit decide it: what more of them hit changes nothing in any variant."""
+        return max((int(variant.params.get("min_matches", 1)) for variant in self._list_bases()), default=1)
+
+    def _list_bases(self) -> list[Check]:
+        """Return the check with each setting of its own parameters, whatever its items."""
+        params = [1 << bit for bit, edit in self.edits if edit.part.area == "param"][:_TRIED_PARAMS]
+        variants = (self.build_variant(join_masks(params, held)) for held in range(1 << len(params)))
+        return [variant.check for variant in variants if variant is not None]
 
     def build_variant(self, mask: int) -> CheckVariant | None:
         """Return the check in one cell; None where it is absent."""
@@ -280,6 +317,17 @@ class PlanBuilder:
             else:
                 found |= {model for inner in read_rubric(value).checks for model in self._find_judges(inner, side)}
         return found
+
+
+def _build_probe(bases: Sequence[Check], item: RubricPart) -> tuple[CheckVariant, ...]:
+    """Return checks that hold one item and nothing else that could fail, with each setting that says what a hit is."""
+    found: dict[str, CheckVariant] = {}
+    for base in bases:
+        kept = {key: value for key, value in base.params.items() if key in _PROBED_PARAMS}
+        probe = Check(base.id, base.kind, {**kept, item.key: [item.item]}, Fraction(1))
+        content = encode_check(probe)
+        found[content] = CheckVariant(probe, content)
+    return tuple(found.values())
 
 
 def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:

@@ -6,14 +6,18 @@ A set of players is a whole number whose bits say who is in it, so a game of n p
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache, reduce
 from itertools import product
-from math import comb, factorial, lcm, prod, sqrt
+from math import comb, factorial, lcm, sqrt
 from typing import NamedTuple
 
 Worth = Callable[[int], Fraction]
+# By how many players of a class are in a set: a number that says which counts are worth the same.
+Levels = tuple[int, ...]
+Counts = tuple[int, ...]
 
 ROUNDS = 64
 _SEED = 20_261_109
@@ -46,30 +50,72 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
     ]
 
 
-def share_by_class(sizes: Sequence[int], worth: Callable[[tuple[int, ...]], Fraction]) -> list[Fraction]:
+def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]) -> list[Fraction]:
     """Return the share of one player of each class, where players of a class are interchangeable.
 
-    `sizes` are those of the classes, and a set of players is worth what it is by how many of each class are in it, so
-    that ten of one class need eleven values and not 1,024.
+    A set of players is worth what it is by the level of each class, and `levels` has that level by how many of the
+    class are in the set. So ten players of which any one decides need two values, and not 1,024.
     """
-    values = {counts: worth(counts) for counts in product(*(range(size + 1) for size in sizes))}
+    values = {counts: worth(counts) for counts in product(*map(_list_first_counts, levels))}
     unit = lcm(*(value.denominator for value in values.values()))
     amounts = {counts: value.numerator * (unit // value.denominator) for counts, value in values.items()}
-    weights, whole = count_orders(sum(sizes)), unit * factorial(sum(sizes))
-    shares = []
-    for number, size in enumerate(sizes):
-        total = 0
-        for counts, before in amounts.items():
-            if counts[number] == size:
+    whole = unit * factorial(sum(len(one) - 1 for one in levels))
+    return [
+        Fraction(sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps), whole)
+        for steps in _list_steps(tuple(levels))
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _list_steps(levels: tuple[Levels, ...]) -> tuple[tuple[tuple[Counts, Counts, int], ...], ...]:
+    """Return by class the steps that one of its players can be, each with the number of orders in which it is that.
+
+    A step is two sets by counts, where each level is shown by the first count that has it.
+    """
+    weights = count_orders(sum(len(one) - 1 for one in levels))
+    found = []
+    for number, own in enumerate(levels):
+        steps: list[tuple[Counts, Counts, int]] = []
+        others = [_count_sets(one, len(one) - 1) for at, one in enumerate(levels) if at != number]
+        for held in range(len(own) - 1):
+            if own[held] == own[held + 1]:
                 continue
-            after = amounts[(*counts[:number], counts[number] + 1, *counts[number + 1 :])]
-            if after != before:
-                others = (
-                    comb(all_ - (at == number), held) for at, (all_, held) in enumerate(zip(sizes, counts, strict=True))
+            mine = {held: comb(len(own) - 2, held)}
+            for choice in product(*(counted.items() for counted in others)):
+                sizes = reduce(_convolve, (by_size for _, by_size in choice), mine)
+                orders = sum(sets * weights[size] for size, sets in sizes.items())
+                firsts = [count for count, _ in choice]
+                before, after = own.index(own[held]), own.index(own[held + 1])
+                steps.append(
+                    (
+                        (*firsts[:number], before, *firsts[number:]),
+                        (*firsts[:number], after, *firsts[number:]),
+                        orders,
+                    )
                 )
-                total += prod(others) * weights[sum(counts)] * (after - before)
-        shares.append(Fraction(total, whole))
-    return shares
+        found.append(tuple(steps))
+    return tuple(found)
+
+
+def _list_first_counts(levels: Levels) -> list[int]:
+    return [count for count, level in enumerate(levels) if levels.index(level) == count]
+
+
+def _count_sets(levels: Levels, players: int) -> dict[int, dict[int, int]]:
+    """Return by level (by its first count) how many sets of each size a class has at it."""
+    found: dict[int, dict[int, int]] = {}
+    for count, level in enumerate(levels):
+        found.setdefault(levels.index(level), {})[count] = comb(players, count)
+    return found
+
+
+def _convolve(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, int]:
+    """Return how many unions there are by size, of one set of each side."""
+    found: Counter[int] = Counter()
+    for size, sets in left.items():
+        for other, more in right.items():
+            found[size + other] += sets * more
+    return found
 
 
 @cache

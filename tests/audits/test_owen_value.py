@@ -16,6 +16,7 @@ from evalstore.audits.attribution import (
     EXACT_EDITS,
     Attribution,
     Coalition,
+    EditClass,
     attribute_change,
     find_blocks,
     list_partitions,
@@ -89,7 +90,7 @@ def test_more_edits_than_can_be_exact_are_sampled_and_still_add_up() -> None:
 
 def test_interchangeable_edits_are_exact_however_many() -> None:
     phrases = Coalition((Coalition(tuple(range(30))), 30))
-    alike = dict.fromkeys(range(30), "hit")
+    alike = dict.fromkeys(range(30), EditClass("hit", 1, adds=True))
 
     def cell(mask: int) -> Fraction:
         return Fraction(bool(mask & ((1 << 30) - 1))) / (1 + (mask >> 30 & 1))
@@ -160,13 +161,30 @@ def test_the_worked_example_of_the_module_is_true() -> None:
         assert f"    {name} {''.join(f'{points:8}' for points in row)}\n" in (attribution.__doc__ or "")
 
 
-def test_of_alike_items_only_the_number_in_a_check_counts() -> None:
-    items = AlikeItems(((0, True), (1, False), (2, True), (4, False)), frozenset())
+@pytest.mark.parametrize("decisive", [1, 2, 4, 9])
+def test_of_alike_items_only_as_many_count_as_decide(decisive: int) -> None:
+    items = AlikeItems(((0, True), (1, False), (2, True), (4, False)), frozenset(), decisive)
     assert (items.added, items.removed) == (0b00101, 0b10010)
 
     def count_present(mask: int) -> int:
         return sum(mask >> bit & 1 == adds for bit, adds in items.bits)
 
-    assert [count_present(mask) for mask in items.masks] == [0, 1, 2, 3, 4]
-    # Bit 3 belongs to others.
-    assert all(not mask & 0b01000 for mask in items.masks)
+    for mask in range(1 << 5):
+        merged = items.merge(mask)
+        assert count_present(merged) == min(count_present(mask), decisive)
+        assert merged & 0b01000 == mask & 0b01000  # which belongs to others
+    assert len({items.merge(mask) & 0b10111 for mask in range(1 << 5)}) == min(decisive, 4) + 1
+
+
+@given(st.integers(1, 3), st.lists(st.booleans(), min_size=1, max_size=5), seeds)
+def test_items_that_come_and_go_share_what_enough_of_them_decide(needed: int, adds: list[bool], seed: int) -> None:
+    """A check that needs so many hits, and another edit beside it: every edit alone against classes of edits."""
+    other, size = len(adds), len(adds)
+
+    def cell(mask: int) -> Fraction:
+        present = sum(mask >> bit & 1 == comes for bit, comes in enumerate(adds))
+        return random_cell(seed, min(present, needed) << 1 | mask >> other & 1)
+
+    players = [Coalition((Coalition(tuple(range(size))), other))]
+    alike = {bit: EditClass("hit", needed, adds=comes) for bit, comes in enumerate(adds)}
+    assert attribute_change(players, [(0,)], cell, alike) == attribute_change(players, [(0,)], cell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import permutations
+from itertools import accumulate, permutations
 
 import pytest
 from hypothesis import given
@@ -71,10 +71,15 @@ def test_sampled_shares_add_up_and_say_how_far_off_they_are(players: int) -> Non
     assert abs(float(found[0].share) + 4 / 3 - 0.5) < 5 * found[0].error
 
 
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=3), seeds)
-def test_interchangeable_players_get_what_each_of_them_would_get(sizes: list[int], seed: int) -> None:
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=3), min_size=1, max_size=3), seeds)
+def test_interchangeable_players_get_what_each_of_them_would_get(moves: list[list[bool]], seed: int) -> None:
+    """A class has a player for each flag, which says whether so many of them are worth more than one fewer."""
+    levels = [tuple(accumulate(flags, initial=0)) for flags in moves]
+    sizes = [len(flags) for flags in moves]
+
     def worth(counts: tuple[int, ...]) -> Fraction:
-        return Fraction(random.Random(f"{seed} {counts}").randint(-9, 9), 4)  # noqa: S311  # no secret
+        key = [own[count] for own, count in zip(levels, counts, strict=True)]
+        return Fraction(random.Random(f"{seed} {key}").randint(-9, 9), 4)  # noqa: S311  # no secret
 
     classes = [number for number, size in enumerate(sizes) for _ in range(size)]
     values = [
@@ -85,5 +90,5 @@ def test_interchangeable_players_get_what_each_of_them_would_get(sizes: list[int
         )
         for held in range(1 << len(classes))
     ]
-    alone, together = compute_shapley(values), share_by_class(sizes, worth)
+    alone, together = compute_shapley(values), share_by_class(levels, worth)
     assert alone == [together[number] for number in classes]
