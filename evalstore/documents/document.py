@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -37,6 +37,28 @@ class DoubledKey(NamedTuple):
     pointer: Pointer
     first: int
     last: int
+
+
+@dataclass(slots=True, eq=False)
+class LazySpans(Mapping[Pointer, Span]):
+    """Positions by pointer that are found when somebody first asks for one: most files are right, and nobody does."""
+
+    find: Callable[[], Mapping[Pointer, Span]]
+    _found: Mapping[Pointer, Span] | None = None
+
+    def __getitem__(self, pointer: Pointer) -> Span:
+        return self._load()[pointer]
+
+    def __iter__(self) -> Iterator[Pointer]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def _load(self) -> Mapping[Pointer, Span]:
+        if self._found is None:
+            self._found = self.find()
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import Any
 
 from evalstore.documents.document import Document, Pointer, format_json_pointer
 from evalstore.documents.yaml_layout import find_next_line, find_node_start, find_style, write_yaml
-from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
+from evalstore.documents.yaml_reader import read_yaml
+from evalstore.documents.yaml_values import resolve_plain_scalar
 from evalstore.errors import LoadError, Place, RefusedError
 
 _DASH = re.compile(r"( *)- +")

@@ -20,7 +20,8 @@ from evalstore.documents.yaml_layout import (
     find_node_start,
     find_style,
 )
-from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
+from evalstore.documents.yaml_reader import read_yaml
+from evalstore.documents.yaml_values import resolve_plain_scalar
 from evalstore.errors import LoadError, Place, RefusedError
 
 Scalar = str | int | Decimal

@@ -6,25 +6,26 @@ No object is ever constructed from a tag: only mappings, lists, texts, numbers, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT, Document, Span, check_text, parse_number
+from evalstore.documents.document import DEPTH_LIMIT, Document, LazySpans, Pointer, Span, check_text
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.documents.opaque import OpaqueValue
+from evalstore.documents.yaml_values import (
+    NOT_PLAIN,
+    SPECIAL_NUMBER,
+    may_be_typed,
+    read_plain_value,
+    resolve_plain_scalar,
+)
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20
 LEGACY_LIMIT = 8 << 20  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
 
 LEGACY_DEPTH = 300  # about where PyYAML ends
-# The first characters of unquoted scalars that may mean something other than text.
-_TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
-_NULL = re.compile(r"|~|null|Null|NULL")
-_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset({"!", _CORE + "str"})
@@ -39,8 +40,39 @@ _new_tuple = tuple.__new__  # a NamedTuple's own is three times slower, and a fi
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data."""
-    return _parse_yaml(data, file, loose=False)
+    """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data.
+
+    Its positions are found by a second parse, when they are first asked for.
+    """
+    text, bom = check_text(data, file, LIMIT)
+    value = read_plain_value(text)
+    # What is not the plain case is read again with positions: it is refused there, or has an anchor or a tag.
+    return _parse_yaml(text, file, bom=bom) if value is NOT_PLAIN else make_document(file, text, value, bom=bom)
+
+
+def make_document(file: str, text: str, value: Any, *, bom: bool) -> Document:
+    """Return the document of a text whose value is known."""
+    read = _PositionReader(text)
+    return Document(file, text, value, LazySpans(read.find_spans), LazySpans(read.find_key_spans), bom)
+
+
+@dataclass(slots=True)
+class _PositionReader:
+    """Reads the positions of a text once, for values and keys."""
+
+    text: str
+    _document: Document | None = None
+
+    def find_spans(self) -> Mapping[Pointer, Span]:
+        return self._read().spans
+
+    def find_key_spans(self) -> Mapping[Pointer, Span]:
+        return self._read().key_spans
+
+    def _read(self) -> Document:
+        if self._document is None:
+            self._document = _parse_yaml(self.text, "", bom=False)
+        return self._document
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
@@ -48,15 +80,15 @@ def read_legacy_yaml(data: bytes | str, file: str) -> Document:
 
     Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an `OpaqueValue`.
     """
-    return _parse_yaml(data, file, loose=True)
+    text, bom = check_text(data, file, LEGACY_LIMIT)
+    return _parse_yaml(text, file, bom=bom, loose=True)
 
 
-def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
+def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Document:
     import yaml
     from yaml._yaml import CParser
 
     # Parser events only: no constructor of PyYAML runs, so no tag can make an object.
-    text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
     builder = DocumentBuilder(file, text, legacy=loose, depth_limit=LEGACY_DEPTH if loose else DEPTH_LIMIT)
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
@@ -138,39 +170,17 @@ def _is_merge_key(event: Any) -> bool:
 def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     text: str = event.value
     tag = event.tag
-    if tag in _TEXT_TAGS or (tag is None and not (event.implicit[0] and _may_be_typed(text))):
+    if tag in _TEXT_TAGS or (tag is None and not (event.implicit[0] and may_be_typed(text))):
         return text
     place = builder.locate(span)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
-    if builder.legacy and not builder.wants_key and _SPECIAL.fullmatch(text):
+    if builder.legacy and not builder.wants_key and SPECIAL_NUMBER.fullmatch(text):
         return OpaqueValue("NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity")
     value = resolve_plain_scalar(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
     return value
-
-
-def _may_be_typed(text: str) -> bool:
-    return not text or text[0] in _TYPED_STARTS
-
-
-def resolve_plain_scalar(text: str, place: Place) -> object:
-    """Return the value of an unquoted scalar in the core schema (YAML 1.2, 10.3.2): null, bool, number or text."""
-    if _NULL.fullmatch(text):
-        return None
-    if _BOOL.fullmatch(text):
-        return text[0] in "tT"
-    if _INT.fullmatch(text):
-        radix = {"0o": 8, "0x": 16}.get(text[:2])
-        if radix and len(text) > DIGIT_LIMIT:
-            raise LoadError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
-        return int(text, radix) if radix else parse_number(text, place)
-    if _FLOAT.fullmatch(text):
-        return parse_number(text, place)
-    if _SPECIAL.fullmatch(text):
-        raise LoadError(f"{text} is no number that can be calculated with", place=place, hint="quote it if it is text")
-    return text
 
 
 def _make_span(event: Any) -> Span:
