@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     short = not config.getoption("--hypothesis-profile")
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if {"cli_process", "demo", "wheel"} & fixtures:
+        if {"browser", "cli_process", "demo", "wheel"} & fixtures:
             item.add_marker("process")
         drawn = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
         if "samples" in fixtures or drawn:
@@ -308,6 +308,16 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no folder of shared samples beside the project")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium for all pages of a worker: see tests/report/browser.py."""
+    module = _module("report/browser.py")
+    if module.CHROMIUM is None:
+        pytest.skip("Chromium is not installed, so no page is opened in a browser")
+    with module.start_browser(tmp_path_factory.mktemp("browser")) as started:
+        yield started
 
 
 @pytest.fixture

@@ -53,8 +53,8 @@ def markdown(view: QuestionView) -> str:
 
 def html(view: QuestionView) -> str:
     """Return the same as a page of its own."""
-    from evalstore.report.html_page import Markup, make_element, make_page
-    from evalstore.report.question_page import format_question
+    from evalstore.report.pages.html import Markup, make_element, make_page
+    from evalstore.report.pages.question import format_question
 
     notes = (make_element("p", note, class_="quiet") for note in _list_notes(view))
     models = " and ".join(f"{name} is {model}" for name, model in zip("AB", view.models, strict=True))

@@ -64,7 +64,7 @@ def markdown(report: AuditReport) -> str:
 
 def html(report: AuditReport) -> str:
     """Return a page of its own: the same with bars, filters, and every moved question in full."""
-    from evalstore.report.audit_page import write_page
+    from evalstore.report.pages.audit import write_page
 
     conditions = [_describe_result(result) for result in report.results]
     slices = [_SLICE_HEAD, *_list_slices(report.audit)]

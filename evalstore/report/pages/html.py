@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from evalstore.report.page_style import STYLE
+from evalstore.report.pages.style import STYLE
 from evalstore.text import make_printable
 
 _VOID = frozenset({"meta", "rect", "line"})

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from evalstore.audits import EditSource, LineEffect, MovedQuestion
 from evalstore.audits.question_view import list_checks
 from evalstore.audits.wording import format_points
-from evalstore.report.html_page import Markup, join_markup, make_element
-from evalstore.report.question_page import format_question
+from evalstore.report.pages.filters import FilterMenu, format_filtered, shorten_label
+from evalstore.report.pages.html import Markup, join_markup, make_element
+from evalstore.report.pages.question import format_question
 from evalstore.report.text_layout import count_noun, format_percent
-from evalstore.text import make_excerpt
 
 _BUDGET = 220_000  # bytes for all questions, outputs and what was asked left aside: a page stays below 300 kB
 _MOST_TAGS = 100
-_LABEL = 70
 _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
@@ -65,21 +64,15 @@ def format_moved(moved: MovedList) -> tuple[Markup, str]:
             break
         items.append(item)
     menus = (
-        _format_menu("moved by", "any player", {key: name.replace("_", " ") for name, key in choices.players.items()}),
-        _format_menu("edit", "any edit", _label_edits(choices)),
-        _format_menu("flip", "any verdict", _FLIPS),
-        _format_menu("tag", "any tag", {key: tag for tag, key in choices.tags.items()}) if choices.tags else Markup(),
+        FilterMenu("moved by", "any player", {key: name.replace("_", " ") for name, key in choices.players.items()}),
+        FilterMenu("edit", "any edit", _label_edits(choices)),
+        FilterMenu("flip", "any verdict", _FLIPS),
+        FilterMenu("tag", "any tag", {key: tag for tag, key in choices.tags.items()}),
     )
-    keys = (*choices.players.values(), *choices.edits.values(), *_FLIPS, *choices.tags.values())
-    rules = "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
     left = moved.count - len(items)
     more = f" {count_noun(left, 'more question')} moved: evalstore audit A B --question ID shows each." if left else ""
-    about = f"Flips first, then those that moved most.{more} Shown: "
-    count = make_element("p", about, make_element("span", class_="count"), class_="quiet")
-    legend = make_element("legend", "Show only")
-    return make_element(
-        "section", title, make_element("fieldset", legend, *menus), Markup("\n"), *items, count, class_="list"
-    ), rules
+    found, rules = format_filtered(menus, items, f"Flips first, then those that moved most.{more}")
+    return make_element("section", title, found), rules
 
 
 def _list_choices(moved: MovedList) -> FilterChoices:
@@ -103,15 +96,7 @@ def _label_edits(choices: FilterChoices) -> dict[str, str]:
 
 def _describe_source(source: EditSource) -> str:
     author = f" ({source.origin.author})" if source.origin.author else ""
-    return f"{make_excerpt(source.message or source.part, _LABEL)}{author}"
-
-
-def _format_menu(label: str, every: str, choices: dict[str, str]) -> Markup:
-    options = [make_element("option", make_excerpt(text, _LABEL), class_=f"o{key}") for key, text in choices.items()]
-    # Without this, a browser may bring a choice of an earlier visit back.
-    return make_element(
-        "label", label, make_element("select", make_element("option", every), *options, autocomplete="off")
-    )
+    return f"{shorten_label(source.message or source.part)}{author}"
 
 
 def _format_item(question: MovedQuestion, choices: FilterChoices) -> Markup:

@@ -6,14 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from evalstore.audits import Audit, Cause, Origin
 from evalstore.audits.conditions import AuditReport
-from evalstore.report.html_page import Markup, join_markup, make_element, make_page
-from evalstore.report.moved_page import MovedList, format_moved
+from evalstore.report.pages.html import Markup, join_markup, make_element, make_page
+from evalstore.report.pages.moved import MovedList, format_moved
+from evalstore.report.pages.tables import (
+    format_cell,
+    format_folded,
+    format_head,
+    format_items,
+    format_row,
+    format_table,
+)
+from evalstore.report.pages.waterfall import format_share, format_waterfall, is_resolved
 from evalstore.report.people import describe_origin
 from evalstore.report.text_layout import count_noun
-from evalstore.report.waterfall_page import format_share, format_waterfall
 
-MOST_EDITS, _MOST_IDS, _MOST_DRIFTS = 100, 200, 50
-_LEAST_COLUMNS = 2
+MOST_EDITS = 100
+_FEWEST_ROWS = 2
+_SLICE_NUMBERS = ("questions", "change", "p", "p (Holm)")
 
 
 def write_page(
@@ -32,7 +41,7 @@ def write_page(
         f"Audit: {audit.a.model} to {audit.b.model}",
         make_element("h1", "Why the score changed"),
         make_element("p", audit.sentence, class_="answer"),
-        _format_items(conditions),
+        format_items(conditions),
         _format_runs(audit),
         make_element("h2", "What moved it"),
         format_waterfall(audit),
@@ -41,7 +50,7 @@ def write_page(
         _format_slices(slices),
         _format_lines(audit),
         make_element("h2", "What else to know"),
-        _format_items(facts),
+        format_items(facts),
         rules=rules,
     )
 
@@ -56,42 +65,43 @@ def list_moving_edits(audit: Audit) -> tuple[Cause, ...]:
 
 def _format_runs(audit: Audit) -> Markup:
     rows = [
-        make_element(
-            "tr",
-            make_element("th", name, scope="row"),
-            make_element("td", side.model, class_="words", data_name="model"),
-            make_element("td", make_element("code", side.run), data_name="run"),
-            make_element("td", side.dataset, data_name="dataset"),
-            make_element("td", ", ".join(side.rubrics), data_name="rubrics"),
-            make_element("td", f"{side.scored:,} of {side.questions:,}", class_="n", data_name="scored"),
+        format_row(
+            format_head(name),
+            format_cell("model", side.model, class_="words"),
+            format_cell("run", make_element("code", side.run)),
+            format_cell("dataset", side.dataset),
+            format_cell("rubrics", ", ".join(side.rubrics)),
+            format_cell("scored", f"{side.scored:,} of {side.questions:,}", is_number=True),
         )
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
-    return _format_table(("", "model", "run", "dataset", "rubrics", "scored"), rows)
+    return format_table(("", "model", "run", "dataset", "rubrics", "scored"), rows, numbers=("scored",))
 
 
 def _format_edits(audit: Audit, edits: Sequence[Cause]) -> Markup:
     count = sum(1 for factor in audit.factors for cause in factor.causes if cause.share or cause.passes or cause.moved)
     silent = sum(len(factor.causes) for factor in audit.factors) - count
+    resolved = {cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes}
     rows = [
-        make_element(
-            "tr",
-            format_share(cause.share, "score"),
-            format_share(cause.passes, "passes"),
-            make_element("td", make_element("span", *_describe_edit(cause)), class_="words", data_name="edit"),
-            make_element("td", _describe_step(cause.source.origin), data_name="versions"),
-            make_element("td", describe_origin(cause.source.origin), data_name="by"),
-            make_element("td", f"{cause.moved:,}", class_="n", data_name="questions"),
-            id=f"e{number}",
+        format_row(
+            make_element("th", *_describe_edit(cause), scope="row", class_="words"),
+            format_share("score", cause.share, is_open=cause.source not in resolved),
+            format_share("passes", cause.passes, is_open=cause.source not in resolved),
+            format_cell("versions", _describe_step(cause.source.origin)),
+            format_cell("by", describe_origin(cause.source.origin)),
+            format_cell("questions", f"{cause.moved:,}", is_number=True),
+            id_=f"e{number}",
         )
         for number, cause in enumerate(edits)
     ]
     notes = [f"{count_noun(count - len(edits), 'more edit')} moved less."] if count > len(edits) else []
     notes += [f"{count_noun(silent, 'other edit')} moved nothing."] if silent else []
-    head = ("score", "passes", "edit", "versions", "by", "questions")
+    head = ("edit", "score", "passes", "versions", "by", "questions")
     return join_markup(
         make_element("h2", "Edits, and who made them"),
-        _format_table(head, rows) if rows else make_element("p", "No edit moved anything."),
+        format_table(head, rows, numbers=("score", "passes", "questions"))
+        if rows
+        else make_element("p", "No edit moved anything."),
         *(make_element("p", note, class_="quiet") for note in notes),
     )
 
@@ -110,14 +120,16 @@ def _describe_step(origin: Origin) -> str:
 
 
 def _format_slices(slices: Sequence[Sequence[str]]) -> Markup:
-    if len(slices) < _LEAST_COLUMNS:
+    if len(slices) < _FEWEST_ROWS:
         return Markup()
     head, *rows = slices
     cells = [
-        make_element("tr", *(make_element("td", cell, data_name=name) for name, cell in zip(head, row, strict=True)))
+        format_row(
+            *(format_cell(name, cell, is_number=name in _SLICE_NUMBERS) for name, cell in zip(head, row, strict=True))
+        )
         for row in rows
     ]
-    return join_markup(make_element("h2", "By slice"), _format_table(head, cells))
+    return join_markup(make_element("h2", "By slice"), format_table(head, cells, numbers=_SLICE_NUMBERS))
 
 
 def _format_lines(audit: Audit) -> Markup:
@@ -131,34 +143,14 @@ def _format_lines(audit: Audit) -> Markup:
         ("without an answer in B", lines.silent_b),
         ("that judges graded in one run only", lines.errors),
     )
-    parts = [_format_ids(f"Questions {title}", ids) for title, ids in lists if ids]
+    parts = [format_folded(f"Questions {title}", ids) for title, ids in lists if ids]
     if lines.failed_checks:
         failures = [
             f"{failed.check} failed in {failed.run} on {count_noun(failed.questions, 'question')}: {failed.error}"
-            for failed in lines.failed_checks[:_MOST_IDS]
+            for failed in lines.failed_checks
         ]
-        parts.append(_format_details("Checks that failed", len(lines.failed_checks), failures))
+        parts.append(format_folded("Checks that failed", failures))
     if audit.drift:
-        shown = [f"{drift.run} {drift.id}: {drift.what}" for drift in audit.drift[:_MOST_DRIFTS]]
-        more = [f"and {len(audit.drift) - _MOST_DRIFTS:,} more"] if len(audit.drift) > _MOST_DRIFTS else []
-        parts.append(_format_details("Recorded results that were not reproduced", len(audit.drift), [*shown, *more]))
+        lost = [f"{drift.run} {drift.id}: {drift.what}" for drift in audit.drift]
+        parts.append(format_folded("Recorded results that were not reproduced", lost))
     return join_markup(make_element("h2", "Questions that are not compared"), *parts) if parts else Markup()
-
-
-def _format_ids(title: str, ids: Sequence[str]) -> Markup:
-    more = [f"and {len(ids) - _MOST_IDS:,} more"] if len(ids) > _MOST_IDS else []
-    return _format_details(title, len(ids), [*ids[:_MOST_IDS], *more])
-
-
-def _format_details(title: str, count: int, items: Sequence[str]) -> Markup:
-    summary = make_element("summary", f"{title} ({count:,})")
-    return make_element("details", summary, make_element("div", _format_items(items)))
-
-
-def _format_items(items: Sequence[str]) -> Markup:
-    return make_element("ul", *(make_element("li", item) for item in items)) if items else Markup()
-
-
-def _format_table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
-    words = (make_element("th", word, scope="col" if word else "") for word in head)
-    return make_element("table", make_element("thead", make_element("tr", *words)), *rows, class_="stack")

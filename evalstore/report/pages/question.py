@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.html_page import Markup, join_markup, make_element
+from evalstore.report.pages.html import Markup, join_markup, make_element
 from evalstore.report.text_layout import format_percent
 
 if TYPE_CHECKING:

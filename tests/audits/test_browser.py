@@ -1,0 +1,103 @@
+"""Pages in a real browser: no complaint, no request, nothing that runs, filters by the keyboard, no line too wide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.audits.conftest import Desk
+from tests.audits.test_page import make, write
+
+WIDTHS = (1400, 800, 360)
+# What is in sight, and what the filters say should be.
+SHOWN = "[...document.querySelectorAll('.q')].filter(q=>getComputedStyle(q).display!='none').map(q=>q.className)"
+# Text below this contrast is hard to read (WCAG 2.2, 1.4.3); of each element with text of its own, the least.
+CONTRAST = """(() => {
+  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => v / 255)
+    .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b };
+  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (c != 'rgba(0, 0, 0, 0)') return c } return 'rgb(255, 255, 255)' };
+  const found = [...document.querySelectorAll('main *')].filter(e => [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim()))
+    .map(e => [light(getComputedStyle(e).color), light(ground(e))].sort((a, b) => b - a)).map(([a, b]) => (a + .05) / (b + .05));
+  return Math.min(...found) })()"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+def test_a_hostile_page_is_inert_at_every_width(browser: Any, desk: Desk, pages: Path) -> None:
+    page = pages / "attack.html"
+    page.write_text(write(make(desk, "attack")))
+    browser.open(page)
+    links = browser.evaluate(
+        "[...document.links].map(one=>one.getAttribute('href')).filter(one=>!/^#e\\d+$/.test(one))"
+    )
+    assert links == []
+    assert browser.evaluate("document.scripts.length+document.images.length+document.forms.length") == 0
+    browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
+    for width in WIDTHS:
+        browser.resize(width)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.list_complaints() == []
+
+
+def test_a_page_that_acts_would_be_noticed(browser: Any, pages: Path) -> None:
+    page = pages / "acts.html"
+    page.write_text("<script>console.log(1)</script><img src='http://127.0.0.1:9/x.png'>")
+    browser.open(page)
+    found = [one["method"] for one in browser.list_complaints()]
+    assert {"Runtime.consoleAPICalled", "Network.requestWillBeSent"} <= {*found}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out(browser: Any, desk: Desk, pages: Path, scheme: str) -> None:
+    page = pages / "worsen.html"
+    page.write_text(write(make(desk, "worsen")))
+    browser.open(page, prefers_color_scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
+    assert browser.evaluate(CONTRAST) >= 4.5
+
+
+def test_paper_has_what_is_folded_on_the_screen(browser: Any, desk: Desk, pages: Path) -> None:
+    page = pages / "paper.html"
+    page.write_text(write(make(desk, "worsen")))
+    browser.open(page, media="print")
+    assert browser.evaluate("[...document.querySelectorAll('.q pre')].every(one=>one.checkVisibility())")
+    assert not browser.evaluate("document.querySelector('select').checkVisibility()")
+
+
+def test_filters_and_questions_work_by_keys(browser: Any, desk: Desk, pages: Path) -> None:
+    found = make(desk, "worsen")
+    page = pages / "keys.html"
+    page.write_text(write(found))
+    browser.open(page)
+    every = browser.evaluate(SHOWN)
+    assert len(every) == len(found.moved)
+    names = browser.evaluate(
+        "[...document.querySelectorAll('select')].map(one=>one.labels[0].textContent.split(' any')[0])"
+    )
+    assert len(names) == 4
+    for number in range(4):
+        browser.press("Tab")
+        assert browser.evaluate(f"document.activeElement==document.querySelectorAll('select')[{number}]")
+        assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        for _ in range(browser.evaluate("document.activeElement.options.length") - 1):
+            browser.press("ArrowDown")
+            key = browser.evaluate("document.activeElement.selectedOptions[0].className.slice(1)")
+            assert browser.evaluate(SHOWN) == [classes for classes in every if key in classes.split()]
+        browser.press("Home")
+        assert browser.evaluate(SHOWN) == every
+    browser.press("Tab")
+    assert browser.evaluate("document.activeElement.localName") == "summary"
+    assert not browser.evaluate("document.activeElement.parentElement.open")
+    browser.press("Enter")
+    assert browser.evaluate("document.activeElement.parentElement.open")
+    assert browser.evaluate("document.activeElement.parentElement.querySelector('table').checkVisibility()")
+    # A link within leads to the edit and its people.
+    browser.press("Tab", "Enter")
+    assert browser.evaluate("document.querySelector(':target').querySelector('th').checkVisibility()")
+    assert browser.list_complaints() == []
