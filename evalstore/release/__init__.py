@@ -2,11 +2,12 @@
 
 from evalstore.release.bump import bump
 from evalstore.release.git_state import VARIABLES
-from evalstore.release.values import PinnedVersion, Push, PushOutcome, Released
+from evalstore.release.values import FollowedVersion, PinnedVersion, Push, PushOutcome, Released
 from evalstore.transactions.journal import PinMove, ReleasedVersion
 
 __all__ = [
     "VARIABLES",
+    "FollowedVersion",
     "PinMove",
     "PinnedVersion",
     "Push",

@@ -148,6 +148,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
         dry_run=dry_run,
         pinned=plan.pinned,
         followed=request.options.dependents,
+        followers=plan.followers,
         unreviewed=unreviewed,
     )
 
@@ -185,6 +186,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
         signed=request.sign,
         pinned=plan.pinned,
         followed=request.options.dependents,
+        followers=plan.followers,
         unreviewed=unreviewed,
     )
 

@@ -13,6 +13,7 @@ from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.status.acceptances import ChangePolicy
 from evalstore.status.comparison import Load, compute_required_bump, find_base_release
+from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.status.validity import check_gradable, require_version
 from evalstore.status.version_rules import drop_build
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -41,6 +42,11 @@ class BumpContext:
     def find_known_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
         return self.releases.get(name, ())
+
+    def find_moved_level(self, base: Release) -> Bump:
+        """Return the bump that floating references need which mean other versions than at the release `base`."""
+        finder = MovedReferenceFinder(self.store, self.releases, self.policy.settings.without_opinions)
+        return find_moved_level(find_kept_moves(finder, base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,10 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     version, bump = written, Bump.NONE
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
-        required = compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy)
+        required = max(
+            compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy),
+            context.find_moved_level(last),
+        )
         # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(resolved, working, last.version)

@@ -29,6 +29,7 @@ from evalstore.report.problems import (
     make_report,
 )
 from evalstore.report.text_layout import join_names
+from evalstore.status.version_rules import MOVED_HINT, VersionRule
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _needs_problem(finding: DiffFinding) -> bool:
 
 def _artifact_problem(artifact: ArtifactStatus) -> Problem:
     users = join_names(artifact.dependents, _LIST_LIMIT)
-    hints = (("hint", f"evalstore bump {artifact.ref}"),) if artifact.working and not artifact.ok else ()
+    hint = MOVED_HINT if artifact.rule is VersionRule.REFERENCE_MOVED else f"evalstore bump {artifact.ref}"
+    hints = (("hint", hint),) if artifact.working and not artifact.ok else ()
     return Problem(
         str(artifact.rule or f"artifact-{artifact.state}"),
         Severity.INFO if artifact.ok else Severity.ERROR,
@@ -124,8 +126,14 @@ def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedRefere
         reference.place,
         f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and means {reference.now} now",
         make_fingerprint("moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)),
-        (("hint", "pin it, or hold it with evalstore lock"),),
+        (("hint", _hint_at_moved_reference(artifact, reference)),),
     )
+
+
+def _hint_at_moved_reference(artifact: ArtifactStatus, reference: MovedReference) -> str:
+    if artifact.rule is VersionRule.REFERENCE_MOVED and reference.level is Bump.MAJOR:
+        return MOVED_HINT
+    return "pin it, or hold it with evalstore lock"
 
 
 def _report_findings(result: Findings) -> ProblemReport:

@@ -14,7 +14,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref
 from evalstore.references.graph import ReferenceGraph, build_working_graph
-from evalstore.references.reading import ArtifactReference
+from evalstore.references.reading import ArtifactReference, list_references
 from evalstore.status.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.status.comparison import (
     Load,
@@ -23,8 +23,14 @@ from evalstore.status.comparison import (
     find_changed_files,
     make_working_loader,
 )
-from evalstore.status.drift import MovedReferenceFinder, find_moved_artifacts
-from evalstore.status.validity import LEDGER_LIMIT, check_gradable, check_ledger_complete, require_version
+from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
+from evalstore.status.validity import (
+    LEDGER_LIMIT,
+    check_gradable,
+    check_ledger_complete,
+    check_names_releases,
+    require_version,
+)
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release
@@ -52,11 +58,12 @@ class StoreSurvey:
 
 @dataclass(frozen=True, slots=True)
 class _SurveyContext:
-    """What comparing a file needs: the store, how its references are loaded, and how changes are judged."""
+    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found."""
 
     store: ArtifactStore
     load: Load
     policy: ChangePolicy
+    finder: MovedReferenceFinder
 
 
 def read_status(
@@ -114,7 +121,8 @@ def survey_store(
     releases, refs = group_releases(store), store.working()
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = find_changed_files(store, refs, last, watch=watch)
-    context = _SurveyContext(store, make_working_loader(store), policy)
+    finder = MovedReferenceFinder(store, releases, policy.settings.without_opinions)
+    context = _SurveyContext(store, make_working_loader(store), policy, finder)
     statuses = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in watch(changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     removed = list(_find_removed(store, {ref.name for ref in refs}, last))
@@ -122,9 +130,7 @@ def survey_store(
     graph = build_working_graph(store)
     differ = {ref.name for ref in changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    statuses += find_moved_artifacts(
-        MovedReferenceFinder(store, releases, policy.settings.without_opinions), graph, unchanged
-    )
+    statuses += find_moved_artifacts(finder, graph, unchanged)
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
     return StoreSurvey(artifacts, len(refs) + len(removed), {name: base.version for name, base in last.items()})
 
@@ -145,6 +151,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     store = context.store
     new = store.resolve(ref)
     check_gradable(new, context.load)
+    check_names_releases(list_references(store, new))
     check_ledger_complete(ref.name, _read_working_ledger(store, ref), [release.version for release in releases])
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
@@ -152,7 +159,9 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     if last is None:
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
     diff = compare_with_release(store, last, new, context.load, policy=context.policy)
-    required = diff.required_bump if diff else Bump.NONE
+    # What a reference means counts as much as what it says.
+    moved = find_kept_moves(context.finder, last)
+    required = max(diff.required_bump if diff else Bump.NONE, find_moved_level(moved))
     judgement = judge_version(last.version, working, required)
     return ArtifactStatus(
         ref.name,
@@ -164,6 +173,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         required_bump=required,
         next_version=str(bump_version(last.version, required)) if required else None,
         rule=judgement.rule,
+        moved=moved,
         findings=diff.findings if diff else (),
         place=new.artifact.document.locate(("version",)),
     )

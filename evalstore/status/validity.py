@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from evalstore.errors import RefusedError
-from evalstore.model import Artifact
+from evalstore.errors import Place, RefusedError
+from evalstore.model import Artifact, Ref
 from evalstore.store import Resolved
 from evalstore.store.ledger import locate_ledger
 from evalstore.validation import VALIDATION_RULES, find_obstacles
@@ -24,6 +24,17 @@ def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
             place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
             hint="evalstore validate lists all that is wrong with it",
         )
+
+
+def check_names_releases(pins: Iterable[tuple[Place, Ref]]) -> None:
+    """Refuse a pin (with its place) that names no release, which no release can carry."""
+    for place, ref in pins:
+        if not ref.names_release:
+            raise RefusedError(
+                f"{ref} is no release, and a release may name nothing else",
+                place=place,
+                hint=f"pin a release: {ref.name}@<version>",
+            )
 
 
 def require_version(resolved: Resolved) -> Version:

@@ -18,8 +18,10 @@ class VersionRule(StrEnum):
     TOO_SMALL = "version-bump-too-small"
     DECREASED = "version-decreased"
     WITHOUT_CHANGE = "version-bump-without-change"
+    REFERENCE_MOVED = "reference-moved"
 
 
+MOVED_HINT = "pin the version that is meant, and bump; to go on floating, write the next major version into the file"
 _BUMP = "evalstore bump REF sets the version that the change needs"
 
 _ROWS = (
@@ -50,6 +52,13 @@ _ROWS = (
         "{version} says more than the change needs, or nothing changed",
         "nothing, if it is meant: a version may always say more",
         "A number that says more than it needs makes readers look for what moved.",
+    ),
+    ValidationRule(
+        VersionRule.REFERENCE_MOVED,
+        Severity.ERROR,
+        "a floating reference means another version than at the release, by a major change",
+        MOVED_HINT,
+        "Scores move under a version that stays the same.",
     ),
 )
 

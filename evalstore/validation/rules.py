@@ -177,6 +177,20 @@ _ROWS = (
         "Scores can move while nothing here changes.",
     ),
     ValidationRule(
+        "reference-floating-inside",
+        _WARNING,
+        "{found} leads to {inner}, which floats",
+        "pin a release whose own references are exact, or hold it: evalstore lock",
+        "An exact version does not say what it is scored with: scores can move while nothing here changes.",
+    ),
+    ValidationRule(
+        "target-unreleased",
+        _WARNING,
+        "{found} is no release",
+        "pin a release: {name}@<version>",
+        "It means other content in every clone and on every day.",
+    ),
+    ValidationRule(
         "reference-unreleasable",
         _ERROR,
         "{found} is no release, and a release may name nothing else",
