@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
+from evalstore.integrity.ledger_history import check_depth, check_ledger_history
 from evalstore.integrity.lock_blocks import (
     LockBlock,
     check_block,
@@ -18,6 +19,7 @@ from evalstore.integrity.lock_blocks import (
     report_untagged_block,
 )
 from evalstore.integrity.records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
+from evalstore.integrity.release_bumps import check_bumps
 from evalstore.integrity.rules import make_finding
 from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
@@ -84,12 +86,19 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
     expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
+    missing = tuple(_report_missing_tags(store, expected_tags, listing))
+    checked = {tag.name: tuple(check_release(records, tag)) for tag in watch(releases)}
+    unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
-        chain.from_iterable(check_release(records, tag) for tag in watch(releases)),
+        chain.from_iterable(checked.values()),
+        check_bumps(store, listing.releases.values(), lambda tag: is_wanted(tag.ref.name, tag.version), unsound),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
+        check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
         chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
-        _report_missing_tags(store, expected_tags, listing),
+        missing,
+        # Where the clone lacks its tags, the same command fetches both.
+        () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),
         unread,
         _check_remote(store, name=remote) if remote else (),
         () if selected else malformed,

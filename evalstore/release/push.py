@@ -28,8 +28,8 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _THEN_PUSH = "when that is settled:"
 
 _AS_ANOTHER_VERSION = (
-    "to release it as another version: git tag -d {tags}; take its line out of .evalstore/sums and commit; "
-    "git pull --no-rebase --tags {remote} {branch}; bump again; or, when that one is gone:"
+    "to release it as another version: git tag -d {tags}; git reset HEAD~1; take its line out of .evalstore/sums; "
+    "git stash -u; git pull --no-rebase --tags {remote} {branch}; git stash pop; bump again; or, when that one is gone:"
 )
 _JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 _LET_GIT_ASK = (

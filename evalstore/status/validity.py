@@ -8,7 +8,6 @@ from dataclasses import replace
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Artifact, Ref
 from evalstore.store import Resolved
-from evalstore.store.ledger import locate_ledger
 from evalstore.validation import VALIDATION_RULES, find_obstacles
 from evalstore.versions import Version, find_version
 
@@ -65,5 +64,5 @@ def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> No
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",
-            hint=f"git fetch --tags (--unshallow); if it was withdrawn, take its line out of {locate_ledger(name)}",
+            hint=f"git fetch --tags (--unshallow); else evalstore verify {name} says how it is put back",
         )
