@@ -28,7 +28,7 @@ COMMANDS = {
     "export": "Give migrated artifacts back in the format they came from.",
     "validate": "Check artifacts: schema, ids, versions, references.",
     "list": "List the artifacts and their released versions.",
-    "show": "Print an artifact as it was at a version.",
+    "show": "Print an artifact as it was at a version, or a run output by output.",
     "resolve": "Say exactly what a reference points at.",
     "log": "List the releases of an artifact, and what each changed.",
     "blame": "Say who last changed the meaning of each part of an artifact.",

@@ -40,6 +40,7 @@ RENDERERS = {
     "Resolution": "resolve",
     "Run": "score",
     "ArtifactFile": "show",
+    "RunView": "run_view",
     "Status": "status",
     "WrittenAcceptance": "accept",
     "ReplayedStory": "demo",
@@ -64,6 +65,7 @@ FITTED_TO_SCREEN = frozenset(
         "migrate",
         "migrate_explain",
         "replay",
+        "run_view",
         "status",
         "verify",
     }

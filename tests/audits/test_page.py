@@ -27,7 +27,7 @@ VOID = {"meta", "br"}
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "p", "b", "br", "span", "a"),
     *("ul", "li", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "svg", "rect", "line", "code", "pre"),
-    *("details", "summary", "fieldset", "legend", "label", "select", "option"),
+    *("details", "summary", "dl", "dt", "dd", "fieldset", "legend", "label", "select", "option"),
 }  # fmt: skip
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "colspan", "data-name", "role"),

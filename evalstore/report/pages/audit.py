@@ -13,6 +13,7 @@ from evalstore.report.pages.tables import (
     format_folded,
     format_head,
     format_items,
+    format_refs,
     format_row,
     format_table,
 )
@@ -69,8 +70,8 @@ def _format_runs(audit: Audit) -> Markup:
             format_head(name),
             format_cell("model", side.model, class_="words"),
             format_cell("run", make_element("code", side.run)),
-            format_cell("dataset", side.dataset),
-            format_cell("rubrics", ", ".join(side.rubrics)),
+            format_cell("dataset", format_refs([side.dataset])),
+            format_cell("rubrics", format_refs(side.rubrics)),
             format_cell("scored", f"{side.scored:,} of {side.questions:,}", is_number=True),
         )
         for name, side in (("A", audit.a), ("B", audit.b))

@@ -61,6 +61,7 @@ details.plain>div{padding-left:0}
 .square td{text-align:center;background:var(--shade);border:2px solid var(--paper);padding:.4rem}
 .square td:empty{background:none}
 .square th{border:0;font-weight:400}
+.ref{display:inline-block}
 ul{margin:.3rem 0;padding-left:1.1rem}
 li{margin:.15rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}
@@ -84,6 +85,7 @@ body{padding:1.2rem 1rem 2rem}
 .stack td,.stack tbody th{display:block;border:0;padding:.1rem 0;width:auto;text-align:left;white-space:normal}
 .stack td[data-name]{display:grid;grid-template-columns:6.5rem 1fr;align-items:baseline}
 .stack td[data-name]:before{content:attr(data-name);font-size:.85rem}
+.stack td.n[data-name]{display:inline-flex;gap:.5rem;margin-right:1.3rem}
 .stack td:empty{display:none}
 .stack tbody th{font-size:1rem;padding-bottom:.2rem}
 .stack td.bar{width:auto}
