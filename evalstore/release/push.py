@@ -20,6 +20,7 @@ from evalstore.store.remote import PushAnswer, Remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt
+from evalstore.transactions.pushes import record_push
 
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
@@ -137,7 +138,7 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
             reason = getattr(error, "strerror", None) or str(error)
             message = f"the push cannot be made: {make_excerpt(reason.lower())}"
             return replace(push, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
-        remote.record_push(store.git, route.to, refs)
+        record_push(store, route.to, refs)
         same = all(answer.flag == "=" for answer in answers)
         return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return push
