@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -14,9 +15,20 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class SourceLine(NamedTuple):
+    """A line of a file, or the part of a long one around what is meant: its characters `[start, end)`; not yet safe.
+
+    Without `end` greater than `start` nothing in it is marked.
+    """
+
+    text: str
+    start: int = 0
+    end: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that validation found; line and column count from 1."""
+    """One thing that validation found; line and column count from 1, and `source` is the line."""
 
     rule: str
     severity: Severity
@@ -26,6 +38,7 @@ class Finding:
     pointer: str
     message: str
     hint: str = ""
+    source: SourceLine | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

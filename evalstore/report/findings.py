@@ -10,6 +10,7 @@ from typing import Any
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.source_excerpt import format_excerpt
 from evalstore.report.text_layout import count_noun, wrap_lines
 from evalstore.text import make_printable
 
@@ -78,7 +79,7 @@ def _format_group(findings: list[Finding], screen: Screen) -> str:
         "\n".join(
             [
                 f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}",
-                *_lines_of_finding(finding, screen.width),
+                *_lines_of_finding(finding, screen),
             ]
         )
         for place, finding in zip(places, findings, strict=True)
@@ -89,6 +90,11 @@ def _format_severity(finding: Finding, screen: Screen) -> str:
     return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
 
 
-def _lines_of_finding(finding: Finding, width: int) -> list[str]:
-    sentences = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
-    return wrap_lines(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)
+def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
+    message, hint = (
+        wrap_lines(sentence, width=screen.width, lead=_INDENT, inner=_INDENT * 2)
+        for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
+    )
+    part = _PARTS[finding.severity]
+    quoted = finding.source and finding.line
+    return [*message, *(format_excerpt(finding.source, finding.line, part, screen, _INDENT) if quoted else []), *hint]

@@ -37,6 +37,7 @@ from evalstore.validation.rubrics import lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
+from evalstore.validation.source_lines import add_source_lines, quote_span
 from evalstore.validation.sources import FileRole, ReadFile, ValidationSource, find_kind_sources, read_source
 
 
@@ -92,7 +93,7 @@ def _find_settings(reads: list[ReadFile]) -> Any:
 def _find_in_file(item: ReadFile, context: ValidationContext) -> list[Finding]:
     policy = context.find_policy(item.artifact) if item.artifact else context.base
     found = [finding for noted in _lint_file(item, context) if (finding := _make_finding(noted, item, policy))]
-    file = item.source.file
+    found, file = add_source_lines(found, item.source), item.source.file
     return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
 
 
@@ -100,12 +101,13 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
     severity, rule = policy.find_severity(note.rule, soft=note.soft), VALIDATION_RULES[note.rule]
     if severity is None:
         return None
-    place = note.place or Place(item.source.file)
+    place, source = note.place or Place(item.source.file), None
     if note.place is None and item.document is not None:
         place = item.document.locate(note.pointer, of_key=note.of_key)
+        source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
     message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
     pointer = format_json_pointer(note.pointer)
-    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint)
+    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source)
 
 
 def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:
