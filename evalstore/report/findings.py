@@ -95,6 +95,7 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
         wrap_lines(sentence, width=screen.width, lead=_INDENT, inner=_INDENT * 2)
         for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
     )
-    part = _PARTS[finding.severity]
-    quoted = finding.source and finding.line
-    return [*message, *(format_excerpt(finding.source, finding.line, part, screen, _INDENT) if quoted else []), *hint]
+    if finding.source is None or finding.line is None:
+        return [*message, *hint]
+    excerpt = format_excerpt(finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT)
+    return [*message, *excerpt, *hint]

@@ -52,7 +52,7 @@ def _quote_line(finding: Finding, lines: Mapping[int, str]) -> Finding:
     return replace(finding, source=_cut_line(line, start, word.end() if word else start + 1))
 
 
-def _read_lines(source: ValidationSource, file: str, numbers: set[int | None]) -> Iterator[tuple[int, str]]:
+def _read_lines(source: ValidationSource, file: str, numbers: set[int]) -> Iterator[tuple[int, str]]:
     """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
     if source.root is None:
         yield from _pick_lines((source.data or b"").splitlines(keepends=True), numbers)
@@ -62,8 +62,8 @@ def _read_lines(source: ValidationSource, file: str, numbers: set[int | None]) -
         yield from _pick_lines(iter(lambda: stream.readline(LINE_LIMIT + 2), b""), numbers)
 
 
-def _pick_lines(lines: Iterator[bytes] | list[bytes], numbers: set[int | None]) -> Iterator[tuple[int, str]]:
-    last = max(number for number in numbers if number)
+def _pick_lines(lines: Iterator[bytes] | list[bytes], numbers: set[int]) -> Iterator[tuple[int, str]]:
+    last = max(numbers)
     for number, line in enumerate(lines, start=1):
         if number in numbers:
             yield number, line.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
