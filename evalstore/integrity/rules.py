@@ -112,6 +112,22 @@ _ROWS = (
         "mend what it names, then verify again",
         "What cannot be compared is never taken for equal.",
     ),
+    # Signatures, where the settings ask for them.
+    ValidationRule(
+        "signers-missing",
+        _ERROR,
+        "nobody can be told to have signed a release: {message}",
+        "{hint}",
+        "Who may release is said in a file that people review.",
+    ),
+    ValidationRule(
+        "release-unsigned",
+        _ERROR,
+        "{ref} is not signed by an allowed signer: {what}",
+        "find out who made the tag; if it is right, a signer makes it again: "
+        "git tag -f -s {tag} {tag}^{{commit}} (with its message)",
+        "A tag that anybody could have made is nobody's release.",
+    ),
     # The ledgers themselves.
     ValidationRule(
         "ledger-unreadable",

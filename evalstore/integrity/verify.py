@@ -21,6 +21,7 @@ from evalstore.integrity.lock_blocks import (
 from evalstore.integrity.records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
 from evalstore.integrity.release_bumps import check_bumps
 from evalstore.integrity.rules import make_finding
+from evalstore.integrity.signatures import check_signatures
 from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
@@ -66,12 +67,14 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     file: str = LOCK_FILE,
     watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
     remote: bool | str = False,
+    signers: bytes | None = None,
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
-    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own. Reads
-    only. Raises `RefError` for a reference that names no release.
+    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own.
+    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. Reads only.
+    Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
@@ -92,6 +95,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     findings = chain(
         chain.from_iterable(checked.values()),
         check_bumps(store, listing.releases.values(), lambda tag: is_wanted(tag.ref.name, tag.version), unsound),
+        check_signatures(store, releases, signers),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),

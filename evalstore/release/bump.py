@@ -31,6 +31,7 @@ from evalstore.release.values import Released
 from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.index import lock_index
+from evalstore.store.signatures import is_signature_required, read_required_signers
 from evalstore.transactions.journal import FileChange, Journal, PinMove, ReleasedVersion
 from evalstore.transactions.locking import LockedRepository, lock_repository
 from evalstore.transactions.recovery import recover_interrupted
@@ -80,10 +81,10 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
     diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
-    settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. `watch`
-    wraps the iteration over the files that are planned (a progress bar), `watch_writing` that over those that are
-    written. Raises `RefusedError` and its like before
-    anything is changed, and `ConflictError` when somebody else was faster.
+    settings. Where evalstore.yaml asks for signed releases, they are signed without `sign`, too. `today` is the day by
+    which acceptances end, and without one those that end at all do not hold. `watch` wraps the iteration over the files
+    that are planned (a progress bar), `watch_writing` that over those that are written. Raises `RefusedError` and its
+    like before anything is changed, and `ConflictError` when somebody else was faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
@@ -100,7 +101,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
         BumpOptions(level, pre, dependents),
         message,
         tag and commit,
-        sign,
+        sign or is_signature_required(store),
         bool(push),
         today,
         watch,
@@ -178,7 +179,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
     message = format_commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
-    messages = ReleaseMessages(message, tags if request.tag else {}, request.sign)
+    messages = ReleaseMessages(message, tags if request.tag else {}, request.sign, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
     journal = _publish_draft(
         repository, draft, checkout.tip, _list_released_versions(store, plan.steps, tagged=request.tag), request

@@ -31,6 +31,7 @@ from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.revisions import find_refs
 from evalstore.store.scratch import open_scratch_repository
+from evalstore.store.signatures import open_signature_check
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
@@ -63,11 +64,12 @@ _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^
 
 
 class ReleaseMessages(NamedTuple):
-    """The message of the commit, those of its tags by name, and whether all are signed."""
+    """The message of the commit, those of its tags by name, whether all are signed, and who may (None: anybody)."""
 
     commit: str
     tags: Mapping[str, str]
     sign: bool
+    signers: bytes | None = None
 
 
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
@@ -164,7 +166,20 @@ def _write_commit_and_tags(
         return commit, write_tags(repository.git, commit, messages.tags) if messages.tags else {}
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
         commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        return commit, sign_tags(scratch, commit, messages.tags)
+        tags = sign_tags(scratch, commit, messages.tags)
+    if messages.signers is not None:
+        _check_signer(repository, tags, messages.signers)
+    return commit, tags
+
+
+def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers: bytes) -> None:
+    """Refuse tags that `verify` would not take, before anybody sees them."""
+    with open_signature_check(repository.git, repository.hex_digits, signers) as find_flaw:
+        # All are signed by one key.
+        for name, oid in list(tags.items())[:1]:
+            if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid)):
+                hint = "a signer of the file that evalstore.yaml names releases it, or adds you in review"
+                raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
 
 
 def publish_release(
