@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF, read_ref
+from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _RUN = re.compile(r".*\.jsonl?", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
+_ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
 # Outputs that are kept to be shown; None: all.
 _LIMITS = {"text": 41, "html": 300}
 
@@ -60,13 +61,14 @@ def command(  # noqa: PLR0913  # the command line
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
     if settings.format == "html":
         raise UsageError("only a run is shown as a page", hint="the file itself: leave --format out")
-    read_ref(name)
-    _show_artifact(settings, name, raw=raw)
+    ref = name_artifact(name, settings.path, of_content=True)
+    read_ref(ref)
+    _show_artifact(settings, ref, raw=raw)
 
 
 def is_run_name(name: str, folder: Path) -> bool:
     """Whether a word of the command line names a run, and no artifact: it ends as one, or is a file."""
-    if _NAME.fullmatch(name):
+    if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
         return False
     return bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).is_file())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
+from evalstore.report import diff_all as all_changes
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.integrity import Verification
     from evalstore.status import ArtifactStatus, Status
+    from evalstore.status.store_diff import StoreDiff
     from evalstore.status.values import MovedReference
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
@@ -154,9 +156,25 @@ def _place_on_disk(problem: Problem) -> Problem:
     return replace(problem, place=Place(parse_ref(tag[1]).path) if tag else None)
 
 
+def _report_store_diff(result: StoreDiff) -> ProblemReport:
+    reports = [_report_diff(diff) for diff in result.diffs]
+    broken = (
+        Problem(
+            "not-compared", Severity.ERROR, "error", one.place, f"{one.ref}: {one.message}", make_fingerprint(one.ref)
+        )
+        for one in result.broken
+    )
+    found = make_report(
+        "diff", all_changes.summary(result), [*broken, *(p for report in reports for p in report.problems)]
+    )
+    remarks = tuple(remark for report in reports for remark in report.remarks)
+    return replace(found, remarks=(*all_changes.list_others(result), *remarks))
+
+
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {
     "Diff": _report_diff,
     "Findings": _report_findings,
     "Status": _report_status,
+    "StoreDiff": _report_store_diff,
     "Verification": _report_verification,
 }
