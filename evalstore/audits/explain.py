@@ -170,6 +170,7 @@ class AuditJob:
         yield from self.attributor.evidence.list_notes()
         yield from list_run_notes(self.a, self.b, self.sets.compared)
         yield from self.session.list_failure_notes()
+        yield from self.session.list_store_notes()
 
 
 def _open_job(
