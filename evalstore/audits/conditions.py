@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from evalstore.audits.values import Audit, Factor, LineName, PlayerName
 from evalstore.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalstore.audits.timelines import Timelines
 
 MAX_UNGRADED = Fraction(2, 100)  # the share of questions that judges may fail on in one run before nothing is decided
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
@@ -146,7 +150,8 @@ def _list_bounds(factor: Factor) -> Iterator[Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit with the answers to the conditions that somebody put."""
+    """An audit with the answers to the conditions that somebody put, and for a page the timelines of its artifacts."""
 
     audit: Audit
     results: tuple[ConditionResult, ...] = ()
+    timelines: Timelines | None = None

@@ -105,6 +105,7 @@ def command(  # noqa: PLR0913  # the command line
     from evalstore.audits.conditions import AuditReport, decide_conditions, find_worst_answer
     from evalstore.audits.question_view import view_question
     from evalstore.audits.slices import SliceKind
+    from evalstore.audits.timelines import build_timelines
 
     paths = settings.path / run_a, settings.path / run_b
     with settings.open_store() as store:
@@ -121,10 +122,11 @@ def command(  # noqa: PLR0913  # the command line
             by=SliceKind(by) if by else None,
             moved=_MOST_MOVED if settings.format == "html" else 0,
         )
+        timelines = build_timelines(result, paths, store) if settings.format == "html" else None
     # The report names each run as the user did, not by its path below -C.
     result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
     results = decide_conditions(result, conditions, max_ungraded=Fraction(str(max_ungraded)))
-    settings.print_result(AuditReport(result, results))
+    settings.print_result(AuditReport(result, results, timelines))
     return _choose_exit_code(find_worst_answer(results), undecided)
 
 

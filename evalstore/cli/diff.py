@@ -39,6 +39,7 @@ _LIMIT = 1 << 20
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore diff old.yaml new.yaml --exit-code",
+        "evalstore diff rubric/answer_style --format html > diff.html",
     )
 )
 @click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
@@ -53,7 +54,7 @@ _LIMIT = 1 << 20
 )
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
-@add_output_options(PROBLEM_FORMATS)
+@add_output_options((*PROBLEM_FORMATS, "html"))
 def command(  # noqa: PLR0913  # the options of the command line
     settings: CommandSettings,
     sides: tuple[str, ...],

@@ -13,7 +13,7 @@ from evalstore.report import diff_all as all_changes
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
-from evalstore.report.diff import (
+from evalstore.report.diff_words import (
     describe_finding,
     describe_moved_references,
     format_exchange,

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.diff import describe_adjustments, document_acceptance
+from evalstore.report.diff import document_acceptance
+from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines

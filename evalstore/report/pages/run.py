@@ -20,7 +20,7 @@ from evalstore.report.pages.tables import (
     format_row,
     format_table,
 )
-from evalstore.report.run_view import describe_choice, describe_run, name_output
+from evalstore.report.run_words import describe_choice, describe_run, name_output
 from evalstore.report.text_layout import count_noun, format_percent, join_names
 
 if TYPE_CHECKING:

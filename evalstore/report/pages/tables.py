@@ -53,7 +53,7 @@ def format_refs(refs: Sequence[str]) -> Markup:
     """Return references in a row, each on one line where it fits."""
     last = len(refs) - 1
     parts = (make_element("span", ref + ("," if place < last else ""), class_="ref") for place, ref in enumerate(refs))
-    return Markup(" ".join(parts))
+    return make_element("span", Markup(" ".join(parts)))
 
 
 def format_items(items: Sequence[str]) -> Markup:
