@@ -243,12 +243,6 @@ def test_a_circle_of_names_ends() -> None:
         (dataset(question("a"), question("b")), dataset(question("b"), question("a")), Bump.PATCH, Bump.MINOR),
         (rubric("foo", "bar"), rubric("bar", "foo"), Bump.PATCH, Bump.PATCH),
         (dataset(question("a"), title="A"), dataset(question("a"), title="B"), Bump.PATCH, Bump.PATCH),
-        (
-            {"id": "j", "template": "{{ output }}", "model": {"seed": 1}},
-            {"id": "j", "template": "{{ output }}", "model": {"seed": 2}},
-            Bump.MINOR,
-            Bump.MAJOR,
-        ),
         (*PHRASE, Bump.MAJOR, Bump.MAJOR),
     ],
 )
