@@ -39,6 +39,19 @@ def open_user_file(path: Path) -> BinaryIO:
     return _open_regular(descriptor, str(path))
 
 
+def refuse_links_below(root: Path, path: Path) -> None:
+    """Raise `RefusedError` for a path that a link within the folder `root` leads on: a repository may bring it along.
+
+    A link elsewhere is the user's own.
+    """
+    top, here = root.resolve(), Path(path.absolute().anchor)
+    for part in path.absolute().parts[1:]:
+        here /= part
+        if here.is_symlink() and here.parent.resolve().is_relative_to(top):
+            hint = f"it leads to {here.resolve()}: remove the link, or name that place itself"
+            raise RefusedError("is a link, and nothing is written through it", place=Place(str(here)), hint=hint)
+
+
 def read_below(root: Path, relative: str, limit: int) -> bytes:
     """Read `root/relative`, at most `limit` bytes; no component below `root` may be a link."""
     with open_below(root, relative) as file:
@@ -119,13 +132,23 @@ def sweep_below(root: Path, *paths: str) -> None:
                     os.unlink(left, dir_fd=parent)
 
 
-def move_below(root: Path, old: str, new: str) -> None:
-    """Move a file within `root` and make the folders of its target; `OSError` for a link or an existing target."""
-    with _open_parent(root, old) as (source, name), _open_parent(root, new, make=True) as (target, new_name):
+def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
+    """Move `root/old` to `target_root/new` and make its folders; `OSError` for a link or an existing target.
+
+    Between two file systems it is copied, atomically, and then removed: a kill in between leaves both.
+    """
+    with _open_parent(root, old) as (source, name), _open_parent(target_root, new, make=True) as (target, new_name):
         with suppress(FileNotFoundError):
             os.stat(new_name, dir_fd=target, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+        try:
+            os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with open_below(root, old) as file:
+                _replace_file(target, new_name, iterate_pieces(file))
+            os.unlink(name, dir_fd=source)
 
 
 def remove_below(root: Path, relative: str) -> None:

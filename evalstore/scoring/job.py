@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
+from evalstore.files import refuse_links_below
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
 from evalstore.model.outcome import APPROXIMATE
@@ -89,6 +90,8 @@ class ScoringJob:
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
+        if top := self.resolver.store.repository.top:
+            refuse_links_below(top, out)
         # A pass without all replies leaves no file behind: the draft is dropped, and graded anew after asking.
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
