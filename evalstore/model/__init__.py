@@ -1,7 +1,7 @@
 """The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
 from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
-from evalstore.model.findings import Finding, Findings, Severity, SourceLine
+from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
 from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
 from evalstore.model.question import (
@@ -32,6 +32,7 @@ __all__ = [
     "JudgeCall",
     "JudgeReply",
     "Kind",
+    "MendedPlace",
     "Output",
     "Pin",
     "PinType",
@@ -44,6 +45,7 @@ __all__ = [
     "Scoring",
     "Severity",
     "SourceLine",
+    "TextEdit",
     "ToolCall",
     "UnscoredReason",
     "Verdict",

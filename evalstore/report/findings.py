@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from evalstore.errors import Place
-from evalstore.model import Finding, Findings, Severity
+from evalstore.model import Finding, Findings, MendedPlace, Severity
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.source_excerpt import format_excerpt
-from evalstore.report.text_layout import count_noun, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
@@ -22,7 +22,11 @@ _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INF
 
 def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    end = [summary(result), *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else [])]
+    end = [
+        *_lines_of_mended(result.mended or (), screen),
+        summary(result),
+        *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
+    ]
     return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
 
 
@@ -34,7 +38,8 @@ def summary(result: Findings) -> str:
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
-    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings]}
+    mended = {"mended": [_document_mended(place) for place in result.mended]} if result.mended is not None else {}
+    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings], **mended}
 
 
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
@@ -70,6 +75,30 @@ def document_finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "hint": finding.hint,
     }
+
+
+def _document_mended(place: MendedPlace) -> dict[str, Any]:
+    return {
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "old": place.old,
+        "new": place.new,
+        "moves_scores": place.moves,
+    }
+
+
+def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
+    """Return a line for each mended place, and one that says whether scores can move by them."""
+    rows = [(f"mended {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}") for one in mended]
+    lines = screen.shorten_list(format_columns(rows).splitlines()) if rows else []
+    moved = {one.file for one in mended if one.moves}
+    subject = f"{count_noun(len(moved), 'mended file')} {'counts' if len(moved) == 1 else 'count'} differently now"
+    return [
+        *lines,
+        *(wrap_lines(f"{subject}, and scores can move: evalstore diff") if moved else []),
+        *([""] if rows else []),
+    ]
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> str:

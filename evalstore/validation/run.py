@@ -30,6 +30,7 @@ from evalstore.validation.lookup import (
     ReferenceLookup,
     read_bundle,
 )
+from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
 from evalstore.validation.questions import lint_questions, lint_rows
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
@@ -105,9 +106,14 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
     if note.place is None and item.document is not None:
         place = item.document.locate(note.pointer, of_key=note.of_key)
         source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
+    edit = note.edit
+    if item.document is not None and note.place is None:
+        edit = find_edit(item.document, note, item.source.root, item.source.path)
+    elif note.rule == "file-ignored":
+        edit = find_rename(item.source)
     message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
     pointer = format_json_pointer(note.pointer)
-    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source)
+    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
 
 
 def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:

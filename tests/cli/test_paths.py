@@ -117,7 +117,7 @@ def test_diff_alone_names_what_is_new_gone_and_broken(store: Path, cli: Cli) -> 
     ran = cli("-C", store, "diff")
     assert ran.code == 3
     assert ran.out.splitlines()[-5:] == [
-        "judge/accuracy cannot be compared: judges/accuracy.yaml:1:6: not YAML: did not find expected node",
+        "judge/accuracy cannot be compared: judges/accuracy.yaml:2:1: not YAML: did not find expected node",
         "  content",
         "rubric/voice is new, never released",
         "dataset/web is gone from the working tree; its releases stay",
