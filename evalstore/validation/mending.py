@@ -59,7 +59,7 @@ def _mend_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterato
     rename = next((edit for edit in edits if edit.old == path), None)
     if rename:
         with suppress(OSError):
-            move_below(root, rename.old, rename.new)
+            move_below(root, rename.old, root, rename.new)
             yield _describe_edit(rename, edits[rename], moves=True)
         return
     if path.endswith(_ROWS):
