@@ -314,6 +314,13 @@ _ROWS = (
         "write 93 % as 0.93",
         "TPR and TNR are shares.",
     ),
+    ValidationRule(
+        "reply-pattern-loose",
+        _WARNING,
+        "a reply that only mentions {found} is read as that answer",
+        "let it find what the judge alone writes, as in 'VERDICT: (pass|fail)', or let the judge answer in JSON",
+        "A reply that quotes the output would be scored by what the output says.",
+    ),
     # Datasets.
     ValidationRule(
         "question-id-duplicate",
