@@ -132,12 +132,12 @@ def sweep_below(root: Path, *paths: str) -> None:
                     os.unlink(left, dir_fd=parent)
 
 
-def move_below(root: Path, old: str, new: str, *, into: Path | None = None) -> None:
-    """Move `root/old` to `new` below `into` (None: `root`) and make its folders; `OSError` for a link or a target.
+def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
+    """Move `root/old` to `target_root/new` and make its folders; `OSError` for a link or an existing target.
 
     Between two file systems it is copied, atomically, and then removed: a kill in between leaves both.
     """
-    with _open_parent(root, old) as (source, name), _open_parent(into or root, new, make=True) as (target, new_name):
+    with _open_parent(root, old) as (source, name), _open_parent(target_root, new, make=True) as (target, new_name):
         with suppress(FileNotFoundError):
             os.stat(new_name, dir_fd=target, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

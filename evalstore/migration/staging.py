@@ -162,8 +162,8 @@ def _lock_store(root: Path) -> Iterator[None]:
 
 def _move_into_place(stage: StageFolder, number: int, path: str) -> None:
     if (stage.root / path).exists():
-        move_below(stage.root, path, f"{stage.name}/old-{number}", into=stage.base)
-    move_below(stage.base, f"{stage.name}/new-{number}", path, into=stage.root)
+        move_below(stage.root, path, stage.base, f"{stage.name}/old-{number}")
+    move_below(stage.base, f"{stage.name}/new-{number}", stage.root, path)
 
 
 def _undo_moves(stage: StageFolder) -> None:
@@ -175,7 +175,7 @@ def _undo_moves(stage: StageFolder) -> None:
         if _digest_file(stage.root, path) == digest:
             remove_below(stage.root, path)
         if old.exists() and not (stage.root / path).exists():
-            move_below(stage.base, f"{stage.name}/{old.name}", path, into=stage.root)
+            move_below(stage.base, f"{stage.name}/{old.name}", stage.root, path)
     for name in reversed(folders):  # a folder after those in it
         with suppress(OSError):
             remove_folder_below(stage.root, name)
