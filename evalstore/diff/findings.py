@@ -108,7 +108,7 @@ class DiffFinding:
 
     @property
     def lowered(self) -> str | None:
-        """What lowered its level, as in "check-removed from major (override)"; None where nothing did."""
+        """What lowered its level, as in "check-removed from major to patch (override)"; None where nothing did."""
         if self.level >= self.level_before:
             return None
         cause = "accepted" if self.accepted else "override"

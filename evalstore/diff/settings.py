@@ -21,9 +21,11 @@ _SETTINGS_FILE = "evalstore.yaml"
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
 _SEE_VALIDATE = "evalstore validate says what it should be"
 _DECLARED_COSMETIC = Proof(
-    f"{_SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION
+    f"{_SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION, declared="cosmetic"
 )
-_DECLARED_RENAME = Proof(f"{_SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION)
+_DECLARED_RENAME = Proof(
+    f"{_SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION, declared="renames"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from evalstore.release.publish import (
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
-from evalstore.release.values import Released
+from evalstore.release.values import LoweredVersion, Released
 from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.index import lock_index
@@ -156,6 +156,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
         pinned=plan.pinned,
         followed=request.options.dependents,
         followers=plan.followers,
+        lowered=_list_lowered_versions(plan),
         unreviewed=unreviewed,
     )
 
@@ -193,6 +194,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
         pinned=plan.pinned,
         followed=request.options.dependents,
         followers=plan.followers,
+        lowered=_list_lowered_versions(plan),
         unreviewed=_list_unreviewed(store, plan, journal.old),
     )
 
@@ -222,6 +224,10 @@ def _publish_draft(
             else:
                 break
     return journal
+
+
+def _list_lowered_versions(plan: BumpPlan) -> tuple[LoweredVersion, ...]:
+    return tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in plan.steps if step.adjustments)
 
 
 def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:

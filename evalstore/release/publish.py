@@ -88,7 +88,7 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
         "Evalstore-Bump": str(step.bump),
         "Evalstore-Previous": step.previous or "none",
     }
-    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
+    lines = "".join(f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments))
     return f"{summary}\n\n{lines}"
 
 

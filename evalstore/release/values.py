@@ -26,6 +26,13 @@ class FollowedVersion(NamedTuple):
     by: tuple[str, ...]
 
 
+class LoweredVersion(NamedTuple):
+    """A version that says less than its change would need: what lowered it, a sentence each."""
+
+    ref: str
+    by: tuple[str, ...]
+
+
 class PushOutcome(StrEnum):
     """What became of a push; `ready`: it was not asked for, and the command is shown."""
 
@@ -64,9 +71,10 @@ class Released:
     """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
 
     `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `followers`
-    are the released versions that others mean from now on, although nothing in them changed. `unreviewed`
-    are the versions that rest on acceptances which are not committed. `bypassed` are the hooks of the repository that
-    git would have run. `push` is None where there is nothing to push.
+    are the released versions that others mean from now on, although nothing in them changed. `lowered` are versions
+    whose change was overridden or accepted, or that come with loosened settings; `unreviewed` rest on acceptances which
+    are not committed. `bypassed` are the hooks of the repository that git would have run. `push` is None where there
+    is nothing to push.
     """
 
     released: tuple[ReleasedVersion, ...]
@@ -79,6 +87,7 @@ class Released:
     pinned: tuple[PinnedVersion, ...] = ()
     followed: bool = False
     followers: tuple[FollowedVersion, ...] = ()
+    lowered: tuple[LoweredVersion, ...] = ()
     unreviewed: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None

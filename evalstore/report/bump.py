@@ -13,7 +13,7 @@ from evalstore.text import make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.release import FollowedVersion, PinnedVersion, Push, Released, ReleasedVersion
+    from evalstore.release import FollowedVersion, LoweredVersion, PinnedVersion, Push, Released, ReleasedVersion
 
 _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # lines of text about one artifact that others pin
@@ -31,6 +31,7 @@ def text(result: Released, screen: Screen = PAPER) -> str:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
     blocks += [_format_followers(version, would=result.dry_run) for version in result.followers]
+    blocks += screen.shorten_list([_format_lowered(version) for version in result.lowered])
     if result.unreviewed:
         blocks.append(_describe_unreviewed(result.unreviewed))
     if result.bypassed:
@@ -59,6 +60,7 @@ def document(result: Released) -> Any:
         "followers": [
             {"ref": version.ref, "bump": str(version.bump), "by": list(version.by)} for version in result.followers
         ],
+        "lowered": [{"ref": version.ref, "by": list(version.by)} for version in result.lowered],
         "dry_run": result.dry_run,
         "branch": result.branch,
         "signed": result.signed,
@@ -155,6 +157,11 @@ def _format_followers(version: FollowedVersion, *, would: bool) -> str:
     next_ = ": pin it there, or write the next major version there" if version.bump is Bump.MAJOR else ""
     sentence = f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
     return "\n".join([*wrap_lines(sentence, inner="  "), _format_names(version.by)])
+
+
+def _format_lowered(version: LoweredVersion) -> str:
+    lines = (f"  {make_printable(line)}" for line in version.by)
+    return "\n".join([f"{version.ref} was let through by evalstore.yaml or an acceptance, as its tag says:", *lines])
 
 
 def _describe_unreviewed(refs: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ def _status_problems(status: Status) -> Iterator[Problem]:
 
 
 def _needs_problem(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR or finding.accepted is not None
+    return finding.level is Bump.MAJOR or finding.adjusted
 
 
 def _artifact_problem(artifact: ArtifactStatus) -> Problem:

@@ -68,20 +68,29 @@ def read_change_policy(store: ArtifactStore, today: date | None, profile: Profil
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
 
-def read_change_policy_at(store: ArtifactStore, commit: str, today: date | None) -> ChangePolicy:
+def read_change_policy_at(
+    store: ArtifactStore, commit: str, today: date | None, profile: Profile | None = None
+) -> ChangePolicy:
     """Read how a store judged changes at a commit: by the settings, the lock and the acceptances of that commit.
 
     Raises as `read_change_policy`.
     """
-    settings = _read_committed(store, commit, SETTINGS_FILE, FILE_LIMIT)
     locked = _read_committed(store, commit, LOCK_FILE, LOCK_LIMIT)
-    value = read_yaml(settings, f"{SETTINGS_FILE} at {commit[:12]}").value if settings else None
-    if not isinstance(value, dict | None):
-        raise LoadError("settings are a mapping", place=Place(f"{SETTINGS_FILE} at {commit[:12]}"))
     refs = read_lock(locked).refs if locked else {}
-    terms = replace(read_comparison_settings(value or {}), locked=frozenset(refs))
+    terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
     data = _read_committed(store, commit, ACCEPTED, FILE_LIMIT)
-    return ChangePolicy(terms, _parse_acceptances(data, f"{ACCEPTED} at {commit[:12]}"), today)
+    accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
+    return ChangePolicy(terms, _parse_document(accepted), today)
+
+
+def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
+    """Return the settings of a store as of a commit; none where it had no such file."""
+    file = f"git:{commit[:12]}:{SETTINGS_FILE}"
+    data = _read_committed(store, commit, SETTINGS_FILE, FILE_LIMIT)
+    value = read_yaml(data, file).value if data else None
+    if not isinstance(value, dict | None):
+        raise LoadError("settings are a mapping", place=Place(file))
+    return value or {}
 
 
 def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
@@ -97,10 +106,6 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
 def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
     """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
     return _parse_document(read_accepted_file(store))
-
-
-def _parse_acceptances(data: bytes | None, file: str) -> tuple[Acceptance, ...]:
-    return _parse_document(None if data is None else _read_accepted(data, file))
 
 
 def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:

@@ -19,6 +19,7 @@ class VersionRule(StrEnum):
     DECREASED = "version-decreased"
     WITHOUT_CHANGE = "version-bump-without-change"
     REFERENCE_MOVED = "reference-moved"
+    LOOSENED = "override-loosened"
 
 
 MOVED_HINT = "pin the version that is meant, and bump; to go on floating, write the next major version into the file"
@@ -59,6 +60,13 @@ _ROWS = (
         "a floating reference means another version than at the release, by a major change",
         MOVED_HINT,
         "Scores move under a version that stays the same.",
+    ),
+    ValidationRule(
+        VersionRule.LOOSENED,
+        Severity.WARNING,
+        "{now} lets more through than {base} did ({was})",
+        "a bump would count it, and its tag say so; where REV has it, reviewed: evalstore status --check --base REV",
+        "A change that brings its own measure is measured by nobody.",
     ),
 )
 

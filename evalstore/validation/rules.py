@@ -381,6 +381,13 @@ _ROWS = (
         "Rules of files have a severity, rules of changes the bump that they ask for.",
     ),
     ValidationRule(
+        "rule-level-fixed",
+        _WARNING,
+        "{found} lowers no error: what {name} finds can be neither graded nor released",
+        "take the entry out, and mend what it finds",
+        "A setting that looks as if it let something through makes people look no further.",
+    ),
+    ValidationRule(
         "rule-set-unknown",
         _ERROR,
         "this evalstore has no rule set {found}",

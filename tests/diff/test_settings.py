@@ -175,7 +175,9 @@ def test_a_declared_key_is_cosmetic(old: Mapping, new: Mapping) -> None:
         Bump.PATCH,
         Certainty.BY_DEFINITION,
     )
-    assert (finding.direction, finding.verdict_direction, finding.overridden) == (Direction.NONE, Direction.NONE, None)
+    assert (finding.direction, finding.verdict_direction) == (Direction.NONE, Direction.NONE)
+    # What a setting declares is no proof, and is shown as the override that it is.
+    assert (finding.overridden, finding.level_before) == ("cosmetic", Bump.MINOR)
 
 
 def test_a_key_that_scoring_reads_cannot_be_declared_away() -> None:
