@@ -109,7 +109,7 @@ class AuditJob:
         self.lost.append((change[0], change[1]))
 
     def _sum_up(self) -> Audit:
-        a, b, common = _build_side(self.a), _build_side(self.b), len(self.sets.compared)
+        a, b, common = build_side(self.a), build_side(self.b), len(self.sets.compared)
         lost = (
             LineEffect(*(sum(column, Fraction(0)) / common for column in zip(*self.lost, strict=True)))
             if common
@@ -183,12 +183,25 @@ def _open_job(
     if not (sets.compared or sets.errors or any(sets.silent)):
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
     for stored in (a, b):
-        _require_rulers(stored, sets.compared)
+        require_rulers(stored, sets.compared)
+    return AuditJob(a, b, sets, open_attributor(a, b, sets.compared, finder, session, asks_service=ask), session)
+
+
+def open_attributor(  # noqa: PLR0913  # two runs, and what they are compared with
+    a: StoredRun,
+    b: StoredRun,
+    ids: Sequence[str],
+    finder: VersionFinder,
+    session: JudgeSession,
+    *,
+    asks_service: bool,
+) -> QuestionAttributor:
+    """Return what attributes the questions `ids` of two runs."""
     loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    graders = [Grader(tokens, session, model, strict=store.strict) for model in models]
-    attributor = QuestionAttributor(
+    graders = [Grader(tokens, session, model, strict=finder.store.strict) for model in models]
+    return QuestionAttributor(
         a=a,
         b=b,
         finder=finder,
@@ -196,10 +209,9 @@ def _open_job(
         tokens=tokens,
         rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
-        history=read_question_history(a, b, sets.compared, finder),
-        asks_service=ask,
+        history=read_question_history(a, b, ids, finder),
+        asks_service=asks_service,
     )
-    return AuditJob(a, b, sets, attributor, session)
 
 
 def _read_tags(row: Mapping[str, Any]) -> list[str]:
@@ -207,7 +219,8 @@ def _read_tags(row: Mapping[str, Any]) -> list[str]:
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
-def _require_rulers(stored: StoredRun, ids: Sequence[str]) -> None:
+def require_rulers(stored: StoredRun, ids: Sequence[str]) -> None:
+    """Raise `RefusedError` for a row whose question or rubric a run does not name."""
     for id_ in ids:
         row = stored.rows[id_]
         if id_ not in stored.questions:
@@ -232,7 +245,8 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def _build_side(stored: StoredRun) -> RunSide:
+def build_side(stored: StoredRun) -> RunSide:
+    """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
     run = stored.run
     scored = [(row.score, read_passes(row)) for row in stored.rows.values() if row.score is not None]
     score = compute_mean(score for score, _ in scored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,8 +60,11 @@ class StoredRun:
     asked: frozenset[str] = frozenset()
 
 
-def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
-    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
+def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable[GradedRow] | None = None) -> StoredRun:
+    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed.
+
+    `rows` are those of the run where somebody has read them already.
+    """
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
         raise RefusedError(
@@ -69,17 +72,17 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     # One pass over the rows; an audit needs them by id, several times.
-    rows = index_rows(run)
+    by_id = index_rows(run, rows)
     dataset = finder.locate_pin(run.dataset)
     asked: set[str] = set()
     questions: dict[str, QuestionVersion] = {}
     for question in finder.store.questions(dataset.resolved):
         asked.add(question.id)
-        if question.id in rows:
+        if question.id in by_id:
             questions[question.id] = digest_question(question)
     return StoredRun(
         run=run,
-        rows=rows,
+        rows=by_id,
         dataset=dataset,
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
         questions=questions,
@@ -122,17 +125,17 @@ def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionV
     return QuestionVersion(question, input_.input_digest, reference.reference_digest)
 
 
-def index_rows(run: Run) -> dict[str, GradedRow]:
+def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> dict[str, GradedRow]:
     """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
     several: dict[str, list[GradedRow]] = {}
-    for row in read_rows(run):
+    for row in read_rows(run) if found is None else found:
         if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
             raise RefusedError(
                 f"{run.samples} holds the question {row.id} twice",
                 hint="several answers to one question are numbered: score them as samples",
             )
         several[row.id].append(row)
-    rows = {id_: merge_samples(found) for id_, found in several.items()}
+    rows = {id_: merge_samples(samples) for id_, samples in several.items()}
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows

@@ -42,6 +42,7 @@ RENDERERS = {
     "Run": "score",
     "ArtifactFile": "show",
     "RunView": "run_view",
+    "StaticReport": "static_report",
     "Status": "status",
     "WrittenAcceptance": "accept",
     "ReplayedStory": "demo",

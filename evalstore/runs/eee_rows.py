@@ -141,8 +141,19 @@ def _read_sample(value: Any, place: Place) -> int:
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
     recorded = read_stored_output(value, place)
-    if recorded is None:
-        return None
+    return None if recorded is None else _build_graded_row(value, recorded, place)
+
+
+def read_bare_row(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
+    """Return a row with its grade, and whether its output is stored; one that is not is an empty text."""
+    recorded = read_stored_output(value, place)
+    bare = recorded or StoredOutput(
+        _sample_id(value, place), Output(""), place.line or 0, sample=_read_eee_sample(value)
+    )
+    return _build_graded_row(value, bare, place), recorded is not None
+
+
+def _build_graded_row(value: Mapping[str, Any], recorded: StoredOutput, place: Place) -> GradedRow:
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
     checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
