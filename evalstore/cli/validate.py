@@ -75,7 +75,7 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 
 
 def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
-    from evalstore.diff.rules import RULE_SETS
+    from evalstore.diff.rule_sets import RULE_SETS
     from evalstore.diff.rules import RULES as CHANGES
     from evalstore.references.reading import expect_references
     from evalstore.validation import KnownRules, validate

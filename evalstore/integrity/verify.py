@@ -26,9 +26,7 @@ from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.references.reading import walk_references
-from evalstore.release.push import find_push_route
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.remote import list_remote_tags
 from evalstore.store.resolve import build_unknown_error, expect_releases
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
@@ -116,6 +114,9 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
 
     Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
     """
+    from evalstore.release.push import find_push_route
+    from evalstore.store.remote import list_remote_tags
+
     route = find_push_route(store.git, remote_name=name)
     if route is None:
         return

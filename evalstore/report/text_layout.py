@@ -9,7 +9,6 @@ from fractions import Fraction
 from textwrap import TextWrapper
 from typing import Any
 
-from evalstore.model import format_decimal
 from evalstore.report.screen import PAPER
 from evalstore.text import make_printable
 
@@ -64,6 +63,8 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
     if value is None:
         return {name: None}
+    from evalstore.model import format_decimal
+
     decimal = format_decimal(value)
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 

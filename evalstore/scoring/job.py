@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 
+from evalstore.about import VERSION
 from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
@@ -240,11 +240,7 @@ def _note_approximate_engines(run: Run) -> Iterator[str]:
 
 def _describe_harness() -> dict[str, str]:
     """Return the versions of evalstore and Python; the engines of checks are added when they have graded."""
-    try:
-        version = metadata.version("evalstore")
-    except metadata.PackageNotFoundError:
-        version = "unknown"
-    return {"evalstore": version, "python": f"{platform.python_implementation()} {platform.python_version()}"}
+    return {"evalstore": VERSION, "python": f"{platform.python_implementation()} {platform.python_version()}"}
 
 
 def _choose_file_name(run: Run) -> str:

@@ -19,7 +19,6 @@ from evalstore.store.objects import find_file
 from evalstore.store.settings import FILE_LIMIT, read_root_file
 from evalstore.store.working_files import is_blob
 from evalstore.validation import ACCEPTED, VALIDATION_RULES
-from evalstore.validation.settings import lint_acceptance_form
 from evalstore.versions import Bump, Version, parse_version
 
 
@@ -129,6 +128,8 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
 
 
 def _read_accepted(data: bytes, file: str) -> Document:
+    from evalstore.validation.settings import lint_acceptance_form
+
     document = read_yaml(data, file)
     for note in lint_acceptance_form(document.value):
         place = document.locate(note.pointer, of_key=note.of_key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalstore.diff import ComparisonSettings, compare
+from evalstore.diff import ComparisonSettings
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref, parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
@@ -84,6 +84,8 @@ class MovedReferenceFinder:
         return self._levels[key]
 
     def _compare_versions(self, was: str, now: str) -> Bump:
+        from evalstore.diff import compare
+
         load = self.store.load
         try:
             return compare(load(was), load(now), load=load, terms=self.settings).required_bump

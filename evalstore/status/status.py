@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalstore.diff import Diff, Profile
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref
@@ -42,8 +41,12 @@ from evalstore.store.resolve import can_mean
 from evalstore.store.revisions import find_head, resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
-from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, make_file_source, validate
+from evalstore.validation import ACCEPTED, make_file_source
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, Profile
+    from evalstore.validation import PendingAcceptances
 
 _UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
 _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name versions
@@ -115,6 +118,8 @@ def _match_acceptances(
 def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, today: date | None) -> tuple[Finding, ...]:
     if store.root is None:
         return ()
+    from evalstore.validation import KnownRules, validate
+
     sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
     known = KnownRules(pending=pending)
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings

@@ -8,7 +8,7 @@ from dataclasses import replace
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Artifact, Ref
 from evalstore.store import Resolved
-from evalstore.validation import VALIDATION_RULES, find_obstacles
+from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
 
 LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
@@ -16,6 +16,8 @@ LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
     """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
+    from evalstore.validation import find_obstacles
+
     note = next(find_obstacles(resolved.artifact, load), None)
     if note is not None:
         raise RefusedError(

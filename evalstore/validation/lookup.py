@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.schemas import Schema
 from evalstore.validation.notes import Note, get_mapping, make_note
 from evalstore.versions import find_version
+
+if TYPE_CHECKING:
+    from evalstore.schemas import Schema
 
 Load = Callable[[Ref], Artifact]
 LookupResult = Artifact | EvalstoreError | None
@@ -170,6 +171,8 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
         fields = get_mapping(value, "properties")
+        from evalstore.checks.untrusted_schemas import compile_untrusted
+
         return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
         place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
