@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
@@ -64,9 +64,54 @@ def open_below(root: Path, relative: str) -> BinaryIO:
         with _open_parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
-        type_ = AbsentError if error.errno == errno.ENOENT else LoadError
-        raise type_(f"cannot be read: {_describe_error(error)}", place=Place(relative)) from None
+        raise _build_read_error(error, relative) from None
     return _open_regular(descriptor, relative)
+
+
+class FolderReader:
+    """Reads many files below a root as `read_below` does, but opens each folder once; a context manager."""
+
+    __slots__ = ("_folders", "_root")
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: dict[str, int] = {}
+
+    def read(self, relative: str, limit: int) -> bytes:
+        """Read `root/relative`; raises as `read_below`."""
+        folder, _, name = relative.rpartition("/")
+        try:
+            if folder not in self._folders:
+                self._folders[folder] = _open_folder(self._root, folder)
+            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._folders[folder])
+        except OSError as error:
+            raise _build_read_error(error, relative) from None
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= limit:
+                data = os.read(descriptor, status.st_size + 1)
+                if len(data) == status.st_size:
+                    return data
+        finally:
+            os.close(descriptor)
+        return read_below(self._root, relative, limit)  # refuses it, or reads a file that grows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._folders:
+            os.close(self._folders.popitem()[1])
+
+
+def _open_folder(root: Path, relative: str) -> int:
+    with _open_parent(root, f"{relative}/*" if relative else "*") as (folder, _):
+        return os.dup(folder)
+
+
+def _build_read_error(error: OSError, label: str) -> LoadError:
+    type_ = AbsentError if error.errno == errno.ENOENT else LoadError
+    return type_(f"cannot be read: {_describe_error(error)}", place=Place(label))
 
 
 def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:

@@ -11,7 +11,9 @@ from evalstore.diff.findings import Certainty, DiffFinding, Direction
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.versions import Bump
 
-_DECLARED_COSMETIC = Proof(f"{SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION)
+_DECLARED_COSMETIC = Proof(
+    f"{SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION, declared="cosmetic"
+)
 _DECLARED_RENAME = Proof(
     f"{SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION, declared="renames"
 )

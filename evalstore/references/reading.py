@@ -9,10 +9,8 @@ from typing import Any
 
 from evalstore.documents import encode_document
 from evalstore.errors import Place, RefError
-from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import expect_releases, resolve_unlocked
@@ -205,8 +203,10 @@ def find_rows_path(artifact: Artifact) -> str | None:
     return f"{artifact.kind.folder}/{name}" if has_rows else None
 
 
-def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
-    """Return where a working dataset keeps its rows, as `find_rows_path`; one that cannot have any is not parsed."""
-    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
+def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
+    """Return where a working dataset of these bytes keeps its rows, as `find_rows_path`.
+
+    One that cannot have any is not parsed.
+    """
     # The key stands in the file as it is, unless an escape hides it.
     return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None

@@ -14,7 +14,7 @@ from evalstore.release.pins import check_pins_released, find_pin_moves, list_flo
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, PinnedVersion
 from evalstore.status.acceptances import read_change_policy
-from evalstore.status.comparison import find_changed_files
+from evalstore.status.comparison import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.listing import group_releases
 from evalstore.store.resolve import can_mean
@@ -67,7 +67,7 @@ def make_plan(
         store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
     )
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
-    changed = {ref.name for ref in find_changed_files(store, refs, last)}
+    changed = {ref.name for ref in scan_working_files(store, refs, last).changed}
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
     # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
     for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref
-from evalstore.references.graph import ReferenceGraph, build_working_graph
+from evalstore.references.graph import ReferenceGraph
 from evalstore.references.reading import ArtifactReference, list_references
 from evalstore.status.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.status.base_policy import BasePolicies
@@ -20,8 +20,8 @@ from evalstore.status.comparison import (
     Load,
     compare_with_release,
     find_base_release,
-    find_changed_files,
     make_working_loader,
+    scan_working_files,
 )
 from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
 from evalstore.status.validity import (
@@ -141,16 +141,16 @@ def survey_store(
     releases, refs = group_releases(store), store.working()
     known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
-    changed = find_changed_files(store, refs, last, watch=watch)
+    scan = scan_working_files(store, refs, last, watch=watch)
     finder = MovedReferenceFinder(store, releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     context = _SurveyContext(store, make_working_loader(store), list_policies, finder)
-    statuses = [_survey_artifact(context, ref, known.get(ref.name, ())) for ref in watch(changed)]
+    statuses = [_survey_artifact(context, ref, known.get(ref.name, ())) for ref in watch(scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     removed = list(_find_removed(store, {ref.name for ref in refs}, last))
     statuses += removed
-    graph = build_working_graph(store)
-    differ = {ref.name for ref in changed}
+    graph = ReferenceGraph(store, scan.mentions)
+    differ = {ref.name for ref in scan.changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
     statuses += find_moved_artifacts(finder, graph, unchanged)
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
