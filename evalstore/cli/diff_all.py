@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], profile: str | None) -> StoreDiff:
     """Return what changed in the working tree of a store; a file that cannot be compared hides no other."""
     from evalstore.errors import RefusedError
-    from evalstore.status.comparison import find_changed_files
+    from evalstore.status.comparison import scan_working_files
     from evalstore.status.store_diff import BrokenComparison, StoreDiff
     from evalstore.store.listing import group_releases
     from evalstore.store.tags import find_last_release
@@ -26,7 +26,7 @@ def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], prof
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
     refs = store.working()
     last = {name: release for name, all_ in group_releases(store).items() if (release := find_last_release(all_))}
-    changed = find_changed_files(store, refs, last)
+    changed = scan_working_files(store, refs, last).changed
     diffs: list[Diff] = []
     broken: list[BrokenComparison] = []
     for name in (ref.name for ref in changed if ref.name in last):

@@ -77,6 +77,7 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
     from evalstore.diff.rule_sets import RULE_SETS
     from evalstore.diff.rules import RULES as CHANGES
+    from evalstore.documents import read_yaml
     from evalstore.references.reading import expect_references
     from evalstore.validation import KnownRules, validate
 
@@ -87,6 +88,8 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
+        if store:
+            store.keep_values()
         findings = validate(
             sources,
             load=store.load if store else None,
@@ -95,6 +98,7 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
             strict=strict,
             locked=store.lock.refs if store else (),
             expect=partial(expect_references, store) if store else None,
+            parse=store.documents.read if store else read_yaml,
             watch=make_watch("validating", quiet=settings.quiet),
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )

@@ -79,6 +79,11 @@ class Document:
     doubled: tuple[DoubledKey, ...] = ()
     opaque: tuple[Pointer, ...] = ()
 
+    def rename(self, file: str) -> Document:
+        """Return the same document as if it were read from another file."""
+        positions = self.spans, self.key_spans
+        return Document(file, self.text, self.value, *positions, self.bom, self.doubled, self.opaque)
+
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
         span = self.find_span(pointer, of_key=of_key)

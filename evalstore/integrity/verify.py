@@ -25,7 +25,7 @@ from evalstore.integrity.signatures import check_signatures
 from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
-from evalstore.references.reading import walk_references
+from evalstore.references.reading import FindPlace, walk_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.resolve import build_unknown_error, expect_releases
 from evalstore.store.revisions import find_refs
@@ -224,16 +224,16 @@ def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, list
 
 def _check_references(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[Finding]:
     seen = set()
-    for place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
+    for find_place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
-            yield make_finding("reference-unlocked", place, ref=ref)
+            yield make_finding("reference-unlocked", find_place(), ref=ref)
     for text, entry in store.lock.refs.items():
         if text not in seen:
             yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
 
 
-def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
+def _resolve_or_none(store: ArtifactStore, _: FindPlace, ref: Ref) -> Resolved | None:
     """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
     try:
         return store.resolve(ref)

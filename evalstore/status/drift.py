@@ -20,6 +20,7 @@ from evalstore.store.listing import group_releases
 from evalstore.store.objects import find_file
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
+from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version
 
 _UNKNOWN = "what its references meant when it was released cannot be told"
@@ -118,7 +119,8 @@ def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
 def find_kept_moves(finder: MovedReferenceFinder, base: Release) -> tuple[MovedReference, ...]:
     """Return the references, held by a release and the working file alike, that mean another version now."""
     store, name = finder.store, base.name
-    if not scan_working_file(store, parse_ref(f"{name}@worktree")).floating:
+    files = read_working_files(store, [parse_ref(f"{name}@worktree")])
+    if not any(scan_working_file(store, ref, data).floating for ref, data in files):
         return ()
     then, now = (
         read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (base.version, "worktree")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from evalstore.errors import Place, RefusedError
+from evalstore.errors import RefusedError
 from evalstore.model import Artifact, Ref
+from evalstore.references.reading import FindPlace
 from evalstore.store import Resolved
 from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
@@ -27,13 +28,13 @@ def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
         )
 
 
-def check_names_releases(pins: Iterable[tuple[Place, Ref]]) -> None:
+def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
     """Refuse a pin (with its place) that names no release, which no release can carry."""
-    for place, ref in pins:
+    for find_place, ref in pins:
         if not ref.names_release:
             raise RefusedError(
                 f"{ref} is no release, and a release may name nothing else",
-                place=place,
+                place=find_place(),
                 hint=f"pin a release: {ref.name}@<version>",
             )
 

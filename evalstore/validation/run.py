@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer
+from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Finding, Findings, Kind, Severity
 from evalstore.validation.context import (
@@ -39,7 +39,7 @@ from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.validation.source_lines import add_source_lines, quote_span
-from evalstore.validation.sources import FileRole, ReadFile, ValidationSource, find_kind_sources, read_source
+from evalstore.validation.sources import FileRole, Parse, ReadFile, ValidationSource, find_kind_sources, read_source
 
 
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
@@ -53,6 +53,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     locked: Container[str] = (),
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
+    parse: Parse = read_yaml,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -60,9 +61,9 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references.
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
     """
-    reads = [found for source in sources if (found := read_source(source)) is not None]
+    reads = [found for source in sources if (found := read_source(source, parse)) is not None]
     settings = _find_settings(reads) if settings is None else settings
     artifacts = [found.artifact for found in reads if found.artifact]
     files = ArtifactFiles(artifacts)
