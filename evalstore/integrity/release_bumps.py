@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
 
-from evalstore.diff import Diff, compare
+from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.rules import make_finding
 from evalstore.integrity.tags import ReleaseTag
@@ -97,6 +97,8 @@ class _BumpChecker:
         has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
         if old.digest == new.digest and not (has_rows and self._find_rows(old) != self._find_rows(new)):
             return None
+        from evalstore.diff import compare
+
         rows = (self.store.rows(old), self.store.rows(new)) if has_rows else None
         terms = self._read_policy(new.commit or "").restrict_to_change(new.name, parse_version(old.version))
         return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=terms)

@@ -16,7 +16,7 @@ from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
-from evalstore.store.working_files import is_blob, matches_blob, read_working_files
+from evalstore.store.working_files import has_blob_content, is_blob, read_working_files
 from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def scan_working_files(
     for ref, data in read_working_files(store, watch(refs)):
         mentions[str(ref)] = scan_working_file(store, ref, data)
         blob = blobs.get(ref.name)
-        if data is not None and blob is not None and matches_blob(data, blob):
+        if data is not None and blob is not None and has_blob_content(data, blob):
             same.add(ref.name)
             if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
                 rows[ref.name] = path

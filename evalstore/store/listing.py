@@ -20,7 +20,7 @@ from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.resolve import Resolved, build_unknown_error
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
-from evalstore.store.working_files import matches_blob
+from evalstore.store.working_files import has_blob_content
 from evalstore.versions import Version
 
 _Key = tuple[Kind, str]
@@ -147,7 +147,7 @@ def _summarize_artifact(
     if ref is not None and reader is not None:
         try:
             data = reader.read(ref.path, ARTIFACT_LIMIT)
-            same = blob is not None and matches_blob(data, blob)
+            same = blob is not None and has_blob_content(data, blob)
             changed = not same if releases else None
             working = str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version
         except EvalstoreError as error:

@@ -53,7 +53,7 @@ def read_working_files(store: ArtifactStore, refs: Iterable[Ref]) -> Iterator[tu
                 yield ref, None
 
 
-def matches_blob(data: bytes, blob: str) -> bool:
+def has_blob_content(data: bytes, blob: str) -> bool:
     """Whether the bytes of a file are those of a blob, as they are or with CRLF where git has LF."""
     if compute_object_id("blob", data, len(blob)) == blob:
         return True
