@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalstore.diff.rules import RULES
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.model import Finding
@@ -90,6 +89,8 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
     written = levels.get(name, levels.get(id_))
     if isinstance(written, str):
         return written
+    from evalstore.diff.rules import RULES
+
     if id_ in RULES:
         return str(RULES[id_].level)
     return str(VALIDATION_RULES[id_].severity) if id_ in VALIDATION_RULES else ""
