@@ -39,7 +39,7 @@ _ID_LIMIT = 40
 
 def describe_moved_references(diff: Diff) -> Iterator[str]:
     """Yield a sentence for each reference that may move scores although neither side changed."""
-    return (f"And yet scores may move: {note}" for note in diff.notes)
+    return (f"And yet scores may move, which the next bump counts: {note}" for note in diff.notes)
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
