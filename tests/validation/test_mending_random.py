@@ -38,7 +38,7 @@ def mend(folder: Path) -> None:
 
 @pytest.mark.heavy
 def test_a_slip_is_taken_back_or_left_alone(tmp_path: Path, samples: Callable[[int], int]) -> None:
-    store, draw, outcomes = tmp_path / "store", random.Random(7), Counter[str]()
+    store, draw, outcomes = tmp_path / "store", random.Random(7), Counter[str]()  # noqa: S311  # a test draws the same
     for step in STEPS:
         shutil.copytree(step, store, dirs_exist_ok=True)
     files = sorted(path for folder in ("rubrics", "judges", "datasets") for path in (store / folder).iterdir())
