@@ -33,6 +33,8 @@ jobs:
     steps:
       - uses: actions/checkout@v4
         with: {{fetch-depth: 0}}  # the tags are the releases
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.13"}}
       - run: pip install evalstore  # or from where you have it
       - run: evalstore -C "$STORE" validate --format github
       - run: evalstore -C "$STORE" verify --format github

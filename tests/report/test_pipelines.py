@@ -117,7 +117,8 @@ def tools(tmp_path: Path) -> dict[str, str]:
     scripts = {
         "evalstore": f'exec {sys.executable} -m evalstore "$@"',
         "gh": f'exec {sys.executable} "{folder}/gh.py" "$@"',
-        "python3": f'printf "%s\\n" "$*" >> "{log}"',
+        # What `python3 -m venv FOLDER` makes is a folder with an installer.
+        "python3": f'mkdir -p "$3/bin" && cp "{folder}/pip" "$3/bin/pip"',
         "pip": f'printf "%s\\n" "$*" >> "{log}"',
     }
     for name, line in scripts.items():
@@ -170,7 +171,7 @@ def run_action(folder: Path, env: dict[str, str], tmp_path: Path, event: str = "
         "github.event.pull_request.number": "7",
         "runner.temp": str(temp),
     }
-    files = {name: str(temp / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    files = {name: str(temp / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_PATH")}
     code, out, ran = 0, "", []
     for step in ACTION["runs"]["steps"]:
         if "if" in step and not holds(step["if"], known):
@@ -215,7 +216,8 @@ def test_the_action_is_green_where_all_is_as_released(
     job = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, store="evals")
     assert (job.ok, job.code) == ("true", 0), job.out
     assert job.steps == ("Install", "Validate", "Verify", "Status", "Comment", "Answer")
-    assert (tmp_path / "installed").read_text() == f"-m pip install --quiet {ROOT}\n"
+    assert (tmp_path / "installed").read_text() == f"install --quiet {ROOT}\n"
+    assert (job.temp / "GITHUB_PATH").read_text() == f"{job.temp}/evalstore/bin\n"
 
 
 def test_the_action_annotates_comments_once_and_fails(
