@@ -9,8 +9,9 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+from evalstore.audits.question_versions import QuestionVersion, digest_question
 from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
-from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, index_rows
+from evalstore.audits.stored_run import StoredRun, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
 from evalstore.errors import EvalstoreError, RefError, RefusedError

@@ -6,9 +6,11 @@ a question's score depends on the rubric: the check is moved by its standard dev
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from math import sqrt
 from typing import Any
 
@@ -28,27 +30,24 @@ _Replies = Collection[tuple[str, ...]]
 
 @dataclass(slots=True)
 class JudgeNoiseReader:
-    """Reads the noise of one run's judges: what their files say of it, each once."""
+    """Reads the noise of one run's judges: what their files say of it, and how far it moves the questions so far."""
 
     stored: StoredRun
     finder: VersionFinder
     measures: dict[str, Fraction | None] = field(default_factory=dict)
+    deviations: array[float] = field(default_factory=lambda: array("d"))
     _noisy: dict[str, list[tuple[Check, Fraction]]] = field(default_factory=dict)
 
-    def list_deviations(self, other: StoredRun, ids: Sequence[str]) -> Iterator[float]:
-        """Yield for each question the standard deviation of its score by the noise of its judges.
+    def add_question(self, row: GradedRow, other: GradedRow) -> None:
+        """Note the standard deviation of a question's score by the noise of its judges; `other` is the other run's row.
 
         A reply on which the other run rests, too, is the same judgement, and no noise between the two.
         """
-        for id_ in ids:
-            row = self.stored.rows[id_]
-            rubric = self.stored.rubrics.get(row.rubric)
-            if rubric is not None and not self._list_noisy_checks(row.rubric, rubric):
-                yield 0.0
-            elif rubric is not None:
-                shared = {check.reply_digests for one in other.rows[id_].outputs for check in one.checks} - {()}
-                squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
-                yield sqrt(sum(squares)) / len(squares)
+        rubric = self.stored.rubrics.get(row.rubric)
+        if rubric is not None and self._list_noisy_checks(row.rubric, rubric):
+            shared = {check.reply_digests for one in other.outputs for check in one.checks} - {()}
+            squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
+            self.deviations.append(sqrt(sum(squares)) / len(squares))
 
     def _find_deviation(self, row: GradedRow, rubric: RunRubric, shared: _Replies) -> float:
         results = {check.id: check for check in row.checks}
@@ -104,18 +103,15 @@ class JudgeNoiseReader:
             yield _get_validation(now.artifact.value)
 
 
-def estimate_judge_noise(
-    a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder
-) -> JudgeNoiseEstimate | None:
+def estimate_judge_noise(readers: Sequence[JudgeNoiseReader], questions: int) -> JudgeNoiseEstimate | None:
     """Return how far the noise of judges alone moves the change between two runs; None where none is measured."""
-    readers = JudgeNoiseReader(a, finder), JudgeNoiseReader(b, finder)
-    deviations = [*readers[0].list_deviations(b, ids), *readers[1].list_deviations(a, ids)]
+    deviations = chain.from_iterable(reader.deviations for reader in readers)
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}
     measured = {ref: float(measure) for ref, measure in measures.items() if measure is not None}
     if not measured:
         return None
     unmeasured = tuple(ref for ref, measure in measures.items() if measure is None)
-    return JudgeNoiseEstimate(compute_noise_reach(deviations, len(ids)), measured, unmeasured)
+    return JudgeNoiseEstimate(compute_noise_reach(deviations, questions), measured, unmeasured)
 
 
 def _get_validation(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.rubric_plan import INPUT, OUTPUTS
+from evalstore.audits.slices import read_tags
 from evalstore.audits.values import EditSource, LineEffect, MovedQuestion, QuestionCell, name_players
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import GradedRow
@@ -29,9 +31,9 @@ class MovedQuestions:
     _ranked: list[tuple[_Rank, MovedQuestion]] = field(default_factory=list)
 
     def add_question(
-        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], tags: tuple[str, ...]
+        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]
     ) -> None:
-        """Add one question where some factor moved it; its cells are made only if it is kept."""
+        """Add one question where some factor moved it; its cells are made if it is kept. `asked` is its row in B."""
         if question.shares is None or not (shares := _read_shares(question.shares)):
             return
         self.count += 1
@@ -40,6 +42,7 @@ class MovedQuestions:
             return
         cells = tuple(build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric)))
         edits = tuple(_list_edits(question.shares))
+        tags = tuple(read_tags(asked))
         moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, question.cells.is_estimated)
         insort(self._ranked, (rank, moved), key=lambda one: one[0])
         del self._ranked[self.limit :]

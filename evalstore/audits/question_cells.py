@@ -11,8 +11,8 @@ from typing import NamedTuple
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
+from evalstore.audits.question_versions import QuestionVersion, add_to_mix
 from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckVariant, PlannedCheck, PlannedRubric
-from evalstore.audits.stored_run import QuestionVersion, add_to_mix
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, RubricResult, Sample, Verdict

@@ -28,7 +28,7 @@ from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, 
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import JudgeSession
-from evalstore.model import CheckResult, JudgeCall, UnscoredReason
+from evalstore.model import CheckResult, JudgeCall, UnscoredReason, find_check_pins
 
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,
@@ -92,6 +92,12 @@ class QuestionAttributor:
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
     price: PriceList = field(default_factory=PriceList)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge may have a part in some score, so that evidence of services is worth a look."""
+        rubrics = (*self.a.rubrics.values(), *self.b.rubrics.values())
+        return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
 
     def add_evidence(self, id_: str) -> None:
         """Note what one question says of the service behind the judges; all are noted before one is attributed."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model
+from evalstore.audits.question_versions import add_to_mix
 from evalstore.audits.rulers import grade_with_judges
 from evalstore.audits.run_opening import open_stored_run
-from evalstore.audits.stored_run import StoredRun, add_to_mix, follow_renames
+from evalstore.audits.stored_run import StoredRun, follow_renames
 from evalstore.audits.values import QuestionCell
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results

@@ -15,13 +15,8 @@ from evalstore.audits.grader import (
     read_judge_model,
     read_recorded_results,
 )
-from evalstore.audits.stored_run import (
-    QuestionVersion,
-    StoredRun,
-    digest_question,
-    list_check_contents,
-    read_stored_run,
-)
+from evalstore.audits.question_versions import QuestionVersion, digest_question
+from evalstore.audits.stored_run import StoredRun, list_check_contents, read_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.diff import MovedOutput, RunMeasurement

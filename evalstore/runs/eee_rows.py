@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from evalstore.documents import read_row
@@ -130,6 +131,18 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
 
 
+def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
+    """Return the question and the sample of what one line records; None when its model gave no output."""
+    output, id_ = row.get("output"), row.get("sample_id")
+    raw = output.get("raw") if isinstance(output, dict) else None
+    # Most rows have one plain text, which needs no closer look.
+    is_plain = isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str)
+    if is_plain and isinstance(id_, str) and row.get("messages") is None and row.get("interactions") is None:
+        return id_, _read_eee_sample(row)
+    found = read_stored_output(row, place)
+    return (found.id, found.sample) if found else None
+
+
 def _read_sample(value: Any, place: Place) -> int:
     if type(value) is int and 0 <= value <= _MOST_SAMPLES:
         return value
@@ -188,6 +201,8 @@ def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tu
     raise ValueError("its `is_correct` is neither true nor false")
 
 
+# Runs have few different grades.
+@lru_cache(maxsize=1024)
 def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):

@@ -55,11 +55,14 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
     """
     held = run.samples == run.path
     for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
-        place = Place(str(run.samples), line)
-        with explain_shape_errors(place, "this line is no row of a run"):
-            found = read_graded_row(row, place)
-        if found is not None:
+        if (found := read_run_row(row, Place(str(run.samples), line))) is not None:
             yield found
+
+
+def read_run_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
+    """Return one row of a run; None without any output. Raises `LoadError` at its place where it is none."""
+    with explain_shape_errors(place, "this line is no row of a run"):
+        return read_graded_row(value, place)
 
 
 def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
