@@ -137,10 +137,11 @@ class AuditJob:
         """Note how far a question moved, and what of it replay does not reproduce."""
         old, new = rows
         change = (new.score or _ZERO) - (old.score or _ZERO), new.pass_share - old.pass_share
-        for channel in (0, 1):
-            lost = change[channel] - (shares.new[channel] - shares.old[channel] if shares else _ZERO)
-            self.lost[channel].add(lost)
-            self.has_lost |= bool(lost)
+        if shares is None or (shares.old, shares.new) != ((old.score, old.pass_share), (new.score, new.pass_share)):
+            for channel in (0, 1):
+                lost = change[channel] - (shares.new[channel] - shares.old[channel] if shares else _ZERO)
+                self.lost[channel].add(lost)
+                self.has_lost |= bool(lost)
         # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
         if change[1]:
             self.turned.append(change[1])
@@ -150,7 +151,7 @@ class AuditJob:
         a, b = (_build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
         common = self.sums.count(QuestionSet.COMPARED)
         compared = [self.sums.sum_side(side, [QuestionSet.COMPARED]).scores for side in (0, 1)]
-        lines = self.sums.sum_lines(LineEffect(*(one.compute_mean() or _ZERO for one in self.lost)))
+        lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = self.totals.build_factors()
         flips, own = self._find_flips(), self.totals.build_own_share(lines.no_answer.score)
         return Audit(

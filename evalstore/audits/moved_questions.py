@@ -34,9 +34,12 @@ class MovedQuestions:
         self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]
     ) -> None:
         """Add one question where some factor moved it; its cells are made if it is kept. `asked` is its row in B."""
-        if question.shares is None or not (shares := _read_shares(question.shares)):
+        if question.shares is None or not any(any(block.share) for block in question.shares.blocks.values()):
             return
         self.count += 1
+        if not self.limit:
+            return
+        shares = _read_shares(question.shares)
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return

@@ -105,7 +105,9 @@ class QuestionSums:
 
     def add_pair(self, pair: QuestionPair) -> None:
         """Add one question."""
-        found = self._sums.setdefault(pair.set, _SetSum())
+        if pair.set not in self._sums:
+            self._sums[pair.set] = _SetSum()
+        found = self._sums[pair.set]
         found.questions += 1
         for side, row in zip(found.sides, (pair.old, pair.new), strict=True):
             if row is not None and row.score is not None:

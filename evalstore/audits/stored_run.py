@@ -133,7 +133,8 @@ class QuestionHistory:
 
 def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
     """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
-    ids = [id_ for id_ in a.rows if id_ in b.rows and id_ in a.questions and id_ in b.questions]
+    ids = [id_ for id_ in a.rows if id_ in b.rows]
+    # Runs with one version of a dataset have one collection of questions.
     references = [id_ for id_ in ids if _has_other_reference(a, b, id_)] if a.questions is not b.questions else []
     rubrics = [id_ for id_ in ids if a.find_rubric_name(id_) != b.find_rubric_name(id_)]
     parts = [
@@ -160,4 +161,5 @@ def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
 
 
 def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:
-    return a.questions[id_].reference_digest != b.questions[id_].reference_digest
+    old, new = a.questions.get(id_), b.questions.get(id_)
+    return old is not None and new is not None and old.reference_digest != new.reference_digest

@@ -119,7 +119,8 @@ class AuditTotals:
         self.is_judged |= question.is_judged
         self.has_estimates |= bool(question.anchors)
         self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
-        self._silent |= dict.fromkeys(question.silent)
+        if question.silent:
+            self._silent |= dict.fromkeys(question.silent)
         blocks = question.shares.blocks if question.shares else {}
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
@@ -166,7 +167,9 @@ class AuditTotals:
         return sorted(self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])]))
 
     def _find_sum(self, players: Players) -> _FactorSum:
-        return self._sums.setdefault(players, _FactorSum())
+        if players not in self._sums:
+            self._sums[players] = _FactorSum()
+        return self._sums[players]
 
     def _build_factor(self, players: Players) -> Factor:
         total, size = self._sums.get(players, _FactorSum()), len(self.groups) or 1

@@ -29,20 +29,24 @@ _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
-    id_, model = _sample_id(row, place), row.get("model_id")
-    turns = _transcript(row, place)
-    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
-    if text is None:
+    id_, model, output = _sample_id(row, place), row.get("model_id"), _read_eee_answer(row, place)
+    if output is None:
         return None
     return StoredOutput(
         id=id_,
-        output=Output(text, _eee_calls(row, turns or (), place)),
+        output=output,
         line=place.line or 0,
         model=model if isinstance(model, str) else None,
         from_eee_row=True,
         doubt=find_row_doubt(row),
         sample=_read_eee_sample(row),
     )
+
+
+def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
+    turns = _transcript(row, place)
+    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
+    return None if text is None else Output(text, _eee_calls(row, turns or (), place))
 
 
 def _read_eee_sample(row: Mapping[str, Any]) -> int:
@@ -121,7 +125,7 @@ _SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of E
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
-    if "sample_id" in row or "schema_version" in row:
+    if _is_eee_row(row):
         return read_eee_output(row, place)
     for key in ("id", "output"):
         if not isinstance(row.get(key), str):
@@ -151,19 +155,23 @@ def _read_sample(value: Any, place: Place) -> int:
     )
 
 
+def _is_eee_row(row: Mapping[str, Any]) -> bool:
+    return "sample_id" in row or "schema_version" in row
+
+
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
-    recorded = read_stored_output(value, place)
-    if recorded is None:
+    id_, sample, output = _read_answer(value, place)
+    if output is None:
         return None
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
     checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
-        id=recorded.id,
+        id=id_,
         input=prompt,
         reference=reference,
-        output=recorded.output,
+        output=output,
         score=score,
         verdict=verdict,
         rubric=read_text_or(details, "evalstore_rubric"),
@@ -173,8 +181,16 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
         group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
-        sample=recorded.sample,
+        sample=sample,
     )
+
+
+def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Output | None]:
+    """Return the question, the sample and the output of a line; what its label says is no matter here."""
+    if _is_eee_row(value):
+        return _sample_id(value, place), _read_eee_sample(value), _read_eee_answer(value, place)
+    recorded = read_stored_output(value, place)
+    return (recorded.id, recorded.sample, recorded.output) if recorded else ("", 0, None)
 
 
 def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -212,17 +228,11 @@ def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdic
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
     score, verdict = _consistent_grade(check["score"], check["verdict"])
-    return CheckResult(
-        id=require_text(check, "id"),
-        kind=require_text(check, "kind"),
-        score=score,
-        verdict=verdict,
-        reason=require_text(check, "reason"),
-        unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
-        engine=require_text(check, "engine"),
-        replies=read_text_or(check, "replies"),
-        reply_digests=_read_texts(check.get("reply_digests", [])),
-    )
+    id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
+    unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
+    replies = read_text_or(check, "replies") if "replies" in check else ""
+    digests = _read_texts(check["reply_digests"]) if "reply_digests" in check else ()
+    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests)
 
 
 def _read_texts(value: Any) -> tuple[str, ...]:
