@@ -11,7 +11,7 @@ from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes,
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
 from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import COMPARABLE, QuestionPair, QuestionSet, QuestionSums, SideSum, list_pairs
+from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, QuestionPair, SideSum, list_pairs
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.run_notes import RunNotes
@@ -74,7 +74,7 @@ class AuditJob:
     a: StoredRun = field(init=False)
     b: StoredRun = field(init=False)
     noise: tuple[JudgeNoiseReader, JudgeNoiseReader] = field(init=False)
-    sums: QuestionSums = field(default_factory=QuestionSums)
+    sums: PairSums = field(default_factory=PairSums)
     totals: AuditTotals = field(default_factory=AuditTotals)
     notes: RunNotes = field(default_factory=RunNotes)
     drift: list[Drift] = field(default_factory=list)
@@ -95,12 +95,12 @@ class AuditJob:
         """Attribute all questions, one after the other, and sum them up."""
         if self.attributor.is_judged:
             for pair in list_pairs(self.a, self.b):
-                if pair.set is QuestionSet.COMPARED:
+                if pair.set is PairSet.COMPARED:
                     self._require_rulers(pair)
                     self.attributor.add_evidence(pair.id)
         for pair in list_pairs(self.a, self.b):
             self.sums.add_pair(pair)
-            if pair.set is QuestionSet.COMPARED and pair.old and pair.new:
+            if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 self._require_rulers(pair)
                 self._add_question(pair.id, (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
@@ -149,8 +149,8 @@ class AuditJob:
 
     def _sum_up(self) -> Audit:
         a, b = (_build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
-        common = self.sums.count(QuestionSet.COMPARED)
-        compared = [self.sums.sum_side(side, [QuestionSet.COMPARED]).scores for side in (0, 1)]
+        common = self.sums.count(PairSet.COMPARED)
+        compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = self.totals.build_factors()
         flips, own = self._find_flips(), self.totals.build_own_share(lines.no_answer.score)

@@ -104,7 +104,7 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
 
 def _rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
     """Whether a recorded result rests on replies that are not kept, or on an engine that was not there."""
-    if recorded.unscored is UnscoredReason.ERROR:
+    if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
         return True
     return bool(recorded.replies) and recorded.replies != result.replies
 

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from evalstore.audits.question_versions import QuestionVersion, digest_question
-from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
+from evalstore.audits.rulers import OutputGrader, RunResults, grade_with_judges
+from evalstore.audits.side_replay import RowResult
 from evalstore.audits.stored_run import StoredRun, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
@@ -205,7 +206,7 @@ def _agrees(row: GradedRow, result: RowResult | None) -> bool:
         return False
     # Only what evalstore wrote is exact, and has the verdict of the rubric's threshold.
     if row.checks:
-        return (row.score, row.verdict) == result
+        return (row.score, row.verdict) == (result.score, result.verdict)
     return abs(row.score - result.score) <= _ROUNDING
 
 

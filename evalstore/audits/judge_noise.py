@@ -14,12 +14,22 @@ from itertools import chain
 from math import sqrt
 from typing import Any
 
+from evalstore.audits.grader import RunArtifactLoader, list_run_pins
 from evalstore.audits.stored_run import RunRubric, StoredRun
 from evalstore.audits.values import JudgeNoiseEstimate
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.errors import EvalstoreError
-from evalstore.model import Check, CheckResult, Verdict, parse_fraction, parse_ref
+from evalstore.model import (
+    Check,
+    CheckResult,
+    Combine,
+    Verdict,
+    find_check_pins,
+    parse_fraction,
+    parse_ref,
+    read_rubric,
+)
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.statistics import compute_noise_reach
@@ -73,6 +83,8 @@ class JudgeNoiseReader:
     def _find_check_deviation(self, check: Check) -> Fraction | None:
         """Return the standard deviation of a check's score; None where a judge of it is not measured."""
         params = check.params
+        if "rubric_ref" in params:
+            return self._find_rubric_deviation(str(params["rubric_ref"]))
         members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
         weights = [parse_fraction(one.get("weight", 1)) for one in members]
         found = [self._find_measure(one["judge_prompt_ref"]) for one in members if "judge_prompt_ref" in one]
@@ -81,6 +93,24 @@ class JudgeNoiseReader:
             return None
         squares = sum((weight * measure) ** 2 for weight, measure in zip(weights, measures, strict=True))
         return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
+
+    def _find_rubric_deviation(self, ref: str) -> Fraction | None:
+        """Return the standard deviation of an inner rubric's score by that of its checks; None where it is not known.
+
+        A weighted average weighs them. What a minimum or a median does is not recorded: at most it moves as far as all.
+        """
+        rubric = read_rubric(RunArtifactLoader(self.finder, list_run_pins(self.stored.run))(ref).value)
+        judged = [check for check in rubric.checks if any(True for _ in find_check_pins((), check.params))]
+        found = [(check, self._find_check_deviation(check)) for check in judged]
+        if not found:
+            return None
+        if rubric.scoring.combine in {Combine.ALL_PASS, Combine.ANY_PASS}:
+            self.measures[ref] = None  # it turns on verdicts, of which a standard deviation says nothing
+            return None
+        weights = {check.id: rubric.scoring.weights.get(check.id, Fraction(1)) for check in rubric.checks}
+        total = sum(weights.values()) if rubric.scoring.combine is Combine.WEIGHTED_AVG else Fraction(0)
+        parts = [(deviation, weights[check.id] / total if total else 1) for check, deviation in found if deviation]
+        return parse_fraction(sqrt(sum(float(deviation * weight) ** 2 for deviation, weight in parts))) or None
 
     def _find_measure(self, ref: str) -> Fraction | None:
         if ref not in self.measures:

@@ -11,10 +11,11 @@ from typing import Any
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.question_view import number_samples
 from evalstore.audits.rubric_plan import INPUT, OUTPUTS
 from evalstore.audits.slices import read_tags
 from evalstore.audits.values import EditSource, LineEffect, MovedQuestion, QuestionCell, name_players
-from evalstore.model import CheckResult, Verdict
+from evalstore.model import Verdict
 from evalstore.runs import GradedRow
 
 _ANSWERS = 1 << INPUT | 1 << OUTPUTS
@@ -63,16 +64,9 @@ def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, s
             score, passes = cells.find_score(mask), cells.find_passes(mask)
             verdict = Verdict.UNSCORED if passes is None else Verdict.PASS if passes == 1 else Verdict.FAIL
             missing = int(cells.is_unasked(mask))
-            checks = tuple(_list_checks(cells, mask))
+            samples = range(len(cells.list_contents(mask)))
+            checks = tuple(number_samples([cells.grade_all(mask, sample).checks for sample in samples]))
             yield QuestionCell(answers, rules, rubrics[ruler], score, verdict, checks, recorded=False, missing=missing)
-
-
-def _list_checks(cells: QuestionCells, mask: int) -> Iterator[CheckResult]:
-    """Yield the results of a cell; those of several samples by the number of the sample."""
-    several = len(cells.list_contents(mask))
-    for sample in range(several):
-        for check in cells.grade_all(mask, sample).checks:
-            yield check._replace(id=f"{check.id} (sample {sample + 1})") if several > 1 else check
 
 
 def _read_shares(shares: QuestionShares) -> dict[str, LineEffect]:

@@ -24,7 +24,7 @@ from evalstore.statistics import ExactMean
 _ZERO = Fraction(0)
 
 
-class QuestionSet(Enum):
+class PairSet(Enum):
     """What became of a question: compared, or behind a line (of errors, of no answer in A or in B, or of the mix)."""
 
     COMPARED = auto()
@@ -37,8 +37,8 @@ class QuestionSet(Enum):
 
 
 # A question of one of these says something of both runs.
-COMPARABLE = (QuestionSet.COMPARED, QuestionSet.ERRORS, QuestionSet.SILENT_A, QuestionSet.SILENT_B)
-_SILENT = (QuestionSet.SILENT_A, QuestionSet.SILENT_B)
+COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
+_SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
 
 
 class QuestionPair(NamedTuple):
@@ -47,7 +47,7 @@ class QuestionPair(NamedTuple):
     id: str
     old: GradedRow | None
     new: GradedRow | None
-    set: QuestionSet | None
+    set: PairSet | None
 
 
 def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
@@ -60,23 +60,23 @@ def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
             yield QuestionPair(id_, old, new, _sort_absent(id_, a if old is None else b, is_new=old is None))
 
 
-def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> QuestionSet:
+def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> PairSet:
     if id_ in other.questions:
-        return QuestionSet.SILENT_A if is_new else QuestionSet.SILENT_B
-    return QuestionSet.ADDED if is_new else QuestionSet.REMOVED
+        return PairSet.SILENT_A if is_new else PairSet.SILENT_B
+    return PairSet.ADDED if is_new else PairSet.REMOVED
 
 
-def _sort_answered(old: GradedRow, new: GradedRow) -> QuestionSet | None:
+def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
     if next(_list_failures(old, new), None) is not None:
-        return QuestionSet.ERRORS
+        return PairSet.ERRORS
     if old.score is not None and new.score is not None:
-        return QuestionSet.COMPARED
+        return PairSet.COMPARED
     if old.score is None and new.score is None:
         return None
     # Nothing to grade in one of two answers is no answer; in one and the same, the rulers say so.
     if old.output_digest == new.output_digest:
-        return QuestionSet.UNGRADED
-    return QuestionSet.SILENT_A if old.score is None else QuestionSet.SILENT_B
+        return PairSet.UNGRADED
+    return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B
 
 
 class SideSum(NamedTuple):
@@ -95,13 +95,13 @@ class _SetSum:
 
 
 @dataclass(slots=True)
-class QuestionSums:
+class PairSums:
     """The sums over all questions so far, by what became of them; ids are held of those behind a line only."""
 
-    ids: dict[QuestionSet, list[str]] = field(default_factory=dict)
+    ids: dict[PairSet, list[str]] = field(default_factory=dict)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     first_errors: dict[tuple[str, str], str] = field(default_factory=dict)
-    _sums: dict[QuestionSet | None, _SetSum] = field(default_factory=dict)
+    _sums: dict[PairSet | None, _SetSum] = field(default_factory=dict)
 
     def add_pair(self, pair: QuestionPair) -> None:
         """Add one question."""
@@ -113,18 +113,18 @@ class QuestionSums:
             if row is not None and row.score is not None:
                 side.scores.add(row.score)
                 side.passes.add(row.pass_share)
-        if pair.set not in {QuestionSet.COMPARED, None}:
+        if pair.set not in {PairSet.COMPARED, None}:
             self.ids.setdefault(pair.set, []).append(pair.id)
-        if pair.set is QuestionSet.ERRORS and pair.old and pair.new:
-            for run, check in _list_failures(pair.old, pair.new):
-                self.failures[run, check.id] += 1
-                self.first_errors.setdefault((run, check.id), check.reason)
+        if pair.set is PairSet.ERRORS and pair.old and pair.new:
+            for run, name, check in _list_failures(pair.old, pair.new):
+                self.failures[run, name] += 1
+                self.first_errors.setdefault((run, name), check.reason)
 
-    def count(self, *sets: QuestionSet) -> int:
+    def count(self, *sets: PairSet) -> int:
         """Return how many questions some sets have."""
         return sum(self._sums[one].questions for one in sets if one in self._sums)
 
-    def sum_side(self, side: int, sets: Iterable[QuestionSet] | None = None) -> SideSum:
+    def sum_side(self, side: int, sets: Iterable[PairSet] | None = None) -> SideSum:
         """Return the sums of run A (0) or B (1) over some sets; over all rows without `sets`."""
         scores, passes = _make_side_sum()
         for one in self._sums if sets is None else sets:
@@ -135,33 +135,33 @@ class QuestionSums:
 
     def sum_lines(self, lost: LineEffect) -> Lines:
         """Return the lines; `lost` is what replay does not reproduce on the compared questions."""
-        compared = self._change_means([QuestionSet.COMPARED])
-        graded = self._change_means([QuestionSet.COMPARED, QuestionSet.ERRORS])
+        compared = self._change_means([PairSet.COMPARED])
+        graded = self._change_means([PairSet.COMPARED, PairSet.ERRORS])
         asked = self._change_means(COMPARABLE)
         return Lines(
-            mix=_subtract(self._change_means(QuestionSet), asked),
+            mix=_subtract(self._change_means(PairSet), asked),
             no_answer=_subtract(asked, graded),
             no_answer_as_zero=_subtract(self._change_means(COMPARABLE, zeros=True), graded),
             judge_errors=_subtract(graded, compared),
             not_reproduced=lost,
             questions=Mix(
-                added=self._list_ids(QuestionSet.ADDED),
-                removed=self._list_ids(QuestionSet.REMOVED),
-                ungraded=self._list_ids(QuestionSet.UNGRADED),
+                added=self._list_ids(PairSet.ADDED),
+                removed=self._list_ids(PairSet.REMOVED),
+                ungraded=self._list_ids(PairSet.UNGRADED),
             ),
-            silent_a=self._list_ids(QuestionSet.SILENT_A),
-            silent_b=self._list_ids(QuestionSet.SILENT_B),
-            errors=self._list_ids(QuestionSet.ERRORS),
+            silent_a=self._list_ids(PairSet.SILENT_A),
+            silent_b=self._list_ids(PairSet.SILENT_B),
+            errors=self._list_ids(PairSet.ERRORS),
             failed_checks=tuple(
                 FailedCheck(run, check, count, self.first_errors[run, check])
                 for (run, check), count in self.failures.most_common()
             ),
         )
 
-    def _list_ids(self, one: QuestionSet) -> tuple[str, ...]:
+    def _list_ids(self, one: PairSet) -> tuple[str, ...]:
         return tuple(self.ids.get(one, ()))
 
-    def _change_means(self, sets: Iterable[QuestionSet], *, zeros: bool = False) -> LineEffect:
+    def _change_means(self, sets: Iterable[PairSet], *, zeros: bool = False) -> LineEffect:
         """Return the change of both means over some sets; 0 where one run has none. `zeros`: no answer counts 0."""
         held = [*sets]
         means = []
@@ -179,17 +179,26 @@ def _make_side_sum() -> SideSum:
     return SideSum(ExactMean(), ExactMean())
 
 
-def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, CheckResult]]:
-    """Yield each check that one run graded and the other could not, with the run that failed; sample by sample."""
+def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:
+    """Yield each check that one run graded and the other could not: that run, its name, its result; by sample."""
     for pair in zip(old.outputs, new.outputs, strict=False):
-        failed = [[check for check in row.checks if check.unscored is UnscoredReason.ERROR] for row in pair]
+        failed = [dict(_list_errors(row)) for row in pair]
         for side in (0, 1):
             is_lost = pair[side].score is None and pair[1 - side].score is not None
-            for check in failed[side]:
-                twin = next((other for other in pair[1 - side].checks if other.id == check.id), None)
+            for name, check in failed[side].items():
+                has_twin = any(other.id == check.id for other in pair[1 - side].checks)
                 # A check that the other run does not have fails where the question has no score for it.
-                if twin.unscored is not UnscoredReason.ERROR if twin else is_lost:
-                    yield "AB"[side], check
+                if name not in failed[1 - side] and (has_twin or is_lost):
+                    yield "AB"[side], name, check
+
+
+def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:
+    """Yield the checks of a row that could not be graded, by name; within a composite as `<composite>/<check>`."""
+    for check in row.checks:
+        if check.unscored is UnscoredReason.ERROR:
+            yield check.id, check
+        for inner in check.inner_errors if check.score is not None else ():
+            yield f"{check.id}/{inner}", check
 
 
 def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:

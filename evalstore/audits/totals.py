@@ -46,7 +46,7 @@ class ShareColumn(Mapping[int, Fraction]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def spread(self, questions: int) -> list[Fraction]:
+    def list_all(self, questions: int) -> list[Fraction]:
         """Return the shares of all questions: 0 of those that it did not move."""
         values, found = [*self._values], [_ZERO] * questions
         for place, number in zip(self._places, self._numbers, strict=True):
@@ -198,7 +198,7 @@ class AuditTotals:
 
     def _estimate(self, total: _FactorSum) -> ChangeEstimate:
         """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
-        shares = total.shares.spread(len(self.groups))
+        shares = total.shares.list_all(len(self.groups))
         if not total.anchors:
             return estimate_change(shares, self.groups)
         places = total.anchored

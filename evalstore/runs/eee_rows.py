@@ -231,11 +231,12 @@ def _read_check(check: Mapping[str, Any]) -> CheckResult:
     id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
     unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
     replies = read_text_or(check, "replies") if "replies" in check else ""
-    digests = _read_texts(check["reply_digests"]) if "reply_digests" in check else ()
-    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests)
+    digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))
+    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests, inner)
 
 
-def _read_texts(value: Any) -> tuple[str, ...]:
+def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = check.get(key, [])
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return tuple(value)
-    raise ValueError("its `reply_digests` are no texts")
+    raise ValueError(f"its `{key}` are no texts")
