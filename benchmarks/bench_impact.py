@@ -16,7 +16,7 @@ from pathlib import Path
 from stores import ROUNDS, build, median, within
 
 from evalstore.model import parse_ref
-from evalstore.references import find_impact
+from evalstore.references.impact import find_impact
 from evalstore.status import read_status
 from evalstore.status.release_log import read_release_log
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from string import Formatter
 
 from evalstore.diff.change import ChangeRule
-from evalstore.diff.rules import RULE_SETS
+from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.errors import RefError
 from evalstore.integrity.rules import RULES as RELEASES

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
@@ -39,6 +39,19 @@ def open_user_file(path: Path) -> BinaryIO:
     return _open_regular(descriptor, str(path))
 
 
+def refuse_links_below(root: Path, path: Path) -> None:
+    """Raise `RefusedError` for a path that a link within the folder `root` leads on: a repository may bring it along.
+
+    A link elsewhere is the user's own.
+    """
+    top, here = root.resolve(), Path(path.absolute().anchor)
+    for part in path.absolute().parts[1:]:
+        here /= part
+        if here.is_symlink() and here.parent.resolve().is_relative_to(top):
+            hint = f"it leads to {here.resolve()}: remove the link, or name that place itself"
+            raise RefusedError("is a link, and nothing is written through it", place=Place(str(here)), hint=hint)
+
+
 def read_below(root: Path, relative: str, limit: int) -> bytes:
     """Read `root/relative`, at most `limit` bytes; no component below `root` may be a link."""
     with open_below(root, relative) as file:
@@ -51,9 +64,54 @@ def open_below(root: Path, relative: str) -> BinaryIO:
         with _open_parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
-        type_ = AbsentError if error.errno == errno.ENOENT else LoadError
-        raise type_(f"cannot be read: {_describe_error(error)}", place=Place(relative)) from None
+        raise _build_read_error(error, relative) from None
     return _open_regular(descriptor, relative)
+
+
+class FolderReader:
+    """Reads many files below a root as `read_below` does, but opens each folder once; a context manager."""
+
+    __slots__ = ("_folders", "_root")
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: dict[str, int] = {}
+
+    def read(self, relative: str, limit: int) -> bytes:
+        """Read `root/relative`; raises as `read_below`."""
+        folder, _, name = relative.rpartition("/")
+        try:
+            if folder not in self._folders:
+                self._folders[folder] = _open_folder(self._root, folder)
+            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._folders[folder])
+        except OSError as error:
+            raise _build_read_error(error, relative) from None
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= limit:
+                data = os.read(descriptor, status.st_size + 1)
+                if len(data) == status.st_size:
+                    return data
+        finally:
+            os.close(descriptor)
+        return read_below(self._root, relative, limit)  # refuses it, or reads a file that grows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._folders:
+            os.close(self._folders.popitem()[1])
+
+
+def _open_folder(root: Path, relative: str) -> int:
+    with _open_parent(root, f"{relative}/*" if relative else "*") as (folder, _):
+        return os.dup(folder)
+
+
+def _build_read_error(error: OSError, label: str) -> LoadError:
+    type_ = AbsentError if error.errno == errno.ENOENT else LoadError
+    return type_(f"cannot be read: {_describe_error(error)}", place=Place(label))
 
 
 def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
@@ -119,13 +177,23 @@ def sweep_below(root: Path, *paths: str) -> None:
                     os.unlink(left, dir_fd=parent)
 
 
-def move_below(root: Path, old: str, new: str) -> None:
-    """Move a file within `root` and make the folders of its target; `OSError` for a link or an existing target."""
-    with _open_parent(root, old) as (source, name), _open_parent(root, new, make=True) as (target, new_name):
+def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
+    """Move `root/old` to `target_root/new` and make its folders; `OSError` for a link or an existing target.
+
+    Between two file systems it is copied, atomically, and then removed: a kill in between leaves both.
+    """
+    with _open_parent(root, old) as (source, name), _open_parent(target_root, new, make=True) as (target, new_name):
         with suppress(FileNotFoundError):
             os.stat(new_name, dir_fd=target, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+        try:
+            os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with open_below(root, old) as file:
+                _replace_file(target, new_name, iterate_pieces(file))
+            os.unlink(name, dir_fd=source)
 
 
 def remove_below(root: Path, relative: str) -> None:

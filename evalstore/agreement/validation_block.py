@@ -14,10 +14,11 @@ from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
 from evalstore.documents.edit_entries import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.files import read_below, write_below
+from evalstore.files import read_below, sweep_below, write_below
 from evalstore.model import Artifact, PinType, parse_ref
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.transactions.locking import lock_repository
 
 _BLOCK = "validation"
 _LEAST_PLACES = 2
@@ -38,15 +39,18 @@ class ValidationDraft(Generic[_Measured]):
         """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
-        # Compare bytes, because the measurement may have taken hours of judge calls.
-        if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
-            raise ConflictError(
-                "somebody changed the file while its judge was asked; nothing was written",
-                place=Place(self.path),
-                hint="run it again: replies are kept, so nothing is asked twice",
-            )
-        if self.after.text != self.before.text:
-            write_below(store.root, self.path, encode_document(self.after))
+        with lock_repository(store, {}):
+            # Compare bytes, because the measurement may have taken hours of judge calls.
+            if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
+                raise ConflictError(
+                    "somebody changed the file while its judge was asked; nothing was written",
+                    place=Place(self.path),
+                    hint="run it again: replies are kept, so nothing is asked twice",
+                )
+            # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+            sweep_below(store.root, self.path)
+            if self.after.text != self.before.text:
+                write_below(store.root, self.path, encode_document(self.after))
         return replace(self.result, written=self.path)
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from evalstore.audits.values import Audit, Factor, LineName, PlayerName
 from evalstore.errors import UsageError
 
+if TYPE_CHECKING:
+    from evalstore.audits.static_audit import StaticAudit
+    from evalstore.audits.timelines import Timelines
+
 MAX_UNGRADED = Fraction(2, 100)  # the share of questions that judges may fail on in one run before nothing is decided
+_Values = Sequence[tuple[Fraction | None, str]]  # values that have to agree, and where each comes from
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -75,13 +81,33 @@ def decide_conditions(
     that of several players together, or where an estimate does not reach. Answers that run B lacks count 0, so that a
     model cannot pass by crashing.
     """
+    values = {condition.metric: [*_list_values(audit, condition.metric)] for condition in conditions}
+    more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
+    return _decide_all(conditions, values, audit, max_ungraded, more)
+
+
+def decide_static_conditions(
+    audit: StaticAudit, conditions: Sequence[Condition], *, max_ungraded: Fraction = MAX_UNGRADED
+) -> tuple[ConditionResult, ...]:
+    """Return the answer to each condition that the bounds of a static audit give, as `decide_conditions` does."""
+    values = {condition.metric: [*_list_static_values(audit, condition.metric)] for condition in conditions}
+    return _decide_all(conditions, values, audit, max_ungraded, "; an audit without --static may tell")
+
+
+def _decide_all(
+    conditions: Sequence[Condition],
+    values: Mapping[str, _Values],
+    audit: Audit | StaticAudit,
+    max_ungraded: Fraction,
+    more: str,
+) -> tuple[ConditionResult, ...]:
     ungraded = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
     share = Fraction(ungraded, max(audit.common + ungraded, 1))
     if share > max_ungraded:
         count = f"{float(share):.2f} of the questions ({ungraded:,})"
         reason = f"judges failed on {count} in one run, more than {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
-    return tuple(_decide(audit, condition) for condition in conditions)
+    return tuple(_decide(condition, values[condition.metric], more) for condition in conditions)
 
 
 def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
@@ -90,11 +116,9 @@ def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
     return max((result.answer for result in results), key=order.index, default=Answer.HOLDS)
 
 
-def _decide(audit: Audit, condition: Condition) -> ConditionResult:
-    values = [*_list_values(audit, condition.metric)]
+def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult:
     if not values or any(value is None for value, _ in values):
         reason = f"{condition.metric} cannot be told from what else changed"
-        more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
         return ConditionResult(condition, Answer.UNDECIDED, None, reason + more)
     found = [(value, reason, condition.is_met(value)) for value, reason in values if value is not None]
     value, reason, met = found[0]
@@ -125,6 +149,29 @@ def _list_values(audit: Audit, metric: str) -> Iterator[tuple[Fraction | None, s
         yield from _list_player_values(audit, PlayerName(metric), missing)
 
 
+def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fraction | None, str]]:
+    """Yield the ends between which a value is proved to be; they agree where the condition does not depend on it."""
+    lines, unanswered = audit.lines, len(audit.lines.silent_b)
+    zeros = f"{unanswered:,} missing answers count 0"
+    if metric in set(LineName):
+        yield getattr(lines, metric).score, "as counted"
+    elif metric == "flips":
+        yield Fraction(audit.flips[0]), "from pass to fail"
+        yield Fraction(audit.flips[0] + unanswered), "with every answer that run B lacks"
+    elif metric == "delta":
+        yield audit.delta, "as recorded"
+        yield audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, zeros
+    elif metric == "own":
+        yield from ((end, "a proved bound") for end in audit.own)
+    elif metric in _OWN:
+        yield None, "not graded"
+    else:
+        found = next((one.score for one in audit.factors if one.player == metric), (Fraction(0), Fraction(0)))
+        yield from ((end, "a proved bound") for end in found)
+        if metric == PlayerName.OUTPUTS and unanswered:
+            yield from ((end + lines.no_answer_as_zero.score, zeros) for end in found)
+
+
 def _list_player_values(audit: Audit, player: PlayerName, missing: str) -> Iterator[tuple[Fraction | None, str]]:
     factors = [factor for factor in audit.factors if player in factor.players and (factor.changed or factor.share)]
     share = sum((factor.share for factor in factors), Fraction(0))
@@ -146,7 +193,16 @@ def _list_bounds(factor: Factor) -> Iterator[Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit with the answers to the conditions that somebody put."""
+    """An audit with the answers to the conditions that somebody put, and for a page the timelines of its artifacts."""
 
     audit: Audit
+    results: tuple[ConditionResult, ...] = ()
+    timelines: Timelines | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticReport:
+    """A static audit with the answers to the conditions that somebody put."""
+
+    audit: StaticAudit
     results: tuple[ConditionResult, ...] = ()

@@ -96,12 +96,12 @@ class AuditJob:
         if self.attributor.is_judged:
             for pair in list_pairs(self.a, self.b):
                 if pair.set is PairSet.COMPARED:
-                    self._require_rulers(pair)
+                    require_rulers(self.a, self.b, pair)
                     self.attributor.add_evidence(pair.id)
         for pair in list_pairs(self.a, self.b):
             self.sums.add_pair(pair)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
-                self._require_rulers(pair)
+                require_rulers(self.a, self.b, pair)
                 self._add_question(pair.id, (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
             raise RefusedError("no question was scored in both runs, so nothing can be compared")
@@ -148,7 +148,7 @@ class AuditJob:
             (self.worse if change[1] < 0 else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
-        a, b = (_build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
+        a, b = (build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
@@ -187,14 +187,7 @@ class AuditJob:
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
-
-    def _require_rulers(self, pair: QuestionPair) -> None:
-        for stored, row in ((self.a, pair.old), (self.b, pair.new)):
-            if row is not None and pair.id not in stored.questions:
-                raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
-            if row is not None and row.rubric not in stored.rubrics:
-                what = row.rubric or "the rubric"
-                raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
+        yield from self.session.list_store_notes()
 
 
 def _open_runs(
@@ -203,10 +196,17 @@ def _open_runs(
     finder = VersionFinder(store)
     a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
     a = follow_renames(a, b, finder)
+    return open_attributor(a, b, finder, session, asks_service=ask)
+
+
+def open_attributor(
+    a: StoredRun, b: StoredRun, finder: VersionFinder, session: JudgeSession, *, asks_service: bool
+) -> QuestionAttributor:
+    """Return what attributes the questions of two runs."""
     loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    graders = [Grader(tokens, session, model, strict=store.strict) for model in models]
+    graders = [Grader(tokens, session, model, strict=finder.store.strict) for model in models]
     return QuestionAttributor(
         a=a,
         b=b,
@@ -216,8 +216,18 @@ def _open_runs(
         rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
         history=read_question_history(a, b, finder),
-        asks_service=ask,
+        asks_service=asks_service,
     )
+
+
+def require_rulers(a: StoredRun, b: StoredRun, pair: QuestionPair) -> None:
+    """Raise `RefusedError` for a row whose question or rubric its run does not name."""
+    for stored, row in ((a, pair.old), (b, pair.new)):
+        if row is not None and pair.id not in stored.questions:
+            raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
+        if row is not None and row.rubric not in stored.rubrics:
+            what = row.rubric or "the rubric"
+            raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
 
 
 def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fact, not a mode
@@ -235,7 +245,8 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def _build_side(stored: StoredRun, sums: SideSum) -> RunSide:
+def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
+    """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
     run, score = stored.run, sums.scores.compute_mean() or _ZERO
     if run.score not in {None, score}:
         raise RefusedError(

@@ -136,6 +136,11 @@ class QuestionAttributor:
             whole=whole,
         )
 
+    def find_players(self, id_: str) -> frozenset[PlayerName]:
+        """Return who differs in one question; nothing is graded."""
+        plan = self._find_plan(id_)
+        return frozenset(plan.trees) | frozenset(self._list_contexts(id_, plan, self._open_cells(id_, plan)))
+
     def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
         """Return the results of the judged checks that both runs have graded, by the name of the check."""
         plan, rows = self._find_plan(id_), (self.a.rows[id_], self.b.rows[id_])

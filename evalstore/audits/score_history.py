@@ -13,7 +13,15 @@ from evalstore.errors import EvalstoreError, RefError
 from evalstore.judging import Judges, JudgeSession
 from evalstore.model import parse_ref
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.listing import read_history
+from evalstore.store.listing import ReleaseSummary, read_history
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRelease:
+    """One release: what its tag says, and its artifact."""
+
+    summary: ReleaseSummary
+    resolved: Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +37,18 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistory:
-    """Runs by versions of one artifact, oldest version first; `calls` to judges would fill what is missing."""
+    """Runs by releases of one artifact, the oldest first; `calls` to judges would fill what is missing."""
 
     name: str
-    versions: tuple[str, ...]
+    releases: tuple[ReleaseSummary, ...]
     runs: tuple[ScoredRun, ...]
     calls: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions of the releases."""
+        return tuple(str(release.version) for release in self.releases)
 
 
 def build_history(
@@ -46,41 +59,46 @@ def build_history(
     Outputs that the artifact does not reach keep what was recorded. A release that cannot be read is left out with a
     note. Judges answer from kept replies, or as `judges` says.
     """
-    versions, notes = resolve_releases(store, ref)
+    releases, notes = resolve_releases(store, ref)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoredRun]:
-        found = [_score_run(run, versions, finder, session) for run in runs]
+        graders = ((run, OutputGrader(open_stored_run(run, finder, session), finder, session)) for run in runs)
+        found = [score_run(run, grader, releases) for run, grader in graders]
         notes.extend(note for note in finder.notes if note not in notes)
         return found
 
     scored, calls = grade_with_judges(store, judges or Judges(), attempt)
-    name = parse_ref(ref).name
-    return ScoreHistory(name, tuple(one.version for one in versions), tuple(scored), calls, tuple(notes))
+    summaries = tuple(one.summary for one in releases)
+    return ScoreHistory(parse_ref(ref).name, summaries, tuple(scored), calls, tuple(notes))
 
 
-def resolve_releases(store: ArtifactStore, ref: str) -> tuple[list[Resolved], list[str]]:
-    """Return the releases that a reference covers, oldest first, and notes about those that cannot be read."""
-    name, versions, notes = parse_ref(ref).name, [], []
-    for release in reversed(read_history(store, parse_ref(ref)).releases):
+def resolve_releases(store: ArtifactStore, ref: str, most: int | None = None) -> tuple[list[ReadRelease], list[str]]:
+    """Return the releases that a reference covers, oldest first, and notes about those that are left out.
+
+    Of more than `most` the newest are kept; what cannot be read is left out.
+    """
+    name, found, notes = parse_ref(ref).name, list[ReadRelease](), list[str]()
+    newest = read_history(store, parse_ref(ref)).releases
+    if most is not None and len(newest) > most:
+        notes.append(f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has all of them")
+    for release in reversed(newest[:most]):
         try:
-            versions.append(store.resolve(f"{name}@{release.version}"))
+            found.append(ReadRelease(release, store.resolve(f"{name}@{release.version}")))
         except EvalstoreError as error:
             notes.append(f"{name}@{release.version} is left out, because it cannot be read: {error.message}")
-    if not versions:
+    if not found:
         raise RefError(f"no release of {ref} can be read", hint="; ".join(notes))
-    return versions, notes
+    return found, notes
 
 
-def _score_run(
-    run: Path | str, versions: Sequence[Resolved], finder: VersionFinder, session: JudgeSession
-) -> ScoredRun:
-    stored = open_stored_run(run, finder, session)
-    rulers = OutputGrader(stored, finder, session)
-    cells = tuple(sum_results(rulers.grade_under(version)) for version in versions)
+def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRelease]) -> ScoredRun:
+    """Grade the outputs of one run under each of some releases of one artifact."""
+    stored, versions = grader.stored, [release.resolved for release in releases]
+    cells = tuple(sum_results(grader.grade_under(version)) for version in versions)
     used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
     digests = {pinned.digest for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
     recorded = [version.version for version in versions if version.digest in digests]
     exact = {pinned.version for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
     # Two releases may have equal content; then the number decides.
     mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
-    return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(rulers.recorded))
+    return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded))

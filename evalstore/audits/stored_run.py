@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,8 @@ from evalstore.errors import RefusedError
 from evalstore.model import Check, Rubric, read_rubric
 from evalstore.provenance import ArtifactPart
 from evalstore.runs import GradedRow, Run, read_rows, read_run
-from evalstore.runs.row_index import RowIndex
+from evalstore.runs.row_index import RowIndex, make_doubled_error
+from evalstore.runs.samples import merge_samples
 
 _Item = TypeVar("_Item")
 _REFERENCE_RULE = "question-reference-changed"
@@ -58,19 +59,22 @@ class StoredRun:
         return rubric.partition("@")[0]
 
 
-def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
-    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
+def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable[GradedRow] | None = None) -> StoredRun:
+    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed.
+
+    `rows` are those of the run where somebody has read them already.
+    """
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
         raise RefusedError(
             f"{run.path} names no dataset version, so its rulers cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
-    rows = index_rows(run)
+    by_id = index_rows(run, rows)
     dataset = finder.locate_pin(run.dataset)
     return StoredRun(
         run=run,
-        rows=rows,
+        rows=by_id,
         dataset=dataset,
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
         questions=finder.open_questions(dataset.resolved),
@@ -114,13 +118,22 @@ def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
     return tuple((check, encode_check(check)) for check in rubric.checks)
 
 
-def index_rows(run: Run) -> Mapping[str, GradedRow]:
+def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[str, GradedRow]:
     """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
-    # The samples of the first aggregates stand within them, and have no numbers.
-    rows = {row.id: row for row in read_rows(run)} if run.samples == run.path else RowIndex(run)
+    is_held = found is not None or run.samples == run.path
+    rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
+
+
+def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
+    several: dict[str, list[GradedRow]] = {}
+    for row in found:
+        if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
+            raise make_doubled_error(run.samples, row.id)
+        several[row.id].append(row)
+    return {id_: merge_samples(samples) for id_, samples in several.items()}
 
 
 @dataclass(frozen=True, slots=True)

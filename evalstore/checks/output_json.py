@@ -17,8 +17,11 @@ _SHOWN = 80
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     """Return the grade of the JSON's value; text that is no JSON fails, JSON beyond the limits is unscored (error).
 
-    Strict JSON has no key twice, no NaN, and no half of a surrogate pair.
+    Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
     """
+    # A file may begin with one, and its reader takes it; a text that is graded may not, as in `JSON.parse`.
+    if text.startswith("\ufeff"):
+        return grade_binary(False, "not JSON: it begins with a byte order mark")
     try:
         value = read_value(text, "output")
     except LimitError as limit:

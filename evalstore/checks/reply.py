@@ -19,6 +19,7 @@ _SHOWN, _SAID = 60, 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
 _VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
+_MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
 _CUT = {
     "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",
@@ -58,6 +59,33 @@ def find_pattern_problem(pattern: str) -> str | None:
     if isinstance(compiled, str):
         return compiled
     return None if compiled.groups else "the pattern has no group, and its first group is the answer"
+
+
+def find_quoted_answer(judge: Judge) -> str | None:
+    """Return an answer that the judge's `reply_pattern` takes from a reply that only mentions it, or None.
+
+    Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output chooses it.
+    """
+    pattern = judge.reply_pattern
+    compiled = None if pattern is None else compile_pattern(pattern, "")
+    if pattern is None or compiled is None or isinstance(compiled, str) or not compiled.groups:
+        return None
+    for answer in _list_answers(judge):
+        for mention in _MENTIONS:
+            if find_captures(compiled, text := mention.format(answer)) is None:
+                return None  # it does not end in time, and `_find_in_text` would ask again
+            if isinstance(_find_in_text(judge, pattern, text), Fraction):
+                return answer
+    return None
+
+
+def _list_answers(judge: Judge) -> list[str]:
+    if judge.score_type is ScoreType.BINARY:
+        return [*_VERDICTS, "1", "0"]
+    if judge.score_type is ScoreType.LEVELS:
+        return list(judge.levels or {})
+    middle = (judge.least + judge.most) / 2
+    return [f"{number:g}" for number in map(float, (judge.most, judge.least, middle))]
 
 
 def _to_parsed_reply(score: Fraction | str, rationale: str = "") -> ParsedReply:

@@ -14,7 +14,7 @@ from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.audits.conditions import Answer, Condition
+    from evalstore.audits.conditions import Answer, Condition, StaticReport
     from evalstore.judging import Judges
 
 _MOST_MOVED = 300  # questions on a page
@@ -34,6 +34,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
+        "evalstore audit OLD.json NEW.json --static        # outputs or replies are lost: what is proved all the same",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -43,6 +44,11 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @click.option(
     "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."
+)
+@click.option(
+    "--static",
+    is_flag=True,
+    help="Grade nothing: bound each share by recorded scores and by what is proved of rubrics. Outputs may be missing.",
 )
 @click.option("--question", metavar="ID", help="Show this question alone: each output under each ruler, every check.")
 @click.option(
@@ -82,6 +88,7 @@ def command(  # noqa: PLR0913  # the command line
     *,
     allow_drift: bool,
     ask: bool,
+    static: bool,
     question: str | None,
     by: str | None,
     conditions: tuple[Condition, ...],
@@ -98,6 +105,9 @@ def command(  # noqa: PLR0913  # the command line
     replies, else as the runs recorded it; what is missing of a released judge is asked of an endpoint. A run that names
     no versions is graded with those that give its scores again.
 
+    With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
+    the rubrics prove it to be. That needs neither outputs nor replies.
+
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or cannot be told. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
     """
@@ -105,8 +115,15 @@ def command(  # noqa: PLR0913  # the command line
     from evalstore.audits.conditions import AuditReport, decide_conditions, find_worst_answer
     from evalstore.audits.question_view import view_question
     from evalstore.audits.slices import SliceKind
+    from evalstore.audits.timelines import build_timelines
 
     paths = settings.path / run_a, settings.path / run_b
+    share = Fraction(str(max_ungraded))
+    if static:
+        _refuse_beside_static({"--ask": ask, "--question": question is not None, "--by": by is not None})
+        report = _audit_statically(settings, (run_a, run_b), conditions, share, allow_drift=allow_drift)
+        settings.print_result(report)
+        return _choose_exit_code(find_worst_answer(report.results), undecided)
     with settings.open_store() as store:
         if question is not None:
             _refuse_conditions(conditions)
@@ -121,11 +138,34 @@ def command(  # noqa: PLR0913  # the command line
             by=SliceKind(by) if by else None,
             moved=_MOST_MOVED if settings.format == "html" else 0,
         )
+        timelines = build_timelines(result, paths, store) if settings.format == "html" else None
     # The report names each run as the user did, not by its path below -C.
     result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
-    results = decide_conditions(result, conditions, max_ungraded=Fraction(str(max_ungraded)))
-    settings.print_result(AuditReport(result, results))
+    results = decide_conditions(result, conditions, max_ungraded=share)
+    settings.print_result(AuditReport(result, results, timelines))
     return _choose_exit_code(find_worst_answer(results), undecided)
+
+
+def _audit_statically(
+    settings: CommandSettings,
+    runs: tuple[Path, Path],
+    conditions: tuple[Condition, ...],
+    max_ungraded: Fraction,
+    *,
+    allow_drift: bool,
+) -> StaticReport:
+    from evalstore.audits.conditions import StaticReport, decide_static_conditions
+    from evalstore.audits.static_audit import audit_statically
+
+    with settings.open_store() as store:
+        found = audit_statically(settings.path / runs[0], settings.path / runs[1], store, allow_drift=allow_drift)
+    found = replace(found, a=replace(found.a, run=str(runs[0])), b=replace(found.b, run=str(runs[1])))
+    return StaticReport(found, decide_static_conditions(found, conditions, max_ungraded=max_ungraded))
+
+
+def _refuse_beside_static(options: dict[str, bool]) -> None:
+    if used := [name for name, is_set in options.items() if is_set]:
+        raise UsageError(f"{used[0]} grades outputs, and --static grades nothing", hint="ask for one of them")
 
 
 def _refuse_conditions(conditions: tuple[Condition, ...]) -> None:

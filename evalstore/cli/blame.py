@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import CONTENT_REF
 
 
 @click.command(
@@ -16,7 +16,7 @@ from evalstore.cli.param_types import REF
         "evalstore blame rubric/answer_style --format markdown",
     )
 )
-@click.argument("ref", type=REF)
+@click.argument("ref", type=CONTENT_REF)
 @add_output_options((*PLAIN_FORMATS, "markdown"))
 def command(settings: CommandSettings, ref: str) -> None:
     """Say for each part of REF which version, commit and author last changed its meaning.

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import PROSE, REF, read_ref
+from evalstore.cli.param_types import PROSE, REF, name_artifact, read_ref
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
@@ -72,9 +72,10 @@ def command(  # noqa: PLR0913  # one a word of the command line
 
     if message is not None and not message.strip():
         raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
-    if push and push.startswith(_KINDS):
+    first = name_artifact(push, settings.path) if push else ""
+    if first.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.
-        refs, push = (str(read_ref(push)), *refs), ""
+        refs, push = (str(read_ref(first)), *refs), ""
     with settings.open_judged_store() as store:
         result = bump(
             store,

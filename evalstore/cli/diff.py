@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,7 @@ from evalstore.cli.diff_sides import (
     open_optional_store,
     parse_file_side,
 )
-from evalstore.cli.param_types import REF, read_ref
+from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 from evalstore.model import PinType
 from evalstore.versions import find_version
@@ -32,14 +33,16 @@ _LIMIT = 1 << 20
 
 @click.command(
     epilog=format_examples(
-        "evalstore diff rubric/answer_style",
+        "evalstore diff                            # everything that changed since its release",
+        "evalstore diff rubrics/answer_style.yaml  # the same as rubric/answer_style",
         "evalstore diff rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore diff old.yaml new.yaml --exit-code",
+        "evalstore diff rubric/answer_style --format html > diff.html",
     )
 )
-@click.argument("sides", metavar="A [B]", nargs=-1, required=True, shell_complete=REF.shell_complete)
+@click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @click.option(
@@ -51,7 +54,7 @@ _LIMIT = 1 << 20
 )
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
-@add_output_options(PROBLEM_FORMATS)
+@add_output_options((*PROBLEM_FORMATS, "html"))
 def command(  # noqa: PLR0913  # the options of the command line
     settings: CommandSettings,
     sides: tuple[str, ...],
@@ -63,8 +66,9 @@ def command(  # noqa: PLR0913  # the options of the command line
 ) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
-    A and B are references, or files. Without B, A is compared with the working tree; A without a pin is then its last
-    release. What evalstore.yaml overrides, and what people accepted since that release, is shown with every change.
+    A and B are references, or files. Without B, A is compared with the working tree; A without a pin, or the file of an
+    artifact, is then its last release. Without A, every artifact that changed since its last release is shown. What
+    evalstore.yaml overrides, and what people accepted since that release, is shown with every change.
 
     Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
     can move a mean over the same outputs, as a new question does.
@@ -78,7 +82,11 @@ def command(  # noqa: PLR0913  # the options of the command line
         return MODES[mode](settings, sides)
     if len(sides) > len(("A", "B")):
         raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
-    a, b = sides if sides[1:] else (sides[0], _default_other_side(sides[0]))
+    if not sides:
+        if runs:
+            raise UsageError("--run measures one change", hint="name the artifact: evalstore diff REF --run RUN")
+        return _show_all_changes(settings, profile, exit_code=exit_code)
+    a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (_read_side(a, settings, store), _read_side(b, settings, store))
@@ -86,6 +94,35 @@ def command(  # noqa: PLR0913  # the options of the command line
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
     settings.print_result(diff)
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
+
+
+def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_code: bool) -> ExitCode:
+    from evalstore.cli.diff_all import compare_all
+
+    with settings.open_judged_store() as store:
+        result = compare_all(store, lambda word: _read_side(word, settings, store), profile)
+    settings.print_result(result)
+    if result.broken:
+        return ExitCode.FAILED
+    return ExitCode.NO if exit_code and result.required_bump else ExitCode.DONE
+
+
+def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[str, str]:
+    """Return both sides; the file of an artifact alone is compared with its last release."""
+    a, *rest = sides
+    if not rest:
+        return _choose_release_and_file(a, settings)
+    if is_file_name(a) or not is_file_name(rest[0]):
+        return _name_pinned(a, settings.path), _name_pinned(rest[0], settings.path)
+    try:
+        return a, name_artifact(rest[0], settings.path, of_content=True)
+    except UsageError:  # a file from elsewhere is compared, too
+        return a, rest[0]
+
+
+def _name_pinned(word: str, directory: Path) -> str:
+    """Return the reference of a file with a pin (`rubrics/tone.yaml@1.0.0`); any other word as it is."""
+    return word if is_file_name(word) else name_artifact(word, directory)
 
 
 def _measure_run(
@@ -109,10 +146,13 @@ def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     return ChangeSide(side.artifact, load, lambda: store.questions(side.name))
 
 
-def _default_other_side(a: str) -> str:
-    if is_file_name(a):
-        raise UsageError(f"{a} is compared with what?", hint="name a second file, or a reference")
-    return f"{read_ref(a).name}@worktree"
+def _choose_release_and_file(a: str, settings: CommandSettings) -> tuple[str, str]:
+    try:
+        ref = name_artifact(a, settings.path)
+    except UsageError as error:
+        hint = "name a second file, a reference, or an artifact of this store: rubrics/<id>.yaml"
+        raise UsageError(f"{a} is compared with what?", hint=hint) from error
+    return ref, f"{read_ref(ref).name}@worktree"
 
 
 def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:

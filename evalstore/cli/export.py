@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF, FormatChoice
+from evalstore.cli.param_types import CONTENT_REF, FormatChoice
 from evalstore.errors import UsageError
 from evalstore.migration.table import list_formats
 
@@ -18,7 +18,7 @@ from evalstore.migration.table import list_formats
         "evalstore export --to house_suites --table house_suites.yaml --out legacy",
     )
 )
-@click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
+@click.argument("refs", nargs=-1, metavar="[REF]...", type=CONTENT_REF)
 @click.option(
     "--to",
     "format_",

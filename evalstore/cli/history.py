@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "evalstore history rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore history 'rubric/answer_style@^1' --run A.json --run B.json",
         "evalstore history rubric/answer_style --run A.json --format json",
+        "evalstore history rubric/answer_style --run A.json --format html > history.html",
     ),
 )
 @click.argument("ref", type=REF)
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A run whose outputs are graded; repeatable.",
 )
-@add_output_options((*PLAIN_FORMATS, "markdown"))
+@add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options
 def command(settings: CommandSettings, ref: str, runs: tuple[Path, ...], *, judges: Judges) -> None:
     """Grade the outputs of runs under every release of REF: a row is one run, a column one release.

@@ -11,7 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import CONTENT_REF
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
@@ -60,9 +60,11 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
     ),
 )
-@click.argument("judge", type=REF)
+@click.argument("judge", type=CONTENT_REF)
 @click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")
-@click.option("--against", metavar="REF", type=REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0.")
+@click.option(
+    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
+)
 @click.option(
     "--threshold",
     metavar="SCORE",
@@ -129,7 +131,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
         "evalstore judge noise judge/accuracy@1.0.0 --run runs/answers.json --no-write",
     ),
 )
-@click.argument("judge", type=REF)
+@click.argument("judge", type=CONTENT_REF)
 @click.option(
     "--run", required=True, metavar="RUN", type=click.Path(path_type=Path), help="The run whose outputs are judged."
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import traceback
 from importlib import import_module
 from typing import Any
 
 import click
 
+from evalstore.about import VERSION
 from evalstore.cli.context import CommandSettings
 from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
@@ -28,7 +28,7 @@ COMMANDS = {
     "export": "Give migrated artifacts back in the format they came from.",
     "validate": "Check artifacts: schema, ids, versions, references.",
     "list": "List the artifacts and their released versions.",
-    "show": "Print an artifact as it was at a version.",
+    "show": "Print an artifact as it was at a version, or a run output by output.",
     "resolve": "Say exactly what a reference points at.",
     "log": "List the releases of an artifact, and what each changed.",
     "blame": "Say who last changed the meaning of each part of an artifact.",
@@ -89,7 +89,7 @@ class LazyCommandGroup(click.Group):
 @click.option(
     "-C", "directory", metavar="DIR", type=click.Path(), default=".", help="Run as if started in DIR, like git."
 )
-@click.version_option(package_name="evalstore", prog_name="evalstore")
+@click.version_option(VERSION, prog_name="evalstore")
 @click.pass_context
 def group(ctx: click.Context, directory: str) -> ExitCode | None:
     """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
@@ -154,6 +154,8 @@ def _run_command(argv: list[str] | None, settings: CommandSettings) -> int:
         return _report_write_error(error, settings)
     except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
         if settings.verbose:
+            import traceback
+
             write_safely(sys.stderr, traceback.format_exc())
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
         hint = "run it again with --verbose for the trace, and report it"

@@ -12,6 +12,7 @@ from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_opt
 from evalstore.cli.param_types import FormatChoice
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
+from evalstore.files import refuse_links_below
 from evalstore.migration.table import list_formats
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     if explain:
         return _explain_format(settings, paths, own_tables)
     store = settings.path / into if into else _find_store(settings.path)
+    for root in (settings.path, store) if report else ():
+        refuse_links_below(root, settings.path / str(report))
     files: list[LegacyFile] = []
 
     def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:

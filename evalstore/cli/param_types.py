@@ -13,6 +13,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 from evalstore.errors import EvalstoreError, RefError, UsageError
 from evalstore.files import list_below, read_below
+from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.model import Ref
@@ -21,18 +22,28 @@ _LIMIT = 1 << 20
 _KINDS = ("rubric", "judge", "dataset")
 _FILE = re.compile(r"([a-z][a-z0-9_]{0,63})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
+_PATH = re.compile(r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?", re.DOTALL)
+_ARTIFACT = re.compile(rf"(?:{'|'.join(f'{kind}s' for kind in _KINDS)})/{_FILE.pattern}")
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
 class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """A reference as the user wrote it; a malformed one is a wrong command line."""
+    """A reference as the user wrote it, or the file of an artifact; a malformed one is a wrong command line.
+
+    With `of_content` a file means what it holds now, else the artifact whatever its version.
+    """
 
     name = "ref"
 
+    def __init__(self, *, of_content: bool = False) -> None:
+        self._of_content = of_content
+
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the reference as it is written; raises `UsageError` when it is none."""
-        read_ref(value)
-        return value
+        """Return the reference; raises `UsageError` when it is none."""
+        directory = ctx.find_root().params.get("directory") if ctx else None
+        ref = name_artifact(value, Path(directory or "."), of_content=self._of_content)
+        read_ref(ref)
+        return ref
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the artifacts on disk, and after an @ the versions in their ledgers; nothing where a read fails."""
@@ -45,6 +56,7 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
 
 
 REF = ReferenceType()
+CONTENT_REF = ReferenceType(of_content=True)
 
 
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
@@ -83,6 +95,28 @@ class BashReferenceComplete(BashComplete):
     """Completion for bash that takes `kind/id@version` as one word; by default bash ends a word at an @."""
 
     source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"
+
+
+def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:
+    """Return the reference of an artifact's file in the store around `directory`; any other word as it is.
+
+    Raises `UsageError` for a file that is none of the store's artifacts.
+    """
+    match = _PATH.fullmatch(word)
+    if match is None:
+        return word
+    from evalstore.store.locate import find_enclosing_store, resolve_folder
+
+    # The folder's real path, but the file's own name: no link is followed in its place.
+    folder, file = (directory / match["path"]).parent.resolve(), Path(match["path"]).name
+    root = find_enclosing_store(resolve_folder(directory))
+    if root is None or folder.parent != root or not _ARTIFACT.fullmatch(f"{folder.name}/{file}"):
+        raise UsageError(
+            f"'{make_excerpt(word)}' is not a file of an artifact in this store",
+            hint="its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; another store: -C DIR",
+        )
+    pin = match["pin"] or ("worktree" if of_content else "")
+    return f"{folder.name.removesuffix('s')}/{file.removesuffix('.yaml')}{'@' if pin else ''}{pin}"
 
 
 def read_ref(text: str) -> Ref:

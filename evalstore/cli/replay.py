@@ -10,7 +10,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import CONTENT_REF
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--rubric", required=True, type=REF, help="The other rubric, in place of the one of its name.")
+@click.option("--rubric", required=True, type=CONTENT_REF, help="The other rubric, in place of the one of its name.")
 @add_output_options((*PLAIN_FORMATS, "markdown"))
 @add_judge_options
 def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges) -> None:

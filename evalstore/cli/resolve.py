@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import CONTENT_REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         "evalstore resolve rubric/answer_style@git:HEAD~1 judge/accuracy@worktree",
     )
 )
-@click.argument("refs", nargs=-1, required=True, type=REF)
+@click.argument("refs", nargs=-1, required=True, type=CONTENT_REF)
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")
 @add_output_options()
 def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag

@@ -13,7 +13,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import CONTENT_REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
     ),
 )
-@click.argument("dataset", type=REF)
+@click.argument("dataset", type=CONTENT_REF)
 @click.argument("outputs", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -58,7 +58,9 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     callback=_parse_only,
     help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
 )
-@click.option("--rubric", metavar="REF", type=REF, help="Grade every question with this rubric instead of its own.")
+@click.option(
+    "--rubric", metavar="REF", type=CONTENT_REF, help="Grade every question with this rubric instead of its own."
+)
 @click.option(
     "--eee-version",
     type=click.Choice(["0.3.0", "0.2.2"]),  # kept equal to `EEE_VERSIONS`, which --help does not import

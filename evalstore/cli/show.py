@@ -1,14 +1,27 @@
-"""`evalstore show`: prints an artifact's file as it was at a version."""
+"""`evalstore show`: prints an artifact's file as it was at a version, or a run output by output."""
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalstore.runs.run_view import RunView
+
+_RUN = re.compile(r".*\.jsonl?", re.DOTALL)
+_NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
+_ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
+# Outputs that are kept to be shown; None: all.
+_LIMITS = {"text": 41, "html": 300}
 
 
 @click.command(
@@ -16,17 +29,64 @@ from evalstore.errors import UsageError
         "evalstore show rubric/answer_style@1.0.0",
         "evalstore show judge/accuracy",
         "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --failed           # what did not pass, and why",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --format html > run.html",
     )
 )
-@click.argument("ref", type=REF)
+@click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
 @click.option("--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal.")
-@add_output_options()
-def command(settings: CommandSettings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
-    """Print the file of REF as it was at that version."""
-    from evalstore.store.listing import read_artifact_file
+@click.option("--failed", is_flag=True, help="Of a run, only the outputs that did not pass.")
+@click.option("--question", metavar="ID", help="Of a run, only this question, with all of its text.")
+@click.option("--check", metavar="ID", help="Of a run, only what this check says.")
+@add_output_options((*PLAIN_FORMATS, "html"))
+def command(  # noqa: PLR0913  # the command line
+    settings: CommandSettings, name: str, *, raw: bool, failed: bool, question: str | None, check: str | None
+) -> None:
+    """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
+    A run is named by its aggregate JSON or its samples. Its outputs come as they were graded, the worst first: the
+    score, every check with its reason, which of a judge is what it said, and the output, shortened. Nothing is graded
+    again, so no store is needed.
+    """
+    chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
+    if is_run_name(name, settings.path):
+        if raw:
+            raise UsageError("--raw writes the file of an artifact, and this is a run", hint="see --format json")
+        settings.print_result(_view_run(settings, name, failed=failed, question=question, check=check))
+        return
+    if used := [option for option, given in chosen.items() if given]:
+        raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is no run")
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
+    if settings.format == "html":
+        raise UsageError("only a run is shown as a page", hint="the file itself: leave --format out")
+    ref = name_artifact(name, settings.path, of_content=True)
+    read_ref(ref)
+    _show_artifact(settings, ref, raw=raw)
+
+
+def is_run_name(name: str, folder: Path) -> bool:
+    """Whether a word of the command line names a run, and no artifact: it ends as one, or is a file."""
+    if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
+        return False
+    return bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).is_file())
+
+
+def _view_run(
+    settings: CommandSettings, name: str, *, failed: bool, question: str | None, check: str | None
+) -> RunView:
+    from evalstore.runs.run_view import RowChoice, view_run
+
+    limit = None if settings.verbose and settings.format == "text" else _LIMITS.get(settings.format)
+    view = view_run(settings.path / name, RowChoice(failed, question, check), limit=limit)
+    # The report names the run as the user did, not by its path below -C.
+    return replace(view, run=replace(view.run, path=Path(name)))
+
+
+def _show_artifact(settings: CommandSettings, ref: str, *, raw: bool) -> None:
+    from evalstore.store.listing import read_artifact_file
+
     with settings.open_store() as store:
         file = read_artifact_file(store, ref)
     if file.resolved.floating:

@@ -15,26 +15,34 @@ from evalstore.errors import ExitCode
     epilog=format_examples(
         "evalstore status",
         "evalstore status --check   # in CI: exits 1 when a version is missing or says too little",
+        "evalstore status --check --base origin/main   # by the settings and acceptances that were reviewed there",
         "evalstore status --format json",
     )
 )
 @click.option("--check", is_flag=True, help="Exit 1 when a change has no version that says enough.")
+@click.option(
+    "--base", metavar="REV", help="Judge by the settings and acceptances of this commit, not of the last releases."
+)
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, *, check: bool, profile: str | None) -> ExitCode:
+def command(settings: CommandSettings, *, check: bool, base: str | None, profile: str | None) -> ExitCode:
     """List every artifact that differs from its last release: the bump it needs, what refers to it, how far it reaches.
 
     An unchanged artifact is listed when a reference of its own, without an exact version, means another one by now.
 
     The bump is that of the changes as evalstore.yaml overrides them and as people accepted them; both are shown, and
     so are acceptances that ended or that no change needs any more.
+
+    No change brings its own measure: what evalstore.yaml lets through and did not at the last release is shown, and
+    does not count. With --base the settings and the acceptances of that commit count, and releases that were made since
+    are judged with the rest: the gate of a pull request.
     """
-    from evalstore.diff import Profile
+    from evalstore.diff.findings import Profile
     from evalstore.status import read_status
 
     with settings.open_judged_store() as store:
         today, chosen = datetime.now(UTC).date(), Profile(profile) if profile else None
         watch = make_watch("comparing", quiet=settings.quiet)
-        result = read_status(store, today=today, profile=chosen, watch=watch)
+        result = read_status(store, today=today, profile=chosen, base=base, watch=watch)
     settings.print_result(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,36 +15,69 @@ import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.progress import make_watch
-from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
+from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from evalstore.model import Findings, MendedPlace
     from evalstore.store import ArtifactStore
     from evalstore.validation import PendingAcceptances, ValidationSource
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
+_ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
 @click.command(
     epilog=format_examples(
         "evalstore validate",
         "evalstore validate --strict --format json",
+        "evalstore validate --fix",
         "evalstore validate rubrics/answer_style.yaml datasets",
         "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
+@click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+def command(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
     could not be read, and under --strict (or `strict: true` in evalstore.yaml) every finding, answers 1.
+
+    --fix writes misspelt keys, kinds and words that can mean one thing only, versions of two parts, missing or surplus
+    quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
     """
-    from evalstore.diff.rules import RULE_SETS
-    from evalstore.diff.rules import RULES as CHANGES
     from evalstore.model import Severity
+
+    result = _validate_paths(settings, paths, strict=strict)
+    if fix:
+        if _STDIN in paths:
+            raise UsageError("--fix writes files, and standard input is none", hint="name the file")
+        result = _mend(result, lambda: _validate_paths(settings, paths, strict=strict))
+    settings.print_result(result)
+    return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
+
+
+def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
+    """Mend what has one right answer until nothing is left that has, for one mended thing may show the next."""
+    from evalstore.validation.mending import mend_files
+
+    mended: list[MendedPlace] = []
+    for _ in range(_ROUNDS):
+        done = mend_files(result.findings)
+        if not done:
+            break
+        mended += done
+        result = validate_again()
+    return replace(result, mended=tuple(mended))
+
+
+def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
+    from evalstore.diff.rule_sets import RULE_SETS
+    from evalstore.diff.rules import RULES as CHANGES
+    from evalstore.documents import read_yaml
     from evalstore.references.reading import expect_references
     from evalstore.validation import KnownRules, validate
 
@@ -53,6 +88,8 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
+        if store:
+            store.keep_values()
         findings = validate(
             sources,
             load=store.load if store else None,
@@ -61,13 +98,13 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
             strict=strict,
             locked=store.lock.refs if store else (),
             expect=partial(expect_references, store) if store else None,
+            parse=store.documents.read if store else read_yaml,
             watch=make_watch("validating", quiet=settings.quiet),
             known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
-    settings.print_result(findings)
-    return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in findings.findings) else ExitCode.DONE
+    return findings
 
 
 def _find_pending_acceptances(

@@ -15,12 +15,16 @@ from evalstore.errors import ExitCode
         "evalstore verify",
         "evalstore verify rubric/answer_style 'judge/tone@^1'",
         "evalstore verify --lock ../consumer/evalstore.lock   # against a lock that no one here could rewrite",
+        "evalstore verify --signers ~/.config/evalstore/allowed_signers   # and signed by one of these",
         "evalstore verify --remote              # and that the remote has every release",
         "evalstore verify --format json",
     )
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
+@click.option(
+    "--signers", type=click.Path(), help="Allowed signers that are kept elsewhere; by default those of evalstore.yaml."
+)
 @click.option(
     "--remote",
     is_flag=False,
@@ -29,23 +33,32 @@ from evalstore.errors import ExitCode
     help="Compare the tags of a remote, too; without NAME that of the branch.",
 )
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, refs: tuple[str, ...], file: str | None, remote: str | None) -> ExitCode:
+def command(
+    settings: CommandSettings, refs: tuple[str, ...], file: str | None, signers: str | None, remote: str | None
+) -> ExitCode:
     """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
 
-    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id, and
-    ledgers that were rewritten; with --remote also releases that were never pushed. Notes answer 0, anything else 1.
+    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id,
+    ledgers that were rewritten, now or earlier, and versions that say less than what changed; where evalstore.yaml has
+    `signed: require`, tags without the signature of an allowed signer; with --remote also releases that were never
+    pushed. Notes answer 0, anything else 1.
     """
     from evalstore.files import read_user_file
     from evalstore.integrity import verify
-    from evalstore.model.lock import LIMIT, read_lock
+    from evalstore.model.lock import LIMIT, LOCK_FILE, read_lock
+    from evalstore.store.settings import FILE_LIMIT
 
-    found = remote or remote is not None
-    watch = make_watch("verifying", quiet=settings.quiet)
+    lock = None if file is None else read_lock(read_user_file(settings.path / file, LIMIT), file)
+    allowed = None if signers is None else read_user_file(settings.path / signers, FILE_LIMIT)
     with settings.open_judged_store() as store:
-        if file is None:
-            result = verify(store, refs, watch=watch, remote=found)
-        else:
-            lock = read_lock(read_user_file(settings.path / file, LIMIT), file)
-            result = verify(store, refs, lock=lock, file=file, watch=watch, remote=found)
+        result = verify(
+            store,
+            refs,
+            lock=lock,
+            file=file or LOCK_FILE,
+            watch=make_watch("verifying", quiet=settings.quiet),
+            remote=remote or remote is not None,
+            signers=allowed,
+        )
     settings.print_result(result)
     return ExitCode.DONE if result.ok else ExitCode.NO

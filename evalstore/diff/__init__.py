@@ -1,6 +1,7 @@
 """Compares two documents: what can move a score, in which direction, and the bump it needs; sole user of deepdiff."""
 
-from evalstore.diff.compare import compare
+from typing import TYPE_CHECKING
+
 from evalstore.diff.findings import (
     AcceptedLevel,
     Certainty,
@@ -14,6 +15,10 @@ from evalstore.diff.findings import (
     Witness,
 )
 from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.diff.compare import compare
 
 __all__ = [
     "LEVELS",
@@ -31,3 +36,6 @@ __all__ = [
     "compare",
     "read_comparison_settings",
 ]
+
+# A hundred modules, for a store in which nothing may have changed.
+__getattr__ = import_lazily(__name__, {"compare": "compare"})

@@ -30,13 +30,16 @@ Sides = tuple[ComparedDocument, ComparedDocument]
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
     known = classify(change, settings.profile, settings.rule_set)
+    declared = change.proof.declared if change.proof else None
+    # What a setting declares is no proof: the rule's own level is shown beside it.
+    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set) if declared else known
     places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
     # The finding stands where the new document has it, and where the old one had it if it is gone.
     pointer = format_json_pointer(next((place for place in reversed(places) if place is not None), ()))
     finding = DiffFinding(
         rule=known.rule.id,
         level=known.level,
-        level_before=known.level,
+        level_before=undeclared.level,
         direction=known.directions[0],
         verdict_direction=known.directions[1],
         certainty=known.certainty,
@@ -49,6 +52,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
         max_shift=known.max_shift,
         fingerprint=_fingerprint_edit(known.rule.id, change, sides),
         children=change.imported_diff.findings if change.imported_diff else (),
+        overridden=declared,
         before=sides[0].get_written_value(change.old_pointer, change.old),
         after=sides[1].get_written_value(change.new_pointer, change.new),
     )

@@ -95,7 +95,8 @@ class Change:
 class Proof(NamedTuple):
     """Why a change moves nothing; `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
 
-    `since` is the first rule set that uses it, where the facts state it themselves.
+    `since` is the first rule set that uses it, where the facts state it themselves; `declared` is the setting that says
+    so, where nothing proves it.
     """
 
     text: str
@@ -103,6 +104,7 @@ class Proof(NamedTuple):
     rule: str | None = None
     certainty: Certainty = Certainty.PROVED
     since: int = 1
+    declared: str | None = None
 
 
 Decider = Callable[[Change], Proof | None]

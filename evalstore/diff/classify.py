@@ -11,7 +11,8 @@ from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, 
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
-from evalstore.diff.rules import RULE_SETS, RULES
+from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.rules import RULES
 from evalstore.documents import format_json_pointer
 from evalstore.versions import Bump
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evalstore.diff.adjustments import apply_declarations, apply_level_settings
 from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
 from evalstore.diff.change import Change
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
@@ -14,7 +15,7 @@ from evalstore.diff.document import read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings, apply_declarations, apply_level_settings
+from evalstore.diff.settings import ComparisonSettings
 from evalstore.diff.witness import Replay
 from evalstore.model import Artifact
 from evalstore.versions import Bump, bump_version, find_version

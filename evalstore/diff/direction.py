@@ -54,7 +54,7 @@ def lift_directions(
     """Return the rubric's directions (score, verdict) from those of one check: modes and gates are monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     total = join_directions(read, verdict if check.is_gate else NONE)
-    return total, verdict if total is NONE else total
+    return total, total
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:

@@ -141,6 +141,13 @@ def _direct_threshold(change: Change) -> Direction:
     return STRICTER if after.threshold > before.threshold else LOOSER
 
 
+def _direct_composite_threshold(change: Change) -> Direction:
+    # Without a bar of its own it passes as its rubric does, whose bar is not at hand.
+    if change.old is None or change.new is None:
+        return EITHER
+    return STRICTER if change.new > change.old else LOOSER
+
+
 def _direct_partial_credit(change: Change) -> Direction:
     return LOOSER if change.new else STRICTER
 
@@ -171,6 +178,9 @@ EXTRACTED = DirectionRule(
     "fence to auto looser, back stricter; either beside whole, or if errors fail all", _direct_extract
 )
 PASS_MARK = DirectionRule("raised stricter, lowered looser", _direct_threshold)
+COMPOSITE_MARK = DirectionRule(
+    "raised stricter, lowered looser; from or to its rubric's either", _direct_composite_threshold
+)
 PARTIAL = DirectionRule(
     "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
 )

@@ -106,6 +106,14 @@ class DiffFinding:
         """Whether its level is not the rule's own."""
         return self.overridden is not None or self.accepted is not None
 
+    @property
+    def lowered(self) -> str | None:
+        """What lowered its level, as in "check-removed from major to patch (override)"; None where nothing did."""
+        if self.level >= self.level_before:
+            return None
+        cause = "accepted" if self.accepted else "override"
+        return f"{self.rule} from {self.level_before} to {self.level} ({cause})"
+
 
 @dataclass(frozen=True, slots=True)
 class MovedOutput:

@@ -6,24 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.dataset import follow_renames
-from evalstore.diff.findings import AcceptedLevel, Certainty, DiffFinding, Direction, Profile
-from evalstore.diff.rules import RULE_SETS, RULES
+from evalstore.diff.findings import AcceptedLevel, Profile
+from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import LoadError, Place
-from evalstore.validation import VALIDATION_RULES as FILES
-from evalstore.validation.settings import RULE_SETTING, lint_rule_levels
 from evalstore.versions import Bump
 
 # The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-_SETTINGS_FILE = "evalstore.yaml"
+SETTINGS_FILE = "evalstore.yaml"
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
 _SEE_VALIDATE = "evalstore validate says what it should be"
-_DECLARED_COSMETIC = Proof(
-    f"{_SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION
-)
-_DECLARED_RENAME = Proof(f"{_SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +57,6 @@ def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | Non
     )
 
 
-def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mapping[str, str]) -> Change:
-    """Return the change with the proof that a declaration gives it, where there is one."""
-    if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
-        return replace(change, proof=_DECLARED_COSMETIC)
-    if change.rule == "question-id-renamed" and change.new in follow_renames(renames, change.old):
-        return replace(change, proof=_DECLARED_RENAME)
-    return change
-
-
-def apply_level_settings(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
-    """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
-    finding = _override_level(finding, terms.overrides)
-    accepted = terms.accepted.get(finding.fingerprint)
-    # An acceptance of major as minor covers no level above the one that was looked at.
-    if accepted is None or not accepted.level < finding.level <= accepted.was:
-        return finding
-    return replace(finding, level=accepted.level, accepted=accepted)
-
-
-def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
-    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the verdict.
-    moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
-    name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
-    if name is None or overrides[name] is finding.level:
-        return finding
-    return replace(finding, level=overrides[name], overridden=name)
-
-
 def _read_profile(word: Any) -> Profile:
     if not isinstance(word, str) or word not in set(Profile):
         raise _make_settings_error(f"profile: {word} is no profile", f"it is {' or '.join(Profile)}")
@@ -109,6 +73,12 @@ def _read_rule_set(number: Any) -> int:
 
 
 def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
+    if not words:
+        return {}
+    from evalstore.diff.rules import RULES
+    from evalstore.validation.rules import VALIDATION_RULES as FILES
+    from evalstore.validation.settings import RULE_SETTING, lint_rule_levels
+
     for name, word in words.items():
         if word not in LEVELS and word not in _FILE_RULE_LEVELS:
             raise _make_settings_error(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
@@ -141,4 +111,4 @@ def _read_text_list(key: str, value: Any) -> list[str]:
 
 
 def _make_settings_error(message: str, hint: str) -> LoadError:
-    return LoadError(message, place=Place(_SETTINGS_FILE), hint=hint)
+    return LoadError(message, place=Place(SETTINGS_FILE), hint=hint)

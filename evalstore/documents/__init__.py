@@ -29,7 +29,7 @@ from evalstore.documents.json_writer import (
 )
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
-from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
+from evalstore.documents.yaml_reader import make_document, read_legacy_yaml, read_yaml
 
 __all__ = [
     "LINE_LIMIT",
@@ -45,6 +45,7 @@ __all__ = [
     "encode_document",
     "format_exact",
     "format_json_pointer",
+    "make_document",
     "read_json",
     "read_legacy_json",
     "read_legacy_row",

@@ -79,15 +79,24 @@ class Document:
     doubled: tuple[DoubledKey, ...] = ()
     opaque: tuple[Pointer, ...] = ()
 
+    def rename(self, file: str) -> Document:
+        """Return the same document as if it were read from another file."""
+        positions = self.spans, self.key_spans
+        return Document(file, self.text, self.value, *positions, self.bom, self.doubled, self.opaque)
+
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
+        span = self.find_span(pointer, of_key=of_key)
+        return Place(self.file, span.line, span.column) if span else Place(self.file, 1, 1)
+
+    def find_span(self, pointer: Pointer = (), *, of_key: bool = False) -> Span | None:
+        """Return the position of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
         if of_key and pointer in self.key_spans:
-            return Place(self.file, self.key_spans[pointer].line, self.key_spans[pointer].column)
+            return self.key_spans[pointer]
         # What is missing in the text is reported at the nearest ancestor that is there.
         while pointer and pointer not in self.spans:
             pointer = pointer[:-1]
-        span = self.spans.get(pointer)
-        return Place(self.file, span.line, span.column) if span else Place(self.file, 1, 1)
+        return self.spans.get(pointer)
 
 
 def encode_document(document: Document) -> bytes:

@@ -33,12 +33,16 @@ def write_canonical(value: Any) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        return "{" + ",".join([f"{_encode(key)}:{write_canonical(value[key])}" for key in sorted(value)]) + "}"
+        return "{" + ",".join([_encode_key(key) + ":" + write_canonical(value[key]) for key in sorted(value)]) + "}"
     if isinstance(value, list):
         return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return format_exact(value)
     return "null" if value is None else value.text if isinstance(value, OpaqueValue) else _encode(value)
+
+
+def _encode_key(key: Any) -> str:
+    return encode_basestring(key) if isinstance(key, str) else _encode(key)
 
 
 def compute_digest(value: Any) -> str:

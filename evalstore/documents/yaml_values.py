@@ -49,6 +49,8 @@ def read_plain_value(text: str) -> Any:
 
     It finds what reading with positions finds, in half of the time; what that refuses is `NOT_PLAIN` here.
     """
+    if not text:  # a store without settings does not load the parser for them
+        return None
     import yaml
     from yaml._yaml import CParser
 

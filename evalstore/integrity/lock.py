@@ -11,7 +11,7 @@ from evalstore.files import read_below, sweep_below, write_below
 from evalstore.integrity.records import describe_rewrite
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
-from evalstore.references.reading import walk_references
+from evalstore.references.reading import FindPlace, walk_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import resolve_unlocked
@@ -87,11 +87,11 @@ def _selects(selector: Ref, ref: Ref) -> bool:
 def _resolve_references(
     store: ArtifactStore, moves: Callable[[Ref], bool], watch: Callable[[Sequence[Any]], Iterable[Any]]
 ) -> list[tuple[Ref, Resolved]]:
-    def resolve_at(place: Place, ref: Ref) -> Resolved:
+    def resolve_at(find_place: FindPlace, ref: Ref) -> Resolved:
         try:
             return resolve_unlocked(store, ref) if moves(ref) else store.resolve(ref)
         except EvalstoreError as error:
-            error.place = error.place or place
+            error.place = error.place or find_place()
             raise
 
     return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at, watch=watch) if resolved]

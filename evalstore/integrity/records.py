@@ -106,7 +106,7 @@ def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -
     """Return the finding of a line whose release has no tag."""
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
-    back = f"git fetch --tags; or {restore}; or withdraw its line"
+    back = f"git fetch --tags; or {restore}"
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
 

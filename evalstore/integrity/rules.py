@@ -89,6 +89,45 @@ _ROWS = (
         "evalstore bump begins one with the next release; evalstore lock records what is there",
         "A tag that moves leaves no trace in git.",
     ),
+    # Versions against what changed.
+    ValidationRule(
+        "release-bump-too-small",
+        _ERROR,
+        "{ref} is a {said} bump, and what changed since {base} needs {needed}: {rules}",
+        "evalstore diff {base} {ref} shows it; release it as {next} and pin that; where it was meant, an entry in "
+        ".evalstore/accepted.yaml says why",
+        "Who reads a smaller version compares scores across it.",
+    ),
+    ValidationRule(
+        "release-bump-lowered",
+        _INFO,
+        "{ref} says {said} since {base} because the store counts less than the rules do: {what}",
+        "",
+        "What was overridden or accepted is shown wherever the result is.",
+    ),
+    ValidationRule(
+        "release-bump-unknown",
+        _WARNING,
+        "whether the version of {ref} says enough cannot be told: {message}",
+        "mend what it names, then verify again",
+        "What cannot be compared is never taken for equal.",
+    ),
+    # Signatures, where the settings ask for them.
+    ValidationRule(
+        "signers-missing",
+        _ERROR,
+        "nobody can be told to have signed a release: {message}",
+        "{hint}",
+        "Who may release is said in a file that people review.",
+    ),
+    ValidationRule(
+        "release-unsigned",
+        _ERROR,
+        "{ref} is not signed by an allowed signer: {what}",
+        "find out who made the tag; if it is right, a signer makes it again: "
+        "git tag -f -s {tag} {tag}^{{commit}} (with its message)",
+        "A tag that anybody could have made is nobody's release.",
+    ),
     # The ledgers themselves.
     ValidationRule(
         "ledger-unreadable",
@@ -110,6 +149,27 @@ _ROWS = (
         "{version} stands here twice (first on line {line})",
         "keep the line that was released, as git log -p {path} shows",
         "A version is released once.",
+    ),
+    ValidationRule(
+        "ledger-history-rewritten",
+        _ERROR,
+        "commit {commit} took from the ledger of {name} what was released: {lines}",
+        "git show {commit} -- {path} shows them: put the lines back, and the tags that they are of",
+        "A line and its tag that are rewritten together leave no other trace.",
+    ),
+    ValidationRule(
+        "history-unreadable",
+        _ERROR,
+        "the history of the ledgers cannot be read: {message}",
+        "{hint}",
+        "What is not here is never guessed.",
+    ),
+    ValidationRule(
+        "history-missing",
+        _WARNING,
+        "this clone is shallow: whether the ledgers were rewritten before its first commit cannot be told",
+        "git fetch --unshallow --tags, then verify again",
+        "What is not here is never guessed.",
     ),
     # Against a lock.
     ValidationRule(

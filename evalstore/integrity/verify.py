@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
+from evalstore.integrity.ledger_history import check_depth, check_ledger_history
 from evalstore.integrity.lock_blocks import (
     LockBlock,
     check_block,
@@ -18,14 +19,14 @@ from evalstore.integrity.lock_blocks import (
     report_untagged_block,
 )
 from evalstore.integrity.records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
+from evalstore.integrity.release_bumps import check_bumps
 from evalstore.integrity.rules import make_finding
+from evalstore.integrity.signatures import check_signatures
 from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
-from evalstore.references.reading import walk_references
-from evalstore.release.push import find_push_route
+from evalstore.references.reading import FindPlace, walk_references
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.remote import list_remote_tags
 from evalstore.store.resolve import build_unknown_error, expect_releases
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
@@ -64,12 +65,14 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     file: str = LOCK_FILE,
     watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
     remote: bool | str = False,
+    signers: bytes | None = None,
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
-    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own. Reads
-    only. Raises `RefError` for a reference that names no release.
+    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own.
+    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. Reads only.
+    Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
@@ -84,12 +87,20 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
     expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
+    missing = tuple(_report_missing_tags(store, expected_tags, listing))
+    checked = {tag.name: tuple(check_release(records, tag)) for tag in watch(releases)}
+    unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
-        chain.from_iterable(check_release(records, tag) for tag in watch(releases)),
+        chain.from_iterable(checked.values()),
+        check_bumps(store, listing.releases.values(), lambda tag: is_wanted(tag.ref.name, tag.version), unsound),
+        check_signatures(store, releases, signers),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
+        check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
         chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
-        _report_missing_tags(store, expected_tags, listing),
+        missing,
+        # Where the clone lacks its tags, the same command fetches both.
+        () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),
         unread,
         _check_remote(store, name=remote) if remote else (),
         () if selected else malformed,
@@ -103,6 +114,9 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
 
     Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
     """
+    from evalstore.release.push import find_push_route
+    from evalstore.store.remote import list_remote_tags
+
     route = find_push_route(store.git, remote_name=name)
     if route is None:
         return
@@ -210,16 +224,16 @@ def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, list
 
 def _check_references(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[Finding]:
     seen = set()
-    for place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
+    for find_place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
-            yield make_finding("reference-unlocked", place, ref=ref)
+            yield make_finding("reference-unlocked", find_place(), ref=ref)
     for text, entry in store.lock.refs.items():
         if text not in seen:
             yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
 
 
-def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
+def _resolve_or_none(store: ArtifactStore, _: FindPlace, ref: Ref) -> Resolved | None:
     """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
     try:
         return store.resolve(ref)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefusedError
+from evalstore.judging.deadline import ExchangeDeadline
 from evalstore.judging.endpoint import Endpoint
 from evalstore.judging.response import LOCATION, CallFailure, FailureEffect, read_completion, read_date, read_failure
+from evalstore.judging.secret_mask import SecretMask
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.text import make_excerpt
 
@@ -52,6 +53,11 @@ class JudgeClient:
     has_reply: bool = False
     _client: httpx.Client | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _deadline: ExchangeDeadline = field(default_factory=ExchangeDeadline)
+    _mask: SecretMask = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._mask = SecretMask(self.endpoint.key)
 
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
         """Send a call once, as one user message with exactly the parameters of the call's model; read the response."""
@@ -65,7 +71,9 @@ class JudgeClient:
         parameters = {name: _to_plain_number(call.model[name]) for name in SAMPLING if name in call.model}
         message = {"role": "user", "content": call.prompt}
         body = {"model": call.model["id"], "messages": [message], **parameters}
-        request = client.build_request("POST", f"{self.endpoint.base}/chat/completions", json=body)
+        url, extensions = f"{self.endpoint.base}/chat/completions", {"trace": self._deadline.trace}
+        request = client.build_request("POST", url, json=body, extensions=extensions)
+        self._deadline.start(self.endpoint.timeout)
         try:
             response = self._send_request(client, request)
         except (httpx.HTTPError, OSError, UnicodeError) as error:
@@ -101,38 +109,41 @@ class JudgeClient:
                 event_hooks={"response": [_move_location]},
             )
         except (ImportError, OSError, ValueError) as error:
-            words = make_excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+            words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
             raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
 
     def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
         with closing(client.send(request, stream=True)) as response:
             self.has_response = True
-            late, end = False, time.monotonic() + self.endpoint.timeout
+            late = False
             limit = _BODY_LIMIT if response.is_success else _ERROR_LIMIT
             body = bytearray()
-            # Read piece by piece: a body may be endless, or come a byte a second, which no timeout of httpx ends.
+            # Read piece by piece: a body may be endless.
             for piece in response.iter_raw():
                 body += piece
-                if (late := time.monotonic() > end) or len(body) > limit:
+                if (late := self._deadline.is_over) or len(body) > limit:
                     break
-            headers = {name.lower(): self._hide_key(value) for name, value in response.headers.items()}
+            headers = {name.lower(): self._mask.hide(value) for name, value in response.headers.items()}
             return _Response(response.status_code, headers, bytes(body), late)
 
     def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
+        # An endpoint may echo the key. What cannot be decoded stays as it is, and is no JSON.
+        text = response.body.decode("utf-8", "surrogateescape")
         if response.status // 100 != 2:  # noqa: PLR2004  # success
-            return read_failure(
-                response.status, response.headers, self._hide_key(response.body.decode("utf-8", "replace"))
-            )
+            return read_failure(response.status, response.headers, _to_text(self._mask.hide(text)))
         if len(response.body) > _BODY_LIMIT:
             return CallFailure(f"the endpoint answers more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP)
         if response.late:
             return self._make_timeout_failure()
-        result = read_completion(response.body)
+        result = read_completion(_to_bytes(self._mask.hide_in_reply(text)))
         if isinstance(result, CallFailure):
-            # A failure quotes the body, and an endpoint may have echoed the key: read it again without.
-            return read_completion(self._hide_key(response.body.decode("utf-8", "replace")).encode("utf-8"))
+            # A failure quotes the body: read it again without the shortest of keys.
+            return read_completion(_to_bytes(self._mask.hide(text)))
         self.has_reply = True
-        return replace(result, at=read_date(response.headers))
+        # Once more: parts of a text may make a key together, and a text may be JSON with escapes of its own.
+        hide = self._mask.hide_in_reply
+        text, served, finish = map(hide, (result.text, result.served, result.finish))
+        return replace(result, text=text, served=served, finish=finish, at=read_date(response.headers))
 
     def _describe_error(self, error: Exception) -> CallFailure:
         import httpx
@@ -141,7 +152,7 @@ class JudgeClient:
         if isinstance(error, httpx.TimeoutException) and not is_unreachable:
             return self._make_timeout_failure()
         problem = "cannot be reached" if is_unreachable else "breaks the connection"
-        words = make_excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+        words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
         return CallFailure(f"the endpoint {problem}{': ' if words else ''}{words}", FailureEffect.RETRY, _NETWORK_HINT)
 
     def _make_timeout_failure(self) -> CallFailure:
@@ -150,14 +161,19 @@ class JudgeClient:
             f"the endpoint does not answer within {limit}", FailureEffect.RETRY, "give it more (--judge-timeout)"
         )
 
-    def _hide_key(self, text: str) -> str:
-        return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text
-
 
 def _move_location(response: httpx.Response) -> None:
     """Rename the header of a redirect: httpx parses its URL, and raises at an odd one, although it follows none."""
     if (location := response.headers.pop("location", None)) is not None:
         response.headers[LOCATION] = location
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _to_text(text: str) -> str:
+    return _to_bytes(text).decode("utf-8", "replace").replace("\0", "")
 
 
 def _to_plain_number(value: Any) -> Any:

@@ -13,6 +13,7 @@ from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.judging.call_plan import CallPlan, CallQueue
 from evalstore.judging.dispatch import ask_all
 from evalstore.judging.endpoint import Endpoint
+from evalstore.judging.file_owners import find_other_writers
 from evalstore.judging.reply_cache import ReplyCache
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.text import make_printable
@@ -131,6 +132,15 @@ class JudgeSession:
         self.asks_again = True
         self.missing.add_call(call)
 
+    def list_store_notes(self) -> Iterator[str]:
+        """Yield a note about a store of replies that others can write, where answers came from it."""
+        path = self.replies().path
+        if self.reuse_count + self.new_count and (who := find_other_writers(path)):
+            yield (
+                f"{who} can write {path}, the store of the replies, and so what judges said: chmod go-w that file and "
+                "its folder, or name another (--cache)"
+            )
+
     def list_failure_notes(self) -> Iterator[str]:
         """Yield a note about calls that failed."""
         if self.failures:
@@ -139,7 +149,8 @@ class JudgeSession:
             yield f"{count}, and the same command asks them again (the first: {first})"
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about replies that are missing, and why."""
+        """Yield notes about replies that are missing, and why, and about who could have made them up."""
+        yield from self.list_store_notes()
         if self.missing:
             yield (
                 f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
-from evalstore.files import read_below, write_below
+from evalstore.files import read_below, refuse_links_below, write_below
 from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
@@ -51,6 +51,7 @@ def export(
         )
     _refuse_twins(files)
     if out is not None:
+        refuse_links_below(Path(store), Path(out))
         _write_files(Path(out), files)
     return ExportResult(to, files, None if out is None else str(out))
 

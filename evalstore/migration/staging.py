@@ -1,8 +1,9 @@
-"""Writes the files of a migration, all or nothing: stages them inside the store, then moves them into place.
+"""Writes the files of a migration, all or nothing: stages them in the git directory, then moves them into place.
 
-The only writer of this package. A journal in the stage names every file before the first one is moved, so the next
-migration undoes what a killed process left. Referenced artifacts move before those that refer to them: concurrent
-readers never see a dangling reference.
+The only writer of this package. What is committed to a repository is no stage: a clone would follow the journal of a
+stranger. Where there is no repository, the stage lies in the store. A journal in the stage names every file before the
+first one is moved, so the next migration undoes what a killed process left. Referenced artifacts move before those that
+refer to them: concurrent readers never see a dangling reference.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
-from evalstore.files import move_below, read_below, remove_below, remove_folder_below
+from evalstore.files import move_below, read_below, remove_below, remove_folder_below, sweep_below
 from evalstore.model import Kind
 from evalstore.runs.stored_names import STORED_PATH
+from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"
-_JOURNAL = f"{STAGE}/journal.jsonl"
-_NOTES = f"{_JOURNAL}.new"  # becomes the journal by an atomic rename
+_STATE_FOLDER = "evalstore"  # of a git directory
 _LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: artifacts refer to folders before their own.
 _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
@@ -35,21 +36,45 @@ _FILE = re.compile(
 _MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 
+@dataclass(frozen=True, slots=True)
+class StageFolder:
+    """Where the files of the store at `root` are staged: the folder `base/name`, no link."""
+
+    root: Path
+    base: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.base / self.name
+
+    @property
+    def journal(self) -> Path:
+        """Names every file before the first one is moved."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def notes(self) -> Path:
+        """What becomes the journal, by an atomic rename."""
+        return self.path / "journal.jsonl.new"
+
+
 @dataclass(slots=True)
 class StagedWrites:
     """The staged files of one migration; `recovered` says that an interrupted earlier migration was undone."""
 
-    root: Path
+    stage: StageFolder
     recovered: bool
     paths: list[str] = field(default_factory=list)
 
     def add(self, path: str, data: bytes) -> None:
         """Stage the bytes of the file at `path`."""
         if not self.paths:
-            (self.root / STAGE).mkdir()
+            self.stage.path.mkdir(parents=True)
         # A file is staged before its note: the journal never names a missing file.
-        (self.root / _new_path(len(self.paths))).write_bytes(data)
-        _append_note(self.root, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
+        (self.stage.path / f"new-{len(self.paths)}").write_bytes(data)
+        _append_note(self.stage, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
         self.paths.append(path)
 
     def commit(self) -> None:
@@ -58,18 +83,18 @@ class StagedWrites:
             return
         # Folders are noted before they exist, so that undoing removes them again.
         folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
-        for folder in sorted(name for name in folders if not (self.root / name).exists()):
-            _append_note(self.root, {"made": folder})
+        for folder in sorted(name for name in folders if not (self.stage.root / name).exists()):
+            _append_note(self.stage, {"made": folder})
         os.sync()
-        (self.root / _NOTES).rename(self.root / _JOURNAL)
+        self.stage.notes.rename(self.stage.journal)
         try:
             for number in sorted(range(len(self.paths)), key=lambda number: _move_order(self.paths[number])):
-                _move_into_place(self.root, number, self.paths[number])
+                _move_into_place(self.stage, number, self.paths[number])
             os.sync()
         except BaseException:
-            _undo_moves(self.root)
+            _undo_moves(self.stage)
             raise
-        (self.root / _JOURNAL).unlink()
+        self.stage.journal.unlink()
 
 
 @contextmanager
@@ -81,12 +106,13 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
     is_new = not root.exists()
     try:
         root.mkdir(parents=True, exist_ok=True)
+        stage = _find_stage(root)
         with _lock_store(root):
-            recovered = _recover_store(root)
+            recovered = _recover_store(stage)
             try:
-                yield StagedWrites(root, recovered)
+                yield StagedWrites(stage, recovered)
             finally:
-                _clear_stage(root)
+                _clear_stage(stage)
     except OSError as error:
         where = Place(str(error.filename or root))
         raise RefusedError(f"cannot be written: {(error.strerror or str(error)).lower()}", place=where) from None
@@ -96,14 +122,28 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
                 root.rmdir()
 
 
-def _recover_store(root: Path) -> bool:
+def _find_stage(root: Path) -> StageFolder:
+    """Return the stage of a store: in the git directory of its working tree, where nothing comes with a clone."""
+    folder = root.resolve()
+    top = find_top(folder)
+    if top is None:
+        return StageFolder(root, root, STAGE)
+    directory = find_repository(top).git.directory
+    if (directory / _STATE_FOLDER).is_symlink():
+        raise RefusedError("is a link, so nothing is staged there", place=Place(str(directory / _STATE_FOLDER)))
+    # Several stores of one repository each have their own.
+    mark = hashlib.sha256(os.fsencode(folder.relative_to(top))).hexdigest()[:12]
+    return StageFolder(root, directory, f"{_STATE_FOLDER}/migrating-{mark}")
+
+
+def _recover_store(stage: StageFolder) -> bool:
     """Undo a migration that was killed while it moved files; a stage without a journal is only deleted."""
-    if not (root / STAGE).is_dir() or (root / STAGE).is_symlink():
+    if not stage.path.is_dir() or stage.path.is_symlink():
         return False
-    has_journal = (root / _JOURNAL).exists()
+    has_journal = stage.journal.exists()
     if has_journal:
-        _undo_moves(root)
-    _clear_stage(root)
+        _undo_moves(stage)
+    _clear_stage(stage)
     return has_journal
 
 
@@ -120,45 +160,47 @@ def _lock_store(root: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _move_into_place(root: Path, number: int, path: str) -> None:
-    if (root / path).exists():
-        move_below(root, path, _old_path(number))
-    move_below(root, _new_path(number), path)
+def _move_into_place(stage: StageFolder, number: int, path: str) -> None:
+    if (stage.root / path).exists():
+        move_below(stage.root, path, stage.base, f"{stage.name}/old-{number}")
+    move_below(stage.base, f"{stage.name}/new-{number}", stage.root, path)
 
 
-def _undo_moves(root: Path) -> None:
-    files, folders = _read_journal(root)
+def _undo_moves(stage: StageFolder) -> None:
+    files, folders = _read_journal(stage)
+    sweep_below(stage.root, *(path for path, _ in files))
     for number, (path, digest) in enumerate(files):
-        # A staged file that is gone has reached its place.
-        was_placed = not (root / _new_path(number)).exists()
-        if was_placed and _digest_file(root, path) == digest:  # else it was edited since, and stays
-            remove_below(root, path)
-        if (root / _old_path(number)).exists() and not (root / path).exists():
-            move_below(root, _old_path(number), path)
+        old = stage.path / f"old-{number}"
+        # The staged content is in its place, unless somebody has edited it since: then it stays.
+        if _digest_file(stage.root, path) == digest:
+            remove_below(stage.root, path)
+        if old.exists() and not (stage.root / path).exists():
+            move_below(stage.base, f"{stage.name}/{old.name}", stage.root, path)
     for name in reversed(folders):  # a folder after those in it
         with suppress(OSError):
-            remove_folder_below(root, name)
-    (root / _JOURNAL).unlink()
+            remove_folder_below(stage.root, name)
+    stage.journal.unlink()
 
 
-def _clear_stage(root: Path) -> None:
+def _clear_stage(stage: StageFolder) -> None:
     # A journal that still exists means that undoing failed: the next migration tries again.
-    if (root / STAGE).exists() and not (root / _JOURNAL).exists():
-        shutil.rmtree(root / STAGE)
+    if stage.path.exists() and not stage.journal.exists():
+        shutil.rmtree(stage.path)
 
 
-def _append_note(root: Path, note: Mapping[str, str]) -> None:
-    with (root / _NOTES).open("a", encoding="utf-8") as notes:
+def _append_note(stage: StageFolder, note: Mapping[str, str]) -> None:
+    with stage.notes.open("a", encoding="utf-8") as notes:
         notes.write(json.dumps(note) + "\n")
 
 
-def _read_journal(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
+def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the files, each with its digest, and the folders that were created for them.
 
-    A journal may come with an untrusted repository, so every path must be that of an artifact or run of this store.
+    A journal may come with an untrusted folder, so every path must be that of an artifact or run of this store.
     """
     try:
-        notes = [json.loads(line) for line in read_below(root, _JOURNAL, _LIMIT).splitlines()]
+        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", _LIMIT)
+        notes = [json.loads(line) for line in data.splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
         folders = [note["made"] for note in notes if "file" not in note]
         if all(map(_is_store_folder, folders)) and all(_FILE.fullmatch(path) for path, _ in files):
@@ -167,8 +209,8 @@ def _read_journal(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
         pass
     raise RefusedError(
         "what an interrupted migration left here cannot be undone",
-        place=Place(str(root / STAGE)),
-        hint=f"look at `git status`, then delete {STAGE}",
+        place=Place(str(stage.path)),
+        hint="look at `git status`, then delete that folder",
     )
 
 
@@ -185,11 +227,3 @@ def _digest_file(root: Path, path: str) -> str:
 
 def _move_order(path: str) -> tuple[int, str]:
     return _FOLDERS.index(path.partition("/")[0]), path
-
-
-def _new_path(number: int) -> str:
-    return f"{STAGE}/new-{number}"
-
-
-def _old_path(number: int) -> str:
-    return f"{STAGE}/old-{number}"

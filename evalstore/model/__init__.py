@@ -1,21 +1,34 @@
 """The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
 from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
-from evalstore.model.findings import Finding, Findings, Severity
-from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
-from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
-from evalstore.model.question import (
-    INPUT_KEYS,
-    Question,
-    Sample,
-    ToolCall,
-    iterate_questions,
-    read_call,
-    read_call_args,
-    read_call_name,
-)
+from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
 from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
-from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
+
+if TYPE_CHECKING:
+    from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
+    from evalstore.model.outcome import (
+        CheckResult,
+        Grade,
+        Output,
+        RubricResult,
+        UnscoredReason,
+        Verdict,
+        format_decimal,
+    )
+    from evalstore.model.question import (
+        INPUT_KEYS,
+        Question,
+        Sample,
+        ToolCall,
+        iterate_questions,
+        read_call,
+        read_call_args,
+        read_call_name,
+    )
+    from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
 
 __all__ = [
     "COSMETIC_KEYS",
@@ -32,6 +45,7 @@ __all__ = [
     "JudgeCall",
     "JudgeReply",
     "Kind",
+    "MendedPlace",
     "Output",
     "Pin",
     "PinType",
@@ -43,6 +57,8 @@ __all__ = [
     "ScoreType",
     "Scoring",
     "Severity",
+    "SourceLine",
+    "TextEdit",
     "ToolCall",
     "UnscoredReason",
     "Verdict",
@@ -63,3 +79,15 @@ __all__ = [
     "read_rubric",
     "select_scoring_part",
 ]
+
+# What grades: whoever only finds and reads artifacts needs none of it.
+_MODULES = {
+    "judge": ("Judge", "JudgeCall", "JudgeReply", "ScoreType", "read_judge"),
+    "outcome": ("CheckResult", "Grade", "Output", "RubricResult", "UnscoredReason", "Verdict", "format_decimal"),
+    "question": (
+        *("INPUT_KEYS", "Question", "Sample", "ToolCall", "iterate_questions"),
+        *("read_call", "read_call_args", "read_call_name"),
+    ),
+    "rubric": ("Check", "Combine", "Rubric", "Scoring", "list_check_ids", "parse_fraction", "read_rubric"),
+}
+__getattr__ = import_lazily(__name__, {name: module for module, names in _MODULES.items() for name in names})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -14,9 +16,47 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class SourceLine(NamedTuple):
+    """A line of a file, or the part of a long one around what is meant: its characters `[start, end)`; not yet safe.
+
+    Without `end` greater than `start` nothing in it is marked.
+    """
+
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+class TextEdit(NamedTuple):
+    """What mends a finding: the characters `[start, end)` of a file `root/path`, which are `old`, become `new`.
+
+    They count within one `line` where that is set; without both, the file itself is renamed from `old` to `new`.
+    """
+
+    root: Path
+    path: str
+    line: int
+    start: int
+    end: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class MendedPlace:
+    """One thing that was mended: where, what it was, what it is now, and whether scores can move by it."""
+
+    file: str
+    line: int | None
+    column: int | None
+    old: str
+    new: str
+    moves: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that validation found; line and column count from 1."""
+    """One thing that validation found; line and column count from 1, `source` is the line, `edit` what mends it."""
 
     rule: str
     severity: Severity
@@ -26,11 +66,14 @@ class Finding:
     pointer: str
     message: str
     hint: str = ""
+    source: SourceLine | None = field(default=None, compare=False)
+    edit: TextEdit | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All findings of all files of one run, in the order of the files."""
+    """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it."""
 
     files: int
     findings: tuple[Finding, ...]
+    mended: tuple[MendedPlace, ...] | None = None

@@ -12,6 +12,7 @@ from evalstore.references.mentions import Mentions, scan_release, scan_working_f
 from evalstore.references.reading import ArtifactReference, FileReferences, read_references
 from evalstore.store import ArtifactStore
 from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.working_files import read_working_files
 
 _NOTHING = FileReferences("", 0, ())
 
@@ -91,7 +92,10 @@ class ReferenceGraph:
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of the working files, their rows included."""
-    return ReferenceGraph(store, {str(ref): scan_working_file(store, ref) for ref in store.working()})
+    return ReferenceGraph(
+        store,
+        {str(ref): scan_working_file(store, ref, data) for ref, data in read_working_files(store, store.working())},
+    )
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:

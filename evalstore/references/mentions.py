@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.files import open_below, read_below
+from evalstore.files import open_below
 from evalstore.model import Kind, Ref
 from evalstore.references.reading import find_working_rows
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
 _MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)
@@ -53,20 +53,18 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
     return Mentions(frozenset(names), floating or hidden, hidden)
 
 
-def scan_working_file(store: ArtifactStore, ref: Ref) -> Mentions:
-    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read."""
+def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Mentions:
+    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read (None)."""
+    if data is None:
+        return ANYTHING
+    if ref.kind is not Kind.DATASET:
+        return scan_mentions([data])
     try:
-        return scan_mentions(_read_pieces(store, ref))
+        rows = find_working_rows(store, ref, data)
+        # What ends one file is no beginning of the next.
+        return scan_mentions(chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data])
     except LoadError:
         return ANYTHING
-
-
-def _read_pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
-    if store.root is not None:
-        yield read_below(store.root, ref.path, ARTIFACT_LIMIT)
-        yield b"\n"  # what ends one file is no beginning of the next
-    if ref.kind is Kind.DATASET and (rows := find_working_rows(store, ref)):
-        yield from _read_file_pieces(store, rows)
 
 
 def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from evalstore.documents import encode_document
 from evalstore.errors import Place, RefError
-from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
 
-ReferenceResolver = Callable[[Place, Ref], Resolved | None]
+# Where a reference is written: computed on demand, for the position of a key costs a second parse of its file.
+FindPlace = Callable[[], Place]
+ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
 
 _ROWS = ".jsonl"
 
@@ -102,26 +102,26 @@ def _parse_ref_or_none(text: str) -> Ref | None:
 
 def list_references(
     store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
-) -> Iterator[tuple[Place, Ref]]:
-    """Yield every reference of an artifact with its place; `moves` are replaced first (old text: new text).
+) -> Iterator[tuple[FindPlace, Ref]]:
+    """Yield every reference of an artifact with what finds its place; `moves` are replaced first (old text: new text).
 
     Raises `RefError`, with the place, for one that cannot be parsed.
     """
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
-        yield _parse_at(document.locate(pointer), moved.get(text, text))
+        yield _parse_at(partial(document.locate, pointer), moved.get(text, text))
     for number, row in enumerate(store.rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
-            place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
+            place = partial(Place, f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
             yield _parse_at(place, moved.get(ref, ref))
 
 
-def _parse_at(place: Place, text: str) -> tuple[Place, Ref]:
+def _parse_at(find_place: FindPlace, text: str) -> tuple[FindPlace, Ref]:
     try:
-        return place, parse_ref(text)
+        return find_place, parse_ref(text)
     except RefError as error:
-        raise RefError(error.message, place=place, hint=error.hint) from None
+        raise RefError(error.message, place=find_place(), hint=error.hint) from None
 
 
 def walk_references(
@@ -129,8 +129,8 @@ def walk_references(
     resolve: ReferenceResolver,
     *,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
-) -> Iterator[tuple[Place, Ref, Resolved | None]]:
-    """Yield each reference of a store once: the first place that has it, and what `resolve` says that it means.
+) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
+    """Yield each reference of a store once: what finds the first place that has it, and what `resolve` says it means.
 
     Breadth first, from the artifacts and the settings; what a reference resolves to is followed, because scoring by a
     released dataset reads the rubrics that *it* pins. References to working files (`@worktree`) are left out: a lock
@@ -138,38 +138,44 @@ def walk_references(
     bar). Raises what reading the store's own files raises.
     """
     seen: set[str] = set()
-    level = list(_walk_roots(store, watch))
+    level = _keep_new(_walk_roots(store, watch), seen)
     while level:
         expect_releases(store, (ref for _, ref in level))
-        following: list[tuple[Place, Ref]] = []
-        for place, ref in watch(level):
-            if str(ref) in seen or ref.type is PinType.WORKTREE:
-                continue
-            seen.add(str(ref))
-            resolved = resolve(place, ref)
-            yield place, ref, resolved
+        following: list[tuple[FindPlace, Ref]] = []
+        for find_place, ref in watch(level):
+            resolved = resolve(find_place, ref)
+            yield find_place, ref, resolved
             if resolved:
-                following += _drop_repeated(list_references(store, resolved), seen)
-        level = following
+                following += list_references(store, resolved)
+        level = _keep_new(following, seen)
+
+
+def _keep_new(references: Iterable[tuple[FindPlace, Ref]], seen: set[str]) -> list[tuple[FindPlace, Ref]]:
+    """Return the first of equal references, without those in `seen`, to which they are added."""
+    new: dict[str, tuple[FindPlace, Ref]] = {}
+    for find_place, ref in references:
+        if ref.type is not PinType.WORKTREE and (text := str(ref)) not in seen:
+            new.setdefault(text, (find_place, ref))
+    seen.update(new)
+    return list(new.values())
 
 
 def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> None:
-    """Say that the references of these working files will be resolved: git reads ahead, and equal bytes stay parsed."""
-    for artifact in artifacts:
-        if artifact.document.file.endswith(".yaml"):
-            store.working_documents.add(encode_document(artifact.document), artifact.document)
+    """Say that the references of these working files will be resolved, so that git reads ahead."""
     pins = dict.fromkeys(text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value))
     expect_releases(store, [ref for text in pins if (ref := _parse_ref_or_none(text))])
 
 
-def _walk_roots(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[Place, Ref]]:
+def _walk_roots(
+    store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]
+) -> Iterator[tuple[FindPlace, Ref]]:
     """Yield the references of the store's own artifacts, and of the targets in its settings."""
     for ref in watch(_list_root_artifacts(store)):
-        yield from _drop_repeated(list_references(store, resolve_unlocked(store, ref)), set())
+        yield from list_references(store, resolve_unlocked(store, ref))
     targets = store.settings.get("targets")
     for target in targets.values() if isinstance(targets, dict) else ():
         if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
-            yield Place(SETTINGS_FILE), _parse_target(text)
+            yield _parse_at(partial(Place, SETTINGS_FILE), text)
 
 
 def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
@@ -185,19 +191,6 @@ def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     ]
 
 
-def _drop_repeated(references: Iterator[tuple[Place, Ref]], seen: set[str]) -> list[tuple[Place, Ref]]:
-    # Read backwards, so that of equal references the first place wins.
-    first = {str(ref): (place, ref) for place, ref in reversed(list(references)) if str(ref) not in seen}
-    return list(reversed(first.values()))
-
-
-def _parse_target(text: str) -> Ref:
-    try:
-        return parse_ref(text)
-    except RefError as error:
-        raise RefError(error.message, place=Place(SETTINGS_FILE), hint=error.hint) from None
-
-
 def find_rows_path(artifact: Artifact) -> str | None:
     """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
     name = artifact.value.get("rows")
@@ -205,8 +198,10 @@ def find_rows_path(artifact: Artifact) -> str | None:
     return f"{artifact.kind.folder}/{name}" if has_rows else None
 
 
-def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
-    """Return where a working dataset keeps its rows, as `find_rows_path`; one that cannot have any is not parsed."""
-    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
+def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
+    """Return where a working dataset of these bytes keeps its rows, as `find_rows_path`.
+
+    One that cannot have any is not parsed.
+    """
     # The key stands in the file as it is, unless an escape hides it.
     return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None

@@ -2,11 +2,13 @@
 
 from evalstore.release.bump import bump
 from evalstore.release.git_state import VARIABLES
-from evalstore.release.values import PinnedVersion, Push, PushOutcome, Released
+from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, PushOutcome, Released
 from evalstore.transactions.journal import PinMove, ReleasedVersion
 
 __all__ = [
     "VARIABLES",
+    "FollowedVersion",
+    "LoweredVersion",
     "PinMove",
     "PinnedVersion",
     "Push",

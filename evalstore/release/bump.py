@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 
-from evalstore.errors import RefusedError, UsageError
+from evalstore.errors import ConflictError, RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.references.reading import find_rows_path
@@ -15,22 +16,28 @@ from evalstore.release.git_state import complete_signature, find_bypassed_hooks,
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
 from evalstore.release.publish import (
+    ReleaseDraft,
     ReleaseMessages,
+    find_moved_tip,
     format_commit_message,
     format_tag_message,
     publish_release,
+    write_release_files,
     write_release_objects,
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
-from evalstore.release.values import Released
+from evalstore.release.values import LoweredVersion, Released
 from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.transactions.journal import FileChange, PinMove, ReleasedVersion
+from evalstore.store.index import lock_index
+from evalstore.store.signatures import is_signature_required, read_required_signers
+from evalstore.transactions.journal import FileChange, Journal, PinMove, ReleasedVersion
 from evalstore.transactions.locking import LockedRepository, lock_repository
 from evalstore.transactions.recovery import recover_interrupted
 from evalstore.versions import Bump
 
+_TRIES = 5  # of a bump whose branch moves meanwhile
 _RETRY_HINT = "make room, or look at the permissions; the same bump again finishes what this one began"
 
 
@@ -74,10 +81,10 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
     diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
-    settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. `watch`
-    wraps the iteration over the files that are planned (a progress bar), `watch_writing` that over those that are
-    written. Raises `RefusedError` and its like before
-    anything is changed, and `ConflictError` when somebody else was faster.
+    settings. Where evalstore.yaml asks for signed releases, they are signed without `sign`, too. `today` is the day by
+    which acceptances end, and without one those that end at all do not hold. `watch` wraps the iteration over the files
+    that are planned (a progress bar), `watch_writing` that over those that are written. Raises `RefusedError` and its
+    like before anything is changed, and `ConflictError` when somebody else was faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
@@ -94,7 +101,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
         BumpOptions(level, pre, dependents),
         message,
         tag and commit,
-        sign,
+        sign or is_signature_required(store),
         bool(push),
         today,
         watch,
@@ -140,7 +147,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
     elif not dry_run:
         for step in plan.steps:
             _write_step_files(store, step)
-    released = _list_released_versions(store, plan.steps, None, tagged=request.tag)
+    released = _list_released_versions(store, plan.steps, tagged=request.tag)
     return Released(
         released,
         plan.unchanged,
@@ -148,6 +155,8 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
         dry_run=dry_run,
         pinned=plan.pinned,
         followed=request.options.dependents,
+        followers=plan.followers,
+        lowered=_list_lowered_versions(plan),
         unreviewed=unreviewed,
     )
 
@@ -171,22 +180,54 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
     message = format_commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
-    journal = write_release_objects(
-        repository, store, checkout, files, ReleaseMessages(message, tags if request.tag else {}, request.sign)
+    messages = ReleaseMessages(message, tags if request.tag else {}, request.sign, read_required_signers(store))
+    draft = write_release_files(repository, store, checkout, files, messages)
+    journal = _publish_draft(
+        repository, draft, checkout.tip, _list_released_versions(store, plan.steps, tagged=request.tag), request
     )
-    released = _list_released_versions(store, plan.steps, journal.commit, tagged=request.tag)
-    unreviewed = _list_unreviewed(store, plan, checkout.tip)
-    publish_release(repository, journal, released, watch=request.watch_writing)
     store.forget()
     return Released(
-        released,
+        journal.released,
         plan.unchanged,
         branch=checkout.name,
         signed=request.sign,
         pinned=plan.pinned,
         followed=request.options.dependents,
-        unreviewed=unreviewed,
+        followers=plan.followers,
+        lowered=_list_lowered_versions(plan),
+        unreviewed=_list_unreviewed(store, plan, journal.old),
     )
+
+
+def _publish_draft(
+    repository: LockedRepository,
+    draft: ReleaseDraft,
+    tip: str | None,
+    versions: Iterable[ReleasedVersion],
+    request: BumpRequest,
+) -> Journal:
+    with ExitStack() as locks:
+        for tries_left in reversed(range(_TRIES)):
+            journal = write_release_objects(repository, draft, tip)
+            journal = replace(journal, released=tuple(replace(one, commit=journal.commit) for one in versions))
+            if tries_left == _TRIES - 1:
+                # Held from here on: from the second try on nobody can begin a commit, however busy they are.
+                locks.enter_context(lock_index(repository.git))
+            try:
+                publish_release(repository, journal, watch=request.watch_writing)
+            except ConflictError:
+                # Somebody has committed meanwhile. Where that touched none of these files: the same, on top of it.
+                moved = find_moved_tip(repository, draft, tip) if tries_left else None
+                if moved is None:
+                    raise
+                tip = moved
+            else:
+                break
+    return journal
+
+
+def _list_lowered_versions(plan: BumpPlan) -> tuple[LoweredVersion, ...]:
+    return tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in plan.steps if step.adjustments)
 
 
 def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:
@@ -195,13 +236,13 @@ def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> t
 
 
 def _list_released_versions(
-    store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool
+    store: ArtifactStore, steps: Sequence[ReleaseStep], *, tagged: bool
 ) -> tuple[ReleasedVersion, ...]:
     return tuple(
         ReleasedVersion(
             step.ref,
             f"{store.tag_prefix}{step.ref}" if tagged else None,
-            commit,
+            None,
             step.previous,
             step.bump,
             tuple(PinMove(old, new) for old, new in sorted(step.moves.items())),

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
-from evalstore.errors import EvalstoreError, Place, RefusedError
+from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.files import open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.references.reading import find_rows_path
+from evalstore.references.reading import FindPlace, find_rows_path
+from evalstore.status.validity import check_names_releases
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Version
 
@@ -22,8 +23,20 @@ _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference o
 
 def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
     """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
-    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, targets))
+    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, _make_needles(targets)))
     return {text: new for text, new in moves if new}
+
+
+def list_floating_refs(store: ArtifactStore, resolved: Resolved, names: Iterable[str]) -> Iterator[Ref]:
+    """Yield the references of a working file and its rows to `names` that float, save those that the lock holds."""
+    wanted = set(names)
+    for text in _list_pins(store, resolved, (*(name.encode() for name in wanted), *_ESCAPES)):
+        try:
+            ref = parse_ref(text)
+        except EvalstoreError:  # what cannot be read is reported where it is released
+            continue
+        if ref.is_floating and ref.name in wanted and text not in store.lock.refs:
+            yield ref
 
 
 def move_artifact_pins(artifact: Artifact, moves: PinMoves) -> Artifact:
@@ -63,16 +76,16 @@ def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
     return f'{decoded[: mark.start + shift]}"{moves[text]}"{decoded[mark.end + shift :]}'.encode()
 
 
-def _list_pins(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> Iterator[str]:
+def _list_pins(store: ArtifactStore, resolved: Resolved, needles: tuple[bytes, ...]) -> Iterator[str]:
     # What a judge was validated against is a record of the past, which no release rewrites.
     if resolved.kind is Kind.JUDGE:
         return
     for _, text in find_pins(resolved.kind, resolved.artifact.value):
         yield text
     rows = find_rows_path(resolved.artifact)
-    if rows and store.root and targets:
+    if rows and store.root and needles:
         with open_below(store.root, rows) as file:
-            yield from _list_row_pins(file, rows, _make_needles(targets))
+            yield from _list_row_pins(file, rows, needles)
 
 
 def _list_row_pins(file: BinaryIO, name: str, needles: tuple[bytes, ...]) -> Iterator[str]:
@@ -90,7 +103,8 @@ def _read_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _make_needles(names: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple({f"{name}@".encode() for name in names} | set(_ESCAPES))
+    wanted = {f"{name}@".encode() for name in names}
+    return tuple(wanted | set(_ESCAPES)) if wanted else ()
 
 
 def _contains_any(line: bytes, needles: tuple[bytes, ...]) -> bool:
@@ -108,20 +122,15 @@ def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
     return f"{ref.name}@{target}"
 
 
-def check_pins_released(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
+def check_pins_released(pins: Iterable[tuple[FindPlace, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
     """Refuse a pin (with its place) that no version of `versions` (by name) matches, or that names no release."""
-    for place, ref in pins:
-        if not ref.names_release:
-            raise RefusedError(
-                f"{ref} is no release, and a release may name nothing else",
-                place=place,
-                hint=f"pin a release: {ref.name}@<version>",
-            )
+    for find_place, ref in pins:
+        check_names_releases([(find_place, ref)])
         known = sorted(versions.get(ref.name, ()))
         if not any(_matches_version(ref, version) for version in known):
             raise RefusedError(
                 f"{ref} is not released, and not in this bump",
-                place=place,
+                place=find_place(),
                 hint=f"pin {ref.name}@{known[-1]}, or one before it"
                 if known
                 else f"name {ref.name} in the same bump, or pin another",

@@ -10,13 +10,14 @@ from datetime import date
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.references.reading import list_references
-from evalstore.release.pins import check_pins_released, find_pin_moves
+from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
-from evalstore.release.values import PinnedVersion
+from evalstore.release.values import FollowedVersion, PinnedVersion
 from evalstore.status.acceptances import read_change_policy
-from evalstore.status.comparison import find_changed_files
+from evalstore.status.comparison import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.listing import group_releases
+from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
 from evalstore.versions import Version
@@ -27,21 +28,23 @@ _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must
 
 @dataclass(frozen=True, slots=True)
 class BumpPlan:
-    """The steps of a bump, the names of what stays unchanged, and the versions that somebody still pins."""
+    """The steps of a bump, the names of what stays unchanged, the versions that somebody still pins, or follows."""
 
     steps: tuple[ReleaseStep, ...]
     unchanged: tuple[str, ...]
     pinned: tuple[PinnedVersion, ...]
+    followers: tuple[FollowedVersion, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, and the pins that stay."""
+    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, who pins or follows."""
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
     targets: dict[str, Version] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # by the name they follow
 
 
 def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
@@ -64,7 +67,7 @@ def make_plan(
         store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
     )
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
-    changed = {ref.name for ref in find_changed_files(store, refs, last)}
+    changed = {ref.name for ref in scan_working_files(store, refs, last).changed}
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
     # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
     for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):
@@ -75,7 +78,15 @@ def make_plan(
         tuple(draft.steps[name] for name in names if name in draft.steps),
         tuple(name for name in requested if name not in draft.steps),
         tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
+        tuple(_list_followed_versions(draft)),
     )
+
+
+def _list_followed_versions(draft: _PlanDraft) -> Iterator[FollowedVersion]:
+    for name, by in sorted(draft.followers.items()):
+        # Who is released by the same bump has a version that says so.
+        if others := sorted(by - draft.steps.keys()):
+            yield FollowedVersion(draft.steps[name].ref, draft.steps[name].bump, tuple(others))
 
 
 def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]) -> None:
@@ -90,7 +101,18 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
     step = plan_step(context, resolved, follows, is_named=is_named) if follows or requested.get(name) else None
     if step is not None:
         draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
+    elif context.find_known_releases(name):
+        for ref in list_floating_refs(context.store, resolved, draft.steps) if draft.steps else ():
+            if _will_mean(ref, draft.steps[ref.name].version, context.find_known_releases(ref.name)):
+                draft.followers[ref.name].add(name)
     draft.targets.update(_choose_pin_target(context, name, step, is_named=is_named))
+
+
+def _will_mean(ref: Ref, version: Version, known: Iterable[Release]) -> bool:
+    """Whether a floating reference means a version as soon as it is released: the highest that it can mean."""
+    return can_mean(ref, version) and not any(
+        release.version > version for release in known if can_mean(ref, release.version)
+    )
 
 
 def _choose_pin_target(

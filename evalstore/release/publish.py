@@ -1,7 +1,7 @@
 """What a bump writes, in order; a kill after any step leaves either no release, or one that the next bump finishes.
 
-1. Objects: blobs, trees, the commit, the tags (`write_release_objects`). Nothing refers to them yet.
-2. The journal: what is to be done (`publish_release`).
+1. Objects: blobs (`write_release_files`), trees, the commit, the tags (`write_release_objects`).
+2. The journal: what is to be done; and refs of our own, which hold the objects until the others do (`publish_release`).
 3. The refs: tags and branch, in one transaction of git (`publish_release`).
 4. Working files, the index, and the journal's removal (`transactions.recovery.finish_or_undo`).
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple
@@ -27,15 +27,18 @@ from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import find_staged_blobs
+from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.revisions import find_refs
 from evalstore.store.scratch import open_scratch_repository
+from evalstore.store.signatures import open_signature_check
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
     REGULAR_MODE,
     IndexEntry,
     RefUpdate,
-    find_file_modes,
+    find_file_entries,
     sign_commit,
     sign_tags,
     update_refs,
@@ -44,9 +47,11 @@ from evalstore.store.writing import (
     write_tags,
     write_tree,
 )
-from evalstore.transactions.journal import FileChange, Journal, ReleasedVersion, write_journal
+from evalstore.transactions.journal import FileChange, Journal, write_journal
 from evalstore.transactions.locking import REFLOG_REASON, LockedRepository
-from evalstore.transactions.recovery import finish_or_undo, remove_stale_locks
+from evalstore.transactions.pending import hold_pending
+from evalstore.transactions.recovery import finish_or_undo
+from evalstore.transactions.stale_locks import remove_stale_locks
 
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
@@ -59,11 +64,12 @@ _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^
 
 
 class ReleaseMessages(NamedTuple):
-    """The message of the commit, those of its tags by name, and whether all are signed."""
+    """The message of the commit, those of its tags by name, whether all are signed, and who may (None: anybody)."""
 
     commit: str
     tags: Mapping[str, str]
     sign: bool
+    signers: bytes | None = None
 
 
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
@@ -82,38 +88,74 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
         "Evalstore-Bump": str(step.bump),
         "Evalstore-Previous": step.previous or "none",
     }
-    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
+    lines = "".join(f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments))
     return f"{summary}\n\n{lines}"
 
 
-def write_release_objects(
+@dataclass(frozen=True, slots=True)
+class ReleaseDraft:
+    """A release whose files git has already: their changes, and what the branch holds at their paths (`committed`).
+
+    Its commit is built on whatever tip the branch has, as long as that holds the same there.
+    """
+
+    branch: str
+    changes: tuple[FileChange, ...]
+    committed: Mapping[str, IndexEntry]
+    watched: tuple[str, ...]
+    messages: ReleaseMessages
+
+
+def write_release_files(
     repository: LockedRepository,
     store: ArtifactStore,
     checkout: Checkout,
     files: Sequence[CommitFile],
     messages: ReleaseMessages,
-) -> Journal:
-    """Write the objects of a release and return its journal, not yet written: what remains to be done.
+) -> ReleaseDraft:
+    """Write the blobs of a release.
 
     Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to finish anything.
     """
     paths = [store.prefix + file.path for file in files]
+    watched = (*paths, store.prefix + SETTINGS_FILE)
+    committed = find_file_entries(repository.git, checkout.tip, watched)
     # Blobs as the working tree gets them, then as git keeps them: these differ where line ends are converted.
-    modes = find_file_modes(repository.git, checkout.tip, paths)
     working_blobs = _write_blobs(repository, store, files)
     blobs = _write_lf_blobs(repository, working_blobs, files)
-    entries = {path: IndexEntry(modes.get(path, REGULAR_MODE), blob) for path, blob in zip(paths, blobs, strict=True)}
-    # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
-    tree = write_tree(repository.git, checkout.tip, entries)
-    commit, tags = _write_commit_and_tags(repository, tree, [checkout.tip] if checkout.tip else [], messages)
     staged = find_staged_blobs(repository.git, paths)
     changes = tuple(
-        FileChange(path, entries[path].mode, entries[path].blob, file.before, staged.get(path), on_disk)
-        for path, file, on_disk in zip(paths, files, working_blobs, strict=True)
+        FileChange(
+            path,
+            committed[path].mode if path in committed else REGULAR_MODE,
+            blob,
+            file.before,
+            staged.get(path),
+            on_disk,
+        )
+        for path, blob, file, on_disk in zip(paths, blobs, files, working_blobs, strict=True)
     )
-    return Journal(
-        checkout.branch, checkout.tip, commit, {TAG_REFS + name: oid for name, oid in tags.items()}, changes, ()
-    )
+    return ReleaseDraft(checkout.branch, changes, committed, watched, messages)
+
+
+def write_release_objects(repository: LockedRepository, draft: ReleaseDraft, tip: str | None) -> Journal:
+    """Write the commit and the tags of a release and return its journal, not yet written: what remains to be done.
+
+    Killed here: as in `write_release_files`.
+    """
+    # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
+    entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
+    tree = write_tree(repository.git, tip, entries)
+    commit, tags = _write_commit_and_tags(repository, tree, [tip] if tip else [], draft.messages)
+    return Journal(draft.branch, tip, commit, {TAG_REFS + name: oid for name, oid in tags.items()}, draft.changes, ())
+
+
+def find_moved_tip(repository: LockedRepository, draft: ReleaseDraft, tip: str | None) -> str | None:
+    """Return the tip of a branch that has moved on from `tip` and holds the same files; None for any other."""
+    moved = find_refs(repository.git, [draft.branch]).get(draft.branch)
+    if moved in {None, tip} or find_file_entries(repository.git, moved, draft.watched) != draft.committed:
+        return None
+    return moved
 
 
 def _write_commit_and_tags(
@@ -124,40 +166,57 @@ def _write_commit_and_tags(
         return commit, write_tags(repository.git, commit, messages.tags) if messages.tags else {}
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
         commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        return commit, sign_tags(scratch, commit, messages.tags)
+        tags = sign_tags(scratch, commit, messages.tags)
+    if messages.signers is not None:
+        _check_signer(repository, tags, messages.signers)
+    return commit, tags
+
+
+def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers: bytes) -> None:
+    """Refuse tags that `verify` would not take, before anybody sees them."""
+    with open_signature_check(repository.git, repository.hex_digits, signers) as find_flaw:
+        # All are signed by one key.
+        for name, oid in list(tags.items())[:1]:
+            if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid)):
+                hint = "a signer of the file that evalstore.yaml names releases it, or adds you in review"
+                raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
 
 
 def publish_release(
     repository: LockedRepository,
     journal: Journal,
-    released: Sequence[ReleasedVersion],
     *,
     watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
 ) -> None:
-    """Make the tags and move the branch, together; `ConflictError` when one of them is not as it was.
+    """Make the tags and move the branch, together, under the lock of the index; `ConflictError` when one has moved.
 
     `watch` wraps the iteration over the working files that are written (a progress bar).
     """
-    journal = replace(journal, released=tuple(released))
     # Killed while this is written: a temporary file, which the next bump removes. Killed after it: a journal none of
     # whose refs has moved, which the next bump removes; nothing was released.
     write_journal(repository.common, repository.journal_name, journal)
+    # Killed before it: git may prune the objects one day, and the journal is dropped then, too.
+    hold_pending(repository, journal)
     tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
     # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not moved.
     # The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it removes
     # the tags again. Killed after them: released; the next bump brings working files and index up to date.
     updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
-    failure = None
-    try:
-        update_refs(repository.git, updates, reason=REFLOG_REASON, signature=repository.signature)
-    except CommandError as error:
-        failure = error
-        # git itself was killed, while this process lives: it could not remove its locks, and they would stop us.
-        if error.status < 0:
-            remove_stale_locks(repository, journal, repository.common / repository.journal_name)
+    failure = _move_refs(repository, journal, updates)
     # Whatever git answered, the refs say what happened. From here on a kill loses nothing: see `finish_or_undo`.
     if not finish_or_undo(repository, journal, watch=watch):
         raise _explain_failure(failure) from None
+
+
+def _move_refs(repository: LockedRepository, journal: Journal, updates: Iterable[RefUpdate]) -> CommandError | None:
+    try:
+        update_refs(repository.git, updates, reason=REFLOG_REASON, signature=repository.signature)
+    except CommandError as error:
+        # git itself was killed, while this process lives: it could not remove its locks, and they would stop us.
+        if error.status < 0:
+            remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
+        return error
+    return None
 
 
 def _explain_failure(failure: CommandError | None) -> Exception:

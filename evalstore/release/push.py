@@ -20,6 +20,7 @@ from evalstore.store.remote import PushAnswer, Remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt
+from evalstore.transactions.pushes import record_push
 
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
@@ -28,8 +29,8 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _THEN_PUSH = "when that is settled:"
 
 _AS_ANOTHER_VERSION = (
-    "to release it as another version: git tag -d {tags}; take its line out of .evalstore/sums and commit; "
-    "git pull --no-rebase --tags {remote} {branch}; bump again; or, when that one is gone:"
+    "to release it as another version: git tag -d {tags}; git reset HEAD~1; take its line out of .evalstore/sums; "
+    "git stash -u; git pull --no-rebase --tags {remote} {branch}; git stash pop; bump again; or, when that one is gone:"
 )
 _JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 _LET_GIT_ASK = (
@@ -137,7 +138,7 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
             reason = getattr(error, "strerror", None) or str(error)
             message = f"the push cannot be made: {make_excerpt(reason.lower())}"
             return replace(push, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
-        remote.record_push(store.git, route.to, refs)
+        record_push(store, route.to, refs)
         same = all(answer.flag == "=" for answer in answers)
         return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return push

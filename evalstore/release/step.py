@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from evalstore.diff import DiffFinding
 from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
-from evalstore.status.acceptances import ChangePolicy
-from evalstore.status.comparison import Load, compute_required_bump, find_base_release
+from evalstore.status.acceptances import ChangePolicy, read_settings_at
+from evalstore.status.comparison import Load, compare_with_release, compute_required_bump, find_base_release
+from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
+from evalstore.status.loosening import find_loosenings
 from evalstore.status.validity import check_gradable, require_version
 from evalstore.status.version_rules import drop_build
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+# The trailers of a tag that say what let a change count for less.
+_OVERRIDE, _ACCEPTED, _LOOSENED = "Evalstore-Override", "Evalstore-Accepted", "Evalstore-Loosened"
+_LABELS = {_OVERRIDE: "override", _ACCEPTED: "accepted", _LOOSENED: "loosened"}
+
+
+class Adjustment(NamedTuple):
+    """What let a change count for less: its trailer in the tag's message, and what stands there."""
+
+    trailer: str
+    text: str
 
 
 class BumpOptions(NamedTuple):
@@ -37,15 +51,32 @@ class BumpContext:
     load: Load
     options: BumpOptions
     policy: ChangePolicy
+    _loosenings: dict[str, tuple[Adjustment, ...]] = field(default_factory=dict)
 
     def find_known_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
         return self.releases.get(name, ())
 
+    def find_moved_level(self, base: Release) -> Bump:
+        """Return the bump that floating references need which mean other versions than at the release `base`."""
+        finder = MovedReferenceFinder(self.store, self.releases, self.policy.settings.without_opinions)
+        return find_moved_level(find_kept_moves(finder, base))
+
+    def list_loosenings(self, base: Release) -> tuple[Adjustment, ...]:
+        """Return the settings that let more through than those of the release `base`."""
+        if base.commit not in self._loosenings:
+            settings = read_settings_at(self.store, base.commit)
+            found = find_loosenings(settings, self.store.settings)
+            self._loosenings[base.commit] = tuple(Adjustment(_LOOSENED, f"{one.now}, was {one.was}") for one in found)
+        return self._loosenings[base.commit]
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseStep:
-    """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`)."""
+    """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`).
+
+    `adjustments` are what was overridden or accepted, and which settings were loosened since the last release.
+    """
 
     resolved: Resolved
     artifact: Artifact
@@ -53,6 +84,7 @@ class ReleaseStep:
     previous: str | None
     bump: Bump
     moves: PinMoves
+    adjustments: tuple[Adjustment, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,6 +105,11 @@ class ReleaseStep:
     def content(self) -> bytes:
         """The bytes of the file as it will be released."""
         return encode_document(self.artifact.document)
+
+    @property
+    def adjustment_lines(self) -> tuple[str, ...]:
+        """What let its change count for less, a line each."""
+        return tuple(f"{_LABELS[trailer]}: {text}" for trailer, text in self.adjustments)
 
     @property
     def is_edited(self) -> bool:
@@ -103,21 +140,32 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
     written = replace(working, prerelease="") if options.pre or level or not is_named else working
     version, bump = written, Bump.NONE
+    adjustments: tuple[Adjustment, ...] = ()
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
-        required = compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy)
+        diff = compare_with_release(context.store, last, moved, context.load, rows=rows, policy=context.policy)
+        required = max(diff.required_bump if diff else Bump.NONE, context.find_moved_level(last))
         # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(resolved, working, last.version)
             return None
         version, bump = choose_version(last.version, written, required, level if required else None)
+        adjustments = (*_list_lowered(diff.findings if diff else ()), *context.list_loosenings(last))
     if options.pre:
         version = choose_prerelease(
             version, options.pre, [release.version for release in context.find_known_releases(resolved.name)], working
         )
-    return ReleaseStep(
-        resolved, _set_version(moved.artifact, version), version, str(last.version) if last else None, bump, moves
+    previous = str(last.version) if last else None
+    return ReleaseStep(resolved, _set_version(moved.artifact, version), version, previous, bump, moves, adjustments)
+
+
+def _list_lowered(findings: Iterable[DiffFinding]) -> tuple[Adjustment, ...]:
+    lowered = (
+        Adjustment(_ACCEPTED if finding.accepted else _OVERRIDE, f"{finding.rule} from {finding.level_before}")
+        for finding in findings
+        if finding.level < finding.level_before
     )
+    return tuple(dict.fromkeys(lowered))
 
 
 def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:

@@ -8,10 +8,26 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from evalstore.transactions.journal import ReleasedVersion
+from evalstore.versions import Bump
 
 
 class PinnedVersion(NamedTuple):
     """A version that is not the last one any more, and the artifacts that still pin it."""
+
+    ref: str
+    by: tuple[str, ...]
+
+
+class FollowedVersion(NamedTuple):
+    """A version that artifacts follow by a floating reference, without a release of their own, and its bump."""
+
+    ref: str
+    bump: Bump
+    by: tuple[str, ...]
+
+
+class LoweredVersion(NamedTuple):
+    """A version that says less than its change would need: what lowered it, a sentence each."""
 
     ref: str
     by: tuple[str, ...]
@@ -54,9 +70,11 @@ class Push:
 class Released:
     """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
 
-    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `unreviewed`
-    are the versions that rest on acceptances which are not committed. `bypassed` are the hooks of the repository that
-    git would have run. `push` is None where there is nothing to push.
+    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `followers`
+    are the released versions that others mean from now on, although nothing in them changed. `lowered` are versions
+    whose change was overridden or accepted, or that come with loosened settings; `unreviewed` rest on acceptances which
+    are not committed. `bypassed` are the hooks of the repository that git would have run. `push` is None where there
+    is nothing to push.
     """
 
     released: tuple[ReleasedVersion, ...]
@@ -68,6 +86,8 @@ class Released:
     signed: bool = False
     pinned: tuple[PinnedVersion, ...] = ()
     followed: bool = False
+    followers: tuple[FollowedVersion, ...] = ()
+    lowered: tuple[LoweredVersion, ...] = ()
     unreviewed: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None

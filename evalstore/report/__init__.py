@@ -9,7 +9,6 @@ from typing import Any
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as render_report
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import dump_json
 
 # A result's class name -> the module here that renders it, with at least `document(result)`. Names instead of classes,
 # so that a command imports nothing but its own result and renderer; a test checks that each class exists.
@@ -26,6 +25,7 @@ RENDERERS = {
     "RunReplay": "replay",
     "ScoreHistory": "history",
     "Diff": "diff",
+    "StoreDiff": "diff_all",
     "Explanation": "explain",
     "ExportResult": "export",
     "AuditReport": "audit_report",
@@ -40,6 +40,8 @@ RENDERERS = {
     "Resolution": "resolve",
     "Run": "score",
     "ArtifactFile": "show",
+    "RunView": "run_view",
+    "StaticReport": "static_report",
     "Status": "status",
     "WrittenAcceptance": "accept",
     "ReplayedStory": "demo",
@@ -54,6 +56,7 @@ FITTED_TO_SCREEN = frozenset(
         "blame",
         "bump",
         "diff",
+        "diff_all",
         "export",
         "findings",
         "history",
@@ -64,6 +67,7 @@ FITTED_TO_SCREEN = frozenset(
         "migrate",
         "migrate_explain",
         "replay",
+        "run_view",
         "status",
         "verify",
     }
@@ -88,6 +92,8 @@ def render(
 
         return render_report(report_problems(result, locate), format)
     if format == "json":
+        from evalstore.report.text_layout import dump_json
+
         return dump_json(renderer_module.document(result))
     renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

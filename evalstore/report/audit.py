@@ -39,12 +39,12 @@ def document(audit: Audit) -> dict[str, Any]:
         "sentence": audit.sentence,
         **document_number("delta", audit.delta),
         **document_number("passes_delta", audit.passes_delta),
-        "a": _side_document(audit.a),
-        "b": _side_document(audit.b),
+        "a": document_side(audit.a),
+        "b": document_side(audit.b),
         "common": audit.common,
         "common_scores": {**document_number("a", audit.common_a), **document_number("b", audit.common_b)},
         "factors": [_factor_document(factor) for factor in audit.factors],
-        "lines": _lines_document(audit.lines),
+        "lines": document_lines(audit.lines),
         # At the root as well, where the first version had them.
         **document_number("mix", audit.lines.mix.score),
         **document_number("not_reproduced", audit.lines.not_reproduced.score),
@@ -69,7 +69,8 @@ def document(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _side_document(side: RunSide) -> dict[str, Any]:
+def document_side(side: RunSide) -> dict[str, Any]:
+    """Return one run as JSON."""
     return {
         "run": side.run,
         **document_number("score", side.score),
@@ -132,7 +133,8 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
     }
 
 
-def _lines_document(lines: Lines) -> dict[str, Any]:
+def document_lines(lines: Lines) -> dict[str, Any]:
+    """Return the lines as JSON."""
     named = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
     return {
         **{key: item for name in named for key, item in document_number(name, getattr(lines, name).score).items()},

@@ -23,7 +23,7 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 def text(report: AuditReport) -> str:
     """Return the audit, and a line for each condition."""
-    lines = "\n".join(_describe_result(result) for result in report.results)
+    lines = "\n".join(describe_result(result) for result in report.results)
     rows = [*_list_slices(report.audit)]
     slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
     return "\n\n".join(part for part in (plain.text(report.audit), slices, lines) if part)
@@ -31,7 +31,7 @@ def text(report: AuditReport) -> str:
 
 def document(report: AuditReport) -> dict[str, Any]:
     """Return the document that schema/output/audit.schema.json describes."""
-    results = [_result_document(result) for result in report.results]
+    results = [document_result(result) for result in report.results]
     return {
         **plain.document(report.audit),
         "slices": [_slice_document(one) for one in report.audit.slices],
@@ -51,7 +51,7 @@ def markdown(report: AuditReport) -> str:
         "### evalstore audit",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(audit.sentence)}**",
-        "\n".join(f"- {_MARKS[str(one.answer)]} {escape_prose(_describe_result(one))}" for one in report.results),
+        "\n".join(f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}" for one in report.results),
         "\n".join(format_table(("points", "score", "passes", ""), _list_waterfall(audit))),
         "\n".join(format_table(("score", "passes", "edit", "by"), rows)) if rows else "",
         f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
@@ -66,17 +66,19 @@ def html(report: AuditReport) -> str:
     """Return a page of its own: the same with bars, filters, and every moved question in full."""
     from evalstore.report.pages.audit import write_page
 
-    conditions = [_describe_result(result) for result in report.results]
+    conditions = [describe_result(result) for result in report.results]
     slices = [_SLICE_HEAD, *_list_slices(report.audit)]
     return write_page(report, conditions=conditions, slices=slices, facts=[*plain.list_facts(report.audit)])
 
 
-def _describe_result(result: ConditionResult) -> str:
+def describe_result(result: ConditionResult) -> str:
+    """Return the answer to one condition in words."""
     value = "" if result.value is None else f" at {float(result.value):.4f}"
     return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"
 
 
-def _result_document(result: ConditionResult) -> dict[str, Any]:
+def document_result(result: ConditionResult) -> dict[str, Any]:
+    """Return the answer to one condition as JSON."""
     return {
         "condition": str(result.condition),
         "answer": str(result.answer),

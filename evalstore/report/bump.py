@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
+from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.release import PinnedVersion, Push, Released, ReleasedVersion
+    from evalstore.release import FollowedVersion, LoweredVersion, PinnedVersion, Push, Released, ReleasedVersion
 
 _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # lines of text about one artifact that others pin
@@ -29,6 +30,8 @@ def text(result: Released, screen: Screen = PAPER) -> str:
     elif not result.recovered:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
+    blocks += [_format_followers(version, would=result.dry_run) for version in result.followers]
+    blocks += screen.shorten_list([_format_lowered(version) for version in result.lowered])
     if result.unreviewed:
         blocks.append(_describe_unreviewed(result.unreviewed))
     if result.bypassed:
@@ -54,6 +57,10 @@ def document(result: Released) -> Any:
         ],
         "unchanged": list(result.unchanged),
         "pinned": [{"ref": pin.ref, "by": list(pin.by)} for pin in result.pinned],
+        "followers": [
+            {"ref": version.ref, "bump": str(version.bump), "by": list(version.by)} for version in result.followers
+        ],
+        "lowered": [{"ref": version.ref, "by": list(version.by)} for version in result.lowered],
         "dry_run": result.dry_run,
         "branch": result.branch,
         "signed": result.signed,
@@ -140,6 +147,21 @@ def _format_pinned_version(pin: PinnedVersion, *, followed: bool) -> str:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
         return f"{subject} {next_}\n{_format_names(pin.by)}"
     return f"{subject}: evalstore bump {pin.ref.partition('@')[0]} --dependents\n{_format_names(pin.by)}"
+
+
+def _format_followers(version: FollowedVersion, *, would: bool) -> str:
+    kinds = Counter(name.partition("/")[0] for name in version.by)
+    subject = join_names(count_noun(number, kind) for kind, number in kinds.items())
+    verb = "would mean" if would else "means" if len(version.by) == 1 else "mean"
+    # Until then `status --check` answers 1.
+    next_ = ": pin it there, or write the next major version there" if version.bump is Bump.MAJOR else ""
+    sentence = f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
+    return "\n".join([*wrap_lines(sentence, inner="  "), _format_names(version.by)])
+
+
+def _format_lowered(version: LoweredVersion) -> str:
+    lines = (f"  {make_printable(line)}" for line in version.by)
+    return "\n".join([f"{version.ref} was let through by evalstore.yaml or an acceptance, as its tag says:", *lines])
 
 
 def _describe_unreviewed(refs: Sequence[str]) -> str:

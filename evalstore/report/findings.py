@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from evalstore.errors import Place
-from evalstore.model import Finding, Findings, Severity
+from evalstore.model import Finding, Findings, MendedPlace, Severity
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import count_noun, wrap_lines
+from evalstore.report.source_excerpt import format_excerpt
+from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
@@ -21,7 +22,11 @@ _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INF
 
 def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    end = [summary(result), *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else [])]
+    end = [
+        *_lines_of_mended(result.mended or (), screen),
+        summary(result),
+        *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
+    ]
     return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
 
 
@@ -33,7 +38,8 @@ def summary(result: Findings) -> str:
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
-    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings]}
+    mended = {"mended": [_document_mended(place) for place in result.mended]} if result.mended is not None else {}
+    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings], **mended}
 
 
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
@@ -71,6 +77,30 @@ def document_finding(finding: Finding) -> dict[str, Any]:
     }
 
 
+def _document_mended(place: MendedPlace) -> dict[str, Any]:
+    return {
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "old": place.old,
+        "new": place.new,
+        "moves_scores": place.moves,
+    }
+
+
+def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
+    """Return a line for each mended place, and one that says whether scores can move by them."""
+    rows = [(f"mended {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}") for one in mended]
+    lines = screen.shorten_list(format_columns(rows).splitlines()) if rows else []
+    moved = {one.file for one in mended if one.moves}
+    subject = f"{count_noun(len(moved), 'mended file')} {'counts' if len(moved) == 1 else 'count'} differently now"
+    return [
+        *lines,
+        *(wrap_lines(f"{subject}, and scores can move: evalstore diff") if moved else []),
+        *([""] if rows else []),
+    ]
+
+
 def _format_group(findings: list[Finding], screen: Screen) -> str:
     places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in findings]
     width = max(map(len, places))
@@ -78,7 +108,7 @@ def _format_group(findings: list[Finding], screen: Screen) -> str:
         "\n".join(
             [
                 f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}",
-                *_lines_of_finding(finding, screen.width),
+                *_lines_of_finding(finding, screen),
             ]
         )
         for place, finding in zip(places, findings, strict=True)
@@ -89,6 +119,12 @@ def _format_severity(finding: Finding, screen: Screen) -> str:
     return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
 
 
-def _lines_of_finding(finding: Finding, width: int) -> list[str]:
-    sentences = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
-    return wrap_lines(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)
+def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
+    message, hint = (
+        wrap_lines(sentence, width=screen.width, lead=_INDENT, inner=_INDENT * 2)
+        for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
+    )
+    if finding.source is None or finding.line is None:
+        return [*message, *hint]
+    excerpt = format_excerpt(finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT)
+    return [*message, *excerpt, *hint]

@@ -27,8 +27,9 @@ def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
         for title, pick in (("score, points of 100", _pick_score), ("passes, of 100", _pick_pass_rate))
         for block in _format_tables(title, history, pick, screen.width)
     ]
-    notes = [line for note in _list_notes(history) for line in wrap_lines(note, width=screen.width, inner="  ")]
-    return "\n\n".join([history.name, *blocks, "\n".join(notes)])
+    notes = [*_list_marks(history), *list_notes(history)]
+    lines = [line for note in notes for line in wrap_lines(note, width=screen.width, inner="  ")]
+    return "\n\n".join([history.name, *blocks, "\n".join(lines)])
 
 
 def markdown(history: ScoreHistory) -> str:
@@ -37,7 +38,14 @@ def markdown(history: ScoreHistory) -> str:
     for title, pick in (("score", _pick_score), ("passes", _pick_pass_rate)):
         rows = [(_name_run(run), *_list_cells(run, history.versions, pick)) for run in history.runs]
         parts.append("\n".join(format_table((title, *history.versions), rows)))
-    return "\n\n".join([*parts, *(escape_prose(note) for note in _list_notes(history))])
+    return "\n\n".join([*parts, *(escape_prose(note) for note in (*_list_marks(history), *list_notes(history)))])
+
+
+def html(history: ScoreHistory) -> str:
+    """Return the same as a page of its own: a row for each release, a bar for each run."""
+    from evalstore.report.pages.history import write_page
+
+    return write_page(history, [*list_notes(history)])
 
 
 def document(history: ScoreHistory) -> dict[str, Any]:
@@ -47,6 +55,10 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "runs": [run.run for run in history.runs],
         "models": [run.model for run in history.runs],
         "versions": list(history.versions),
+        "releases": [
+            {"commit": one.commit, "author": one.author, "date": one.date, "bump": one.bump, "summary": one.summary}
+            for one in history.releases
+        ],
         "cells": [[document_number("at", cell.score)["at"] for cell in run.cells] for run in history.runs],
         "passes": [[document_number("at", cell.pass_rate)["at"] for cell in run.cells] for run in history.runs],
         "recorded": [run.recorded for run in history.runs],
@@ -93,9 +105,13 @@ def _name_run(run: ScoredRun) -> str:
     return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]})", _NAME)
 
 
-def _list_notes(history: ScoreHistory) -> Iterator[str]:
-    if any(run.recorded for run in history.runs):
-        yield f"{_MARK} the release that the run was graded with"
+def _list_marks(history: ScoreHistory) -> list[str]:
+    known = any(run.recorded for run in history.runs)
+    return [f"{_MARK} the release that the run was graded with"] if known else []
+
+
+def list_notes(history: ScoreHistory) -> Iterator[str]:
+    """Yield what else a reader should know: what is missing, and what comes out otherwise than it was recorded."""
     for run in history.runs:
         at = next(
             (cell for cell, version in zip(run.cells, history.versions, strict=True) if version == run.recorded), None

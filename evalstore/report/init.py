@@ -13,14 +13,25 @@ if TYPE_CHECKING:
 
 def text(result: CreatedStore) -> str:
     """Return what was created, and what to do next."""
-    if not (result.repository or result.written):
+    if not (result.repository or result.written or result.merged or result.kept or result.next_steps):
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
-    made = "made a git repository and a store" if result.repository else "made a store"
-    lines = [f"{made} in {make_printable(str(result.root))}", *(f"  wrote {name}" for name in result.written)]
+    is_new = "evalstore.yaml" in result.written
+    made = "made a git repository and a store" if result.repository else "made a store" if is_new else "the store is"
+    lines = [
+        f"{made} in {make_printable(str(result.root))}",
+        *(f"  wrote {make_printable(name)}" for name in result.written),
+        *(f"  added to {make_printable(name)}" for name in result.merged),
+    ]
     folder = shlex.quote(str(result.root))
-    tops = sorted({name.split("/")[0] for name in result.written})
-    lines.append(f"next: git -C {folder} add -- {' '.join(tops)}")
+    if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
+        lines.append(f"next: git -C {folder} add -- {' '.join(map(shlex.quote, tops))}")
+    lines += [f"in every clone: {command}" for command in result.next_steps]
     return "\n".join([*lines, "then: write rubrics/<id>.yaml or migrate legacy files, and evalstore bump --all"])
+
+
+def _name_top(path: str) -> str:
+    """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
+    return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
 
 
 def document(result: CreatedStore) -> Any:
@@ -29,5 +40,7 @@ def document(result: CreatedStore) -> Any:
         "root": str(result.root),
         "repository_made": result.repository,
         "written": list(result.written),
-        "kept": list(result.kept),
+        "merged": list(result.merged),
+        "kept": [name for name, _ in result.kept],
+        "next_steps": list(result.next_steps),
     }

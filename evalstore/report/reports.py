@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
+from evalstore.report import diff_all as all_changes
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
-from evalstore.report.diff import (
+from evalstore.report.diff_words import (
     describe_finding,
     describe_moved_references,
     format_exchange,
@@ -29,12 +30,14 @@ from evalstore.report.problems import (
     make_report,
 )
 from evalstore.report.text_layout import join_names
+from evalstore.status.version_rules import MOVED_HINT, VersionRule
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.integrity import Verification
     from evalstore.status import ArtifactStatus, Status
+    from evalstore.status.store_diff import StoreDiff
     from evalstore.status.values import MovedReference
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
@@ -99,12 +102,13 @@ def _status_problems(status: Status) -> Iterator[Problem]:
 
 
 def _needs_problem(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR or finding.accepted is not None
+    return finding.level is Bump.MAJOR or finding.adjusted
 
 
 def _artifact_problem(artifact: ArtifactStatus) -> Problem:
     users = join_names(artifact.dependents, _LIST_LIMIT)
-    hints = (("hint", f"evalstore bump {artifact.ref}"),) if artifact.working and not artifact.ok else ()
+    hint = MOVED_HINT if artifact.rule is VersionRule.REFERENCE_MOVED else f"evalstore bump {artifact.ref}"
+    hints = (("hint", hint),) if artifact.working and not artifact.ok else ()
     return Problem(
         str(artifact.rule or f"artifact-{artifact.state}"),
         Severity.INFO if artifact.ok else Severity.ERROR,
@@ -124,8 +128,14 @@ def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedRefere
         reference.place,
         f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and means {reference.now} now",
         make_fingerprint("moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)),
-        (("hint", "pin it, or hold it with evalstore lock"),),
+        (("hint", _hint_at_moved_reference(artifact, reference)),),
     )
+
+
+def _hint_at_moved_reference(artifact: ArtifactStatus, reference: MovedReference) -> str:
+    if artifact.rule is VersionRule.REFERENCE_MOVED and reference.level is Bump.MAJOR:
+        return MOVED_HINT
+    return "pin it, or hold it with evalstore lock"
 
 
 def _report_findings(result: Findings) -> ProblemReport:
@@ -146,9 +156,25 @@ def _place_on_disk(problem: Problem) -> Problem:
     return replace(problem, place=Place(parse_ref(tag[1]).path) if tag else None)
 
 
+def _report_store_diff(result: StoreDiff) -> ProblemReport:
+    reports = [_report_diff(diff) for diff in result.diffs]
+    broken = (
+        Problem(
+            "not-compared", Severity.ERROR, "error", one.place, f"{one.ref}: {one.message}", make_fingerprint(one.ref)
+        )
+        for one in result.broken
+    )
+    found = make_report(
+        "diff", all_changes.summary(result), [*broken, *(p for report in reports for p in report.problems)]
+    )
+    remarks = tuple(remark for report in reports for remark in report.remarks)
+    return replace(found, remarks=(*all_changes.list_others(result), *remarks))
+
+
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {
     "Diff": _report_diff,
     "Findings": _report_findings,
     "Status": _report_status,
+    "StoreDiff": _report_store_diff,
     "Verification": _report_verification,
 }

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.diff import describe_adjustments, document_acceptance
+from evalstore.report.diff import document_acceptance
+from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
+from evalstore.status.version_rules import MOVED_HINT
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -136,12 +138,10 @@ def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:
 
 def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
     """Yield what the row of an artifact does not show, even in a list too long for all details."""
-    if artifact.state == _MOVED:
-        yield from (
-            (reference.sentence for reference in artifact.moved[:_NAMES_LIMIT])
-            if artifact.moved
-            else [artifact.message]
-        )
+    if artifact.state == _MOVED and not artifact.moved:
+        yield artifact.message
+    if artifact.moved:
+        yield from (reference.sentence for reference in artifact.moved[:_NAMES_LIMIT])
         if more := artifact.moved[_NAMES_LIMIT:]:
             yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
     for finding in artifact.adjusted:
@@ -156,20 +156,24 @@ def _lines_of_finding(status: Status, screen: Screen) -> list[str]:
 def _summary_sentences(status: Status) -> Iterator[str]:
     if status.interrupted:
         yield make_printable(status.interrupted)
-    moved_count = sum(artifact.state == _MOVED for artifact in status.artifacts)
-    changed_count = len(status.artifacts) - moved_count
+    moved = [artifact for artifact in status.artifacts if artifact.state == _MOVED]
+    changed_count = len(status.artifacts) - len(moved)
     yield (
         _describe_change(status, changed_count)
         if changed_count
         else f"{_count_artifacts(status.total)}, all as released"
     )
-    if moved_count:
-        verb = "has" if moved_count == 1 else "have"
-        yield f"{moved_count:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
+    if held := sum(artifact.ok for artifact in moved):
+        verb = "has" if held == 1 else "have"
+        yield f"{held:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
+    if major := sum(not artifact.ok for artifact in moved):
+        verb = "has" if major == 1 else "have"
+        yield f"{major:,} unchanged {verb} references that moved by a major change: {MOVED_HINT}"
 
 
 def _describe_change(status: Status, count: int) -> str:
-    bumps_needed = Counter(artifact.required_bump for artifact in status.artifacts if not artifact.ok)
+    changed = (artifact for artifact in status.artifacts if artifact.state != _MOVED)
+    bumps_needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
     levels = ", ".join(f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True))
     needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""

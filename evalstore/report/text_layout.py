@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from textwrap import TextWrapper
 from typing import Any
 
-from evalstore.model import format_decimal
 from evalstore.report.screen import PAPER
 from evalstore.text import make_printable
 
 _GAP = "  "  # between two columns
+_NO_BREAK = "\x00"  # for a blank: no printable text has it
+# A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does no harm.
+_PROSE = (
+    "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|has|have|here|"
+    "holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|needs|of|on|once|one|or|pushes|"
+    "reads|releases|runs|says|sets|ships|shows|some|tells|that|the|their|them|then|there|this|to|until|what|when|"
+    "where|which|will|with|writes"
+)
+_GIT = (
+    "-C|add|branch|checkout|clone|commit|config|diff|fetch|init|log|ls-remote|merge|pull|push|rebase|remote|"
+    "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
+)
+_WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
+_COMMAND = re.compile(rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+")
 
 
 def count_noun(number: int, word: str) -> str:
@@ -32,18 +46,25 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
     """Return sentences, safe to show, in lines of at most `width` characters.
 
     The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen or where it is
-    longer than a line: options, rules and paths are copied.
+    longer than a line, and no command is: options, rules, paths and commands are copied.
     """
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    return [line for sentence in sentences for line in lines.wrap(make_printable(sentence))]
+    kept = (_COMMAND.sub(_join_words, make_printable(sentence)) for sentence in sentences)
+    return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
+
+
+def _join_words(command: re.Match[str]) -> str:
+    return command[0].replace(" ", _NO_BREAK)
 
 
 def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
     if value is None:
         return {name: None}
+    from evalstore.model import format_decimal
+
     decimal = format_decimal(value)
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 

@@ -3,7 +3,7 @@
 from evalstore.runs.eee_format import LABELS
 from evalstore.runs.imports.entry import MissingOutput
 from evalstore.runs.outputs import find_label_doubts, find_samples, read_outputs
-from evalstore.runs.read import read_rows, read_run
+from evalstore.runs.read import read_bare_rows, read_rows, read_run
 from evalstore.runs.run_files import compute_file_sha256
 from evalstore.runs.series_filter import SeriesFilter
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
@@ -27,6 +27,7 @@ __all__ = [
     "find_label_doubts",
     "find_samples",
     "make_run_name",
+    "read_bare_rows",
     "read_outputs",
     "read_rows",
     "read_run",

@@ -162,13 +162,21 @@ def _is_eee_row(row: Mapping[str, Any]) -> bool:
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
     id_, sample, output = _read_answer(value, place)
-    if output is None:
-        return None
+    return None if output is None else _build_graded_row(value, (id_, sample), output, place)
+
+
+def read_bare_row(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
+    """Return a row with its grade, and whether its output is stored; one that is not is an empty text."""
+    id_, sample, output = _read_answer(value, place)
+    return _build_graded_row(value, (id_, sample), output or Output(""), place), output is not None
+
+
+def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
     checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
-        id=id_,
+        id=key[0],
         input=prompt,
         reference=reference,
         output=output,
@@ -181,7 +189,7 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
         group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
-        sample=sample,
+        sample=key[1],
     )
 
 

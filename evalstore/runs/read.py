@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from evalstore.documents import read_row
 from evalstore.errors import Place
 from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
-from evalstore.runs.eee_rows import read_graded_row
+from evalstore.runs.eee_rows import read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.record_fields import (
     explain_shape_errors,
@@ -34,6 +34,7 @@ from evalstore.runs.run_files import (
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
+_NO_ROW = "this line is no row of a run"
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
@@ -53,16 +54,29 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
 
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
-    held = run.samples == run.path
-    for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
-        if (found := read_run_row(row, Place(str(run.samples), line))) is not None:
+    for row, place in _iterate_records(run):
+        if (found := read_run_row(row, place)) is not None:
             yield found
 
 
 def read_run_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return one row of a run; None without any output. Raises `LoadError` at its place where it is none."""
-    with explain_shape_errors(place, "this line is no row of a run"):
+    with explain_shape_errors(place, _NO_ROW):
         return read_graded_row(value, place)
+
+
+def read_bare_rows(run: Run) -> Iterator[tuple[GradedRow, bool]]:
+    """Yield the rows as `read_rows` does, also those whose output is not stored; the flag says whether it is."""
+    for row, place in _iterate_records(run):
+        with explain_shape_errors(place, _NO_ROW):
+            found = read_bare_row(row, place)
+        yield found
+
+
+def _iterate_records(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    held = run.samples == run.path
+    for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
+        yield row, Place(str(run.samples), line)
 
 
 def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> Run:

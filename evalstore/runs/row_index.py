@@ -7,6 +7,7 @@ import sys
 import weakref
 from array import array
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from evalstore.documents import LINE_LIMIT, read_row
@@ -89,10 +90,7 @@ class RowIndex(Mapping[str, GradedRow]):
     def _add_sample(self, id_: str, number: int) -> None:
         others = self._further.setdefault(id_, [])
         if any(self._samples[other] == self._samples[number] for other in (self._first[id_], *others)):
-            raise RefusedError(
-                f"{self._path} holds the question {id_} twice",
-                hint="several answers to one question are numbered: score them as samples",
-            )
+            raise make_doubled_error(self._path, id_)
         others.append(number)
 
     def _read(self, number: int, id_: str) -> GradedRow:
@@ -103,6 +101,14 @@ class RowIndex(Mapping[str, GradedRow]):
         if row is None or row.id != id_:
             raise LoadError("this line changed while it was read", place=place)
         return row
+
+
+def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
+    """Return the error for one sample of a question that stands twice in a file."""
+    return RefusedError(
+        f"{path} holds the question {id_} twice",
+        hint="several answers to one question are numbered: score them as samples",
+    )
 
 
 def _decode_line(data: bytes, place: Place) -> Mapping[str, Any]:

@@ -42,7 +42,15 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     """Return the file with an aggregate's rows: a file beside it, or `path` itself when the samples are embedded.
 
     evalstore's own aggregates name their file; those of others name a path elsewhere, of which the last part counts.
+    Raises `LoadError` for a link: the user named the aggregate, and not what a link beside it leads to.
     """
+    found = _find_rows_path(record, path)
+    if found != path and found.is_symlink():
+        raise LoadError("is a link, and the rows of a run are a file", place=Place(str(found)))
+    return found
+
+
+def _find_rows_path(record: Mapping[str, Any], path: Path) -> Path:
     if isinstance(record.get(_EMBEDDED), list):
         return path
     details = get_mapping(record.get("eval_library"), "additional_details")
@@ -66,7 +74,7 @@ def find_aggregate(path: Path) -> Path:
     others = sorted(path.parent.glob("*.json"))[:_LOOKED_AT]
     for candidate in dict.fromkeys([*usual, *others]):
         with suppress(EvalstoreError, AttributeError, KeyError, TypeError, ValueError):
-            if find_rows_file(read_aggregate(candidate), candidate) == path:
+            if not candidate.is_symlink() and _find_rows_path(read_aggregate(candidate), candidate) == path:
                 return candidate
     raise LoadError(
         "these are rows, and no aggregate beside them names them",

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from evalstore.checks.patterns import count_items
 from evalstore.documents import write_canonical
-from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
+from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS, list_keywords
 from evalstore.text import make_excerpt
 
 # Keywords of the latest dialect that an older one does not know yet.
@@ -33,6 +33,7 @@ _LACKS: Mapping[str, frozenset[str]] = {
 }
 # Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
 _LATEST, *_BEFORE_2020 = _LACKS
+_LATER = " (of a later dialect)"
 _BEFORE_2019 = frozenset(_BEFORE_2020[1:])
 
 
@@ -54,7 +55,7 @@ def convert_old_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]
     """
     if name in _BEFORE_2019 and "$ref" in schema:
         return {"$ref": schema["$ref"]}  # nothing beside it is read
-    keywords = {f"{word} (of a later dialect)" if word in _LACKS[name] else word: schema[word] for word in schema}
+    keywords = {f"{word}{_LATER}" if word in _LACKS[name] else word: schema[word] for word in schema}
     if name in _BEFORE_2020:
         rest = keywords.pop("additionalItems", True)
         if isinstance(keywords.get("items"), list):
@@ -207,7 +208,8 @@ class _Normalizer:
 
 
 def _decides(keyword: str) -> bool:
-    return keyword not in _WITHOUT_EFFECT
+    # A word that no dialect knows is an annotation (Draft 2020-12 Core, 6.5).
+    return keyword not in _WITHOUT_EFFECT and (keyword in list_keywords() or keyword.endswith(_LATER))
 
 
 def _iterate_patterns(value: Any) -> Iterator[str]:

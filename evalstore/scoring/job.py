@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 
+from evalstore.about import VERSION
 from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
+from evalstore.files import refuse_links_below
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
 from evalstore.model.outcome import APPROXIMATE
@@ -89,6 +90,8 @@ class ScoringJob:
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
+        if top := self.resolver.store.repository.top:
+            refuse_links_below(top, out)
         # A pass without all replies leaves no file behind: the draft is dropped, and graded anew after asking.
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
@@ -237,11 +240,7 @@ def _note_approximate_engines(run: Run) -> Iterator[str]:
 
 def _describe_harness() -> dict[str, str]:
     """Return the versions of evalstore and Python; the engines of checks are added when they have graded."""
-    try:
-        version = metadata.version("evalstore")
-    except metadata.PackageNotFoundError:
-        version = "unknown"
-    return {"evalstore": version, "python": f"{platform.python_implementation()} {platform.python_version()}"}
+    return {"evalstore": VERSION, "python": f"{platform.python_implementation()} {platform.python_version()}"}
 
 
 def _choose_file_name(run: Run) -> str:

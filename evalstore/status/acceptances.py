@@ -10,13 +10,15 @@ from typing import Any
 
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import LoadError
+from evalstore.errors import LoadError, Place
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.store import ArtifactStore
+from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import find_file
 from evalstore.store.settings import FILE_LIMIT, read_root_file
 from evalstore.store.working_files import is_blob
 from evalstore.validation import ACCEPTED, VALIDATION_RULES
-from evalstore.validation.settings import lint_acceptance_form
 from evalstore.versions import Bump, Version, parse_version
 
 
@@ -65,6 +67,36 @@ def read_change_policy(store: ArtifactStore, today: date | None, profile: Profil
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
 
+def read_change_policy_at(
+    store: ArtifactStore, commit: str, today: date | None, profile: Profile | None = None
+) -> ChangePolicy:
+    """Read how a store judged changes at a commit: by the settings, the lock and the acceptances of that commit.
+
+    Raises as `read_change_policy`.
+    """
+    locked = _read_committed(store, commit, LOCK_FILE, LOCK_LIMIT)
+    refs = read_lock(locked).refs if locked else {}
+    terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
+    data = _read_committed(store, commit, ACCEPTED, FILE_LIMIT)
+    accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
+    return ChangePolicy(terms, _parse_document(accepted), today)
+
+
+def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
+    """Return the settings of a store as of a commit; none where it had no such file."""
+    file = f"git:{commit[:12]}:{SETTINGS_FILE}"
+    data = _read_committed(store, commit, SETTINGS_FILE, FILE_LIMIT)
+    value = read_yaml(data, file).value if data else None
+    if not isinstance(value, dict | None):
+        raise LoadError("settings are a mapping", place=Place(file))
+    return value or {}
+
+
+def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
+    blob = find_file(store.objects, commit, store.prefix + name)
+    return store.objects.read(blob, limit).data if blob else None
+
+
 def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
     """Read the settings by which a store compares, without acceptances."""
     return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
@@ -72,7 +104,10 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
 
 def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
     """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
-    document = read_accepted_file(store)
+    return _parse_document(read_accepted_file(store))
+
+
+def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:
     return tuple(map(_parse_acceptance, document.value["accepted"])) if document else ()
 
 
@@ -89,9 +124,13 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
     data = read_root_file(
         store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=FILE_LIMIT
     )
-    if data is None:
-        return None
-    document = read_yaml(data, ACCEPTED)
+    return None if data is None else _read_accepted(data, ACCEPTED)
+
+
+def _read_accepted(data: bytes, file: str) -> Document:
+    from evalstore.validation.settings import lint_acceptance_form
+
+    document = read_yaml(data, file)
     for note in lint_acceptance_form(document.value):
         place = document.locate(note.pointer, of_key=note.of_key)
         rule = VALIDATION_RULES[note.rule]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import EvalstoreError, LoadError, RefError
 from evalstore.model import Artifact, Kind, Ref, parse_ref
-from evalstore.references.reading import _ROWS, find_working_rows
+from evalstore.references.mentions import Mentions, scan_working_file
+from evalstore.references.reading import find_working_rows
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
-from evalstore.store.working_files import is_blob
+from evalstore.store.working_files import has_blob_content, is_blob, read_working_files
 from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
@@ -40,27 +41,37 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
     return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
 
 
-def find_changed_files(
+@dataclass(frozen=True, slots=True)
+class WorkingScan:
+    """The working files that are not, byte for byte, their last release, and what every working file mentions."""
+
+    changed: tuple[Ref, ...]
+    mentions: Mapping[str, Mentions]
+
+
+def scan_working_files(
     store: ArtifactStore,
     refs: Sequence[Ref],
     last: Mapping[str, Release],
     *,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
-) -> list[Ref]:
-    """Return the working files that are not, byte for byte, their last release; most never need to be parsed.
-
-    `watch` wraps the iteration over the files (a progress bar).
-    """
-    known = {ref.name: ref for ref in refs if ref.name in last}
-    same = _find_unchanged(store, last, {name: ref.path for name, ref in known.items()}, watch)
+) -> WorkingScan:
+    """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
+    mentions: dict[str, Mentions] = {}
+    rows: dict[str, str] = {}
+    same: set[str] = set()
+    blobs = _find_released_blobs(store, last, {ref.name: ref.path for ref in refs if ref.name in last})
+    for ref, data in read_working_files(store, watch(refs)):
+        mentions[str(ref)] = scan_working_file(store, ref, data)
+        blob = blobs.get(ref.name)
+        if data is not None and blob is not None and has_blob_content(data, blob):
+            same.add(ref.name)
+            if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
+                rows[ref.name] = path
     # A dataset is unchanged only if its rows are, too.
-    rows = {
-        name: path
-        for name in same
-        if known[name].kind is Kind.DATASET and (path := _find_rows_or_file(store, known[name]))
-    }
-    same = (same - set(rows)) | _find_unchanged(store, last, rows, watch)
-    return [ref for ref in refs if ref.name not in same]
+    rows_blobs = _find_released_blobs(store, last, rows)
+    same -= {name for name, path in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
+    return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 
 def compute_required_bump(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
@@ -102,30 +113,22 @@ def compare_with_release(  # noqa: PLR0913  # as above
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 
 
-def _find_unchanged(
-    store: ArtifactStore,
-    last: Mapping[str, Release],
-    paths: Mapping[str, str],
-    watch: Callable[[Sequence[Any]], Iterable[Any]],
-) -> set[str]:
-    root = store.root
-    if root is None:
-        return set()
+def _find_released_blobs(
+    store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]
+) -> dict[str, str | None]:
     files = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
-    blobs = find_committed_blobs(store.git, files)
-    pairs = watch(list(zip(paths.items(), blobs, strict=True)))
-    return {name for (name, path), blob in pairs if blob is not None and _has_blob(root, path, blob)}
+    return dict(zip(paths, find_committed_blobs(store.git, files), strict=True))
 
 
-def _has_blob(root: Path, path: str, blob: str) -> bool:
+def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:
     with suppress(LoadError):
-        return is_blob(root, path, blob, limit=None if path.endswith(_ROWS) else ARTIFACT_LIMIT)
+        return root is not None and blob is not None and is_blob(root, path, blob)
     return False
 
 
-def _find_rows_or_file(store: ArtifactStore, ref: Ref) -> str | None:
+def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
     try:
-        return find_working_rows(store, ref)
+        return find_working_rows(store, ref, data)
     except LoadError:
         return ref.path  # it cannot be parsed, and it could not when it was released: its bytes decide
 

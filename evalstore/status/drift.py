@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalstore.diff import ComparisonSettings, compare
+from evalstore.diff import ComparisonSettings
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.model import Ref
+from evalstore.model import Ref, parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.references.graph import ReferenceGraph
+from evalstore.references.mentions import scan_working_file
 from evalstore.references.reading import ArtifactReference, read_references
 from evalstore.status.values import ArtifactState, ArtifactStatus, MovedReference
+from evalstore.status.version_rules import VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.listing import group_releases
 from evalstore.store.objects import find_file
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
+from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version
 
 _UNKNOWN = "what its references meant when it was released cannot be told"
@@ -72,7 +75,7 @@ class MovedReferenceFinder:
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
-            raise RefusedError("a shallow clone does not have that history")
+            raise RefusedError("a shallow clone does not have that history", hint="git fetch --unshallow --tags")
         return is_ancestor(self.store.git, release.commit, base.commit)
 
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
@@ -82,6 +85,8 @@ class MovedReferenceFinder:
         return self._levels[key]
 
     def _compare_versions(self, was: str, now: str) -> Bump:
+        from evalstore.diff import compare
+
         load = self.store.load
         try:
             return compare(load(was), load(now), load=load, terms=self.settings).required_bump
@@ -98,9 +103,30 @@ def find_moved_artifacts(
             description, moved = moves
             version = str(base.version)
             message = f"unchanged, but {description}"
+            # What cannot be told may be a major change: fail closed.
+            is_ok = bool(moved) and find_moved_level(moved) is not Bump.MAJOR
+            rule = None if is_ok else VersionRule.REFERENCE_MOVED
             yield ArtifactStatus(
-                base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved
+                base.name, ArtifactState.MOVED, is_ok, message, version, version, rule=rule, moved=moved
             )
+
+
+def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
+    """Return the bump that references need which mean other versions than at the release."""
+    return max((move.level for move in moved), default=Bump.NONE)
+
+
+def find_kept_moves(finder: MovedReferenceFinder, base: Release) -> tuple[MovedReference, ...]:
+    """Return the references, held by a release and the working file alike, that mean another version now."""
+    store, name = finder.store, base.name
+    files = read_working_files(store, [parse_ref(f"{name}@worktree")])
+    if not any(scan_working_file(store, ref, data).floating for ref, data in files):
+        return ()
+    then, now = (
+        read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (base.version, "worktree")
+    )
+    old_refs = {str(reference.ref) for reference in then}
+    return tuple(finder.find_moved(base, [reference for reference in now if str(reference.ref) in old_refs]))
 
 
 def describe_moved_references(
@@ -110,13 +136,7 @@ def describe_moved_references(
     releases = group_releases(store)
     base = next(release for release in releases[name] if release.version == version)
     try:
-        then, now = (
-            read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (version, "worktree")
-        )
-        old_refs = {str(reference.ref) for reference in then}
-        moved = MovedReferenceFinder(store, releases, settings).find_moved(
-            base, [reference for reference in now if str(reference.ref) in old_refs]
-        )
+        moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base)
         return tuple(move.sentence for move in moved)
     # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth showing.
     except EvalstoreError as error:
@@ -130,7 +150,10 @@ def _describe_moves(
         moved = tuple(finder.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
     except EvalstoreError as error:
         return f"{_UNKNOWN}: {error}", ()
-    if not moved:
-        return None
+    return (_summarize_moves(moved), moved) if moved else None
+
+
+def _summarize_moves(moved: Sequence[MovedReference]) -> str:
+    first = max(moved, key=lambda move: move.level)
     more = f", and {len(moved) - 1} more" if moved[1:] else ""
-    return f"{moved[0].ref} now means {moved[0].now}, was {moved[0].was} ({moved[0].level}){more}", moved
+    return f"{first.ref} now means {first.now}, was {first.was} ({first.level}){more}"

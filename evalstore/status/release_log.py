@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -41,8 +42,8 @@ class ReleaseLogEntry:
 class ReleaseLog:
     """The releases of one artifact, newest first.
 
-    `skipped` were not compared, because of their number or because nobody asked; `floating` are references of the
-    newest without an exact version, under which scores can move without a release.
+    `skipped` were not compared, because of their number or because nobody asked; `floating` are references without an
+    exact version, of the newest or of what it refers to, under which scores can move without a release.
     """
 
     name: str
@@ -120,12 +121,21 @@ class _ReleaseComparer:
             yield entry
 
     def list_floating(self, index: int) -> Iterator[str]:
-        """Yield the floating references of a release."""
-        if resolved := self._resolved.get(index):
-            references = read_references(self.store, resolved, resolved.ref).references
-            yield from (
-                str(reference.ref) for reference in references if reference.ref.is_floating and reference.scores
-            )
+        """Yield the floating references of a release, and those of everything that it refers to."""
+        waiting = [resolved] if (resolved := self._resolved.get(index)) else []
+        seen: set[str] = set()
+        while waiting:
+            user = waiting.pop(0)
+            for reference in read_references(self.store, user, user.ref).references:
+                ref = str(reference.ref)
+                if not reference.scores or ref in seen:
+                    continue
+                seen.add(ref)
+                if reference.ref.is_floating:
+                    yield ref if user is resolved else f"{ref} in {user.ref}"
+                # What cannot be resolved is reported by validate and verify.
+                with suppress(EvalstoreError):
+                    waiting.append(self.store.resolve(ref))
 
     def _find_comparable(self, index: int) -> int:
         """Return the index of the earliest release since which no score could move; unknown steps end the search."""

@@ -7,37 +7,48 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalstore.diff import Profile
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref
-from evalstore.references.graph import ReferenceGraph, build_working_graph
-from evalstore.references.reading import ArtifactReference
+from evalstore.references.graph import ReferenceGraph
+from evalstore.references.reading import ArtifactReference, list_references
 from evalstore.status.acceptances import Acceptance, ChangePolicy, read_change_policy
+from evalstore.status.base_policy import BasePolicies
 from evalstore.status.comparison import (
     Load,
     compare_with_release,
     find_base_release,
-    find_changed_files,
     make_working_loader,
+    scan_working_files,
 )
-from evalstore.status.drift import MovedReferenceFinder, find_moved_artifacts
-from evalstore.status.validity import LEDGER_LIMIT, check_gradable, check_ledger_complete, require_version
+from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
+from evalstore.status.validity import (
+    LEDGER_LIMIT,
+    check_gradable,
+    check_ledger_complete,
+    check_names_releases,
+    require_version,
+)
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
-from evalstore.store import ArtifactStore, Release
+from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.resolve import can_mean
-from evalstore.store.revisions import find_head
+from evalstore.store.revisions import find_head, resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
-from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, make_file_source, validate
+from evalstore.validation import ACCEPTED, make_file_source
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, Profile
+    from evalstore.validation import PendingAcceptances
+
+_UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
 _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name versions
 
 
@@ -52,11 +63,12 @@ class StoreSurvey:
 
 @dataclass(frozen=True, slots=True)
 class _SurveyContext:
-    """What comparing a file needs: the store, how its references are loaded, and how changes are judged."""
+    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found."""
 
     store: ArtifactStore
     load: Load
-    policy: ChangePolicy
+    list_policies: Callable[[Release], Sequence[ChangePolicy]]
+    finder: MovedReferenceFinder
 
 
 def read_status(
@@ -64,17 +76,23 @@ def read_status(
     *,
     today: date | None = None,
     profile: Profile | None = None,
+    base: str | None = None,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
 ) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
     `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
-    the one that evalstore.yaml names. `watch` wraps the iteration over the files (a progress bar).
+    the one that evalstore.yaml names. Settings that were loosened since the last release do not count, and are
+    findings; with `base`, a revision, those of that commit count, with its acceptances, and releases that were made
+    since then are judged as changes. `watch` wraps the iteration over the files (a progress bar).
     """
     policy = read_change_policy(store, today, profile)
-    survey = survey_store(store, policy, watch=watch)
+    commit = None if base is None else resolve_revision(store.git, store.objects, base)
+    bases = BasePolicies(store, policy, commit, profile)
+    survey = survey_store(store, policy, bases, watch=watch)
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
+    findings = (*bases.find_loosenings(), *findings)
     profile_name = str(policy.settings.profile)
     return Status(survey.artifacts, survey.total, findings, pending, profile_name, find_interrupted_bump(store))
 
@@ -100,31 +118,41 @@ def _match_acceptances(
 def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, today: date | None) -> tuple[Finding, ...]:
     if store.root is None:
         return ()
+    from evalstore.validation import KnownRules, validate
+
     sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
     known = KnownRules(pending=pending)
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
 
 
 def survey_store(
-    store: ArtifactStore, policy: ChangePolicy, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter
+    store: ArtifactStore,
+    policy: ChangePolicy,
+    bases: BasePolicies | None = None,
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
 ) -> StoreSurvey:
-    """Compare every working file with its last release; `policy` says at which level each change counts."""
+    """Compare every working file with its last release; `policy` says at which level each change counts.
+
+    With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen.
+    """
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
     releases, refs = group_releases(store), store.working()
-    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
-    changed = find_changed_files(store, refs, last, watch=watch)
-    context = _SurveyContext(store, make_working_loader(store), policy)
-    statuses = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in watch(changed)]
+    known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
+    last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
+    scan = scan_working_files(store, refs, last, watch=watch)
+    finder = MovedReferenceFinder(store, releases, policy.settings.without_opinions)
+    list_policies = bases.list_policies if bases else lambda _: [policy]
+    context = _SurveyContext(store, make_working_loader(store), list_policies, finder)
+    statuses = [_survey_artifact(context, ref, known.get(ref.name, ())) for ref in watch(scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     removed = list(_find_removed(store, {ref.name for ref in refs}, last))
     statuses += removed
-    graph = build_working_graph(store)
-    differ = {ref.name for ref in changed}
+    graph = ReferenceGraph(store, scan.mentions)
+    differ = {ref.name for ref in scan.changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    statuses += find_moved_artifacts(
-        MovedReferenceFinder(store, releases, policy.settings.without_opinions), graph, unchanged
-    )
+    statuses += find_moved_artifacts(finder, graph, unchanged)
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
     return StoreSurvey(artifacts, len(refs) + len(removed), {name: base.version for name, base in last.items()})
 
@@ -145,28 +173,44 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     store = context.store
     new = store.resolve(ref)
     check_gradable(new, context.load)
-    check_ledger_complete(ref.name, _read_working_ledger(store, ref), [release.version for release in releases])
+    check_names_releases(list_references(store, new))
+    tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
+    check_ledger_complete(ref.name, _read_working_ledger(store, ref), tagged)
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
     last = find_base_release(store, releases, working)
     if last is None:
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
-    diff = compare_with_release(store, last, new, context.load, policy=context.policy)
-    required = diff.required_bump if diff else Bump.NONE
+    diff, needed = _compare_strictly(context, last, new)
+    # What a reference means counts as much as what it says.
+    moved = find_kept_moves(context.finder, last)
+    required = max(needed, find_moved_level(moved))
     judgement = judge_version(last.version, working, required)
+    # Only with a base there are tags of versions that count as changes.
+    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if working in tagged else judgement.message
     return ArtifactStatus(
         ref.name,
         ArtifactState.CHANGED if required or last == find_last_release(releases) else ArtifactState.BEHIND,
         judgement.ok,
-        judgement.message + ("" if last == find_last_release(releases) else "; another branch has released since"),
+        message + ("" if last == find_last_release(releases) else "; another branch has released since"),
         released=str(last.version),
         working=str(working),
         required_bump=required,
         next_version=str(bump_version(last.version, required)) if required else None,
         rule=judgement.rule,
+        moved=moved,
         findings=diff.findings if diff else (),
         place=new.artifact.document.locate(("version",)),
     )
+
+
+def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff | None, Bump]:
+    """Compare a file with its last release by today's policy; and return the bump by the policy that asks for most."""
+    diffs = [
+        compare_with_release(context.store, last, new, context.load, policy=policy)
+        for policy in context.list_policies(last)
+    ]
+    return diffs[0], max(diff.required_bump if diff else Bump.NONE for diff in diffs)
 
 
 def _read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from evalstore.errors import RefusedError
-from evalstore.model import Artifact
+from evalstore.model import Artifact, Ref
+from evalstore.references.reading import FindPlace
 from evalstore.store import Resolved
-from evalstore.store.ledger import locate_ledger
-from evalstore.validation import VALIDATION_RULES, find_obstacles
+from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
 
 LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
@@ -17,6 +17,8 @@ LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
     """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
+    from evalstore.validation import find_obstacles
+
     note = next(find_obstacles(resolved.artifact, load), None)
     if note is not None:
         raise RefusedError(
@@ -24,6 +26,17 @@ def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
             place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
             hint="evalstore validate lists all that is wrong with it",
         )
+
+
+def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
+    """Refuse a pin (with its place) that names no release, which no release can carry."""
+    for find_place, ref in pins:
+        if not ref.names_release:
+            raise RefusedError(
+                f"{ref} is no release, and a release may name nothing else",
+                place=find_place(),
+                hint=f"pin a release: {ref.name}@<version>",
+            )
 
 
 def require_version(resolved: Resolved) -> Version:
@@ -54,5 +67,5 @@ def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> No
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",
-            hint=f"git fetch --tags (--unshallow); if it was withdrawn, take its line out of {locate_ledger(name)}",
+            hint=f"git fetch --tags (--unshallow); else evalstore verify {name} says how it is put back",
         )

@@ -18,8 +18,11 @@ class VersionRule(StrEnum):
     TOO_SMALL = "version-bump-too-small"
     DECREASED = "version-decreased"
     WITHOUT_CHANGE = "version-bump-without-change"
+    REFERENCE_MOVED = "reference-moved"
+    LOOSENED = "override-loosened"
 
 
+MOVED_HINT = "pin the version that is meant, and bump; to go on floating, write the next major version into the file"
 _BUMP = "evalstore bump REF sets the version that the change needs"
 
 _ROWS = (
@@ -50,6 +53,20 @@ _ROWS = (
         "{version} says more than the change needs, or nothing changed",
         "nothing, if it is meant: a version may always say more",
         "A number that says more than it needs makes readers look for what moved.",
+    ),
+    ValidationRule(
+        VersionRule.REFERENCE_MOVED,
+        Severity.ERROR,
+        "a floating reference means another version than at the release, by a major change",
+        MOVED_HINT,
+        "Scores move under a version that stays the same.",
+    ),
+    ValidationRule(
+        VersionRule.LOOSENED,
+        Severity.WARNING,
+        "{now} lets more through than {base} did ({was})",
+        "a bump would count it, and its tag say so; where REV has it, reviewed: evalstore status --check --base REV",
+        "A change that brings its own measure is measured by nobody.",
     ),
 )
 

@@ -8,39 +8,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from evalstore.documents import Document
 from evalstore.files import list_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.git import Git
+from evalstore.store.kept_values import KeptValues
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import Commit, read_commit
+from evalstore.store.parsed_documents import ParsedDocuments
 from evalstore.store.settings import find_bare_prefix, read_root_file, read_settings, read_tag_prefix
 from evalstore.store.tags import Release, TagGrammar, Tags
-
-_KEPT_TEXT = 8 << 20  # bytes of files; parsed they take some thirty times as much
-
-
-@dataclass(slots=True)
-class WorkingDocuments:
-    """The parsed working files by their bytes, up to a size: most are, byte for byte, what a release holds, too."""
-
-    _by_content: dict[bytes, Document] = field(default_factory=dict)
-    _room: int = _KEPT_TEXT
-
-    def add(self, data: bytes, document: Document) -> None:
-        """Keep a document, while there is room."""
-        if data not in self._by_content and len(data) <= self._room:
-            self._room -= len(data)
-            self._by_content[data] = document
-
-    def find(self, data: bytes, file: str) -> Document | None:
-        """Return the document of these bytes, as if it were read from `file`; None when none is kept."""
-        document = self._by_content.get(data)
-        return replace(document, file=file) if document else None
 
 
 @dataclass(slots=True)
@@ -58,7 +38,7 @@ class StoreContents:
     settings: Mapping[str, Any]
     tags: Tags
     ledgers: Ledgers
-    working_documents: WorkingDocuments = field(default_factory=WorkingDocuments)
+    documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     _lock: Lock | None = None
 
     @classmethod
@@ -138,9 +118,17 @@ class StoreContents:
         self.ledgers.forget()
         self._lock = None
 
+    def keep_values(self) -> None:
+        """Read what earlier runs have parsed from a file of the git directory, and keep there what this one parses.
+
+        Nothing that decides whether a release is still what was released should call it.
+        """
+        self.documents.kept = KeptValues.open(self.git.directory)
+
     def close(self) -> None:
-        """End the git process that reads objects."""
+        """End the git process that reads objects, and keep what was parsed."""
         self.objects.close()
+        self.documents.close()
 
     def __enter__(self) -> Self:
         return self

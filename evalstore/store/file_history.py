@@ -6,16 +6,19 @@ import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.files import read_below
 from evalstore.store.contents import StoreContents
-from evalstore.store.git import Git
+from evalstore.store.git import NAME_ENCODING, Git
 from evalstore.store.object_reader import is_oid
 from evalstore.store.revisions import find_head
 
 _SHALLOW_LIMIT = 16 << 20  # bytes of git's list of the commits at which a shallow clone ends
 _NO_REFS = "refs/none"
+# Nothing in the repository may tell another history than its commits do: no graft.
+_NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +57,44 @@ def read_file_history(
     # By decoration: a commit counts when it changes a file or bears one of the tags.
     argv = ("--topo-order", "--simplify-by-decoration", *refs, "--no-show-signature", "--format=%H %P", tip)
     files = ("--", *(store.prefix + path for path in paths))
-    # Nothing in the repository may tell another history than its commits do: no graft, and no setting.
-    no_grafts = {"GIT_GRAFT_FILE": os.devnull}
-    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files, env=no_grafts)
+    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files, env=_NO_GRAFTS)
     rows = [line.split() for line in out.decode("ascii").splitlines() if line]
     if not all(is_oid(word) for row in rows for word in row):
         raise GitError("git listed a commit in a form that cannot be read")
     commits = {oid: tuple(dict.fromkeys(parents)) for oid, *parents in rows}
     cut = read_shallow_commits(store.git) & commits.keys() if store.repository.shallow else frozenset()
     return FileHistory(next(iter(commits), None), commits, frozenset(cut))
+
+
+class BlobChange(NamedTuple):
+    """One file that a commit changed or removed: its blob at a parent, and at the commit (None: it is gone)."""
+
+    commit: str
+    path: str
+    old: str
+    new: str | None
+
+
+def list_blob_changes(store: StoreContents, folder: str, tip: str) -> list[BlobChange]:
+    """Return what the commits up to `tip` changed or removed in a folder of the store, newest first.
+
+    A merge is compared with each of its parents; paths are relative to the repository. One git process.
+    """
+    argv = ("-m", "--raw", "-z", "--no-renames", "--no-abbrev", "--full-history", "--diff-filter=MDT", "--format=%H")
+    out = store.git.run("-c", "log.follow=false", "log", *argv, tip, "--", store.prefix + folder, env=_NO_GRAFTS)
+    changes, commit = [], ""
+    # After each commit come, for each of its files, ":<modes> <old> <new> <letter>" and the path.
+    words = iter(out.decode(*NAME_ENCODING).split("\0"))
+    for word in words:
+        _, colon, entry = word.partition(":")
+        if not colon:
+            commit = word.strip() or commit
+            continue
+        _, _, old, new, *_ = entry.split(" ")
+        changes.append(BlobChange(commit, next(words), old, new if new.strip("0") else None))
+    if not all(is_oid(change.commit) and is_oid(change.old) for change in changes):
+        raise GitError("git listed a commit in a form that cannot be read")
+    return changes
 
 
 def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:

@@ -42,6 +42,7 @@ _READING = frozenset(
         "rev-list",
         "rev-parse",
         "show-ref",
+        "verify-tag",
     }
 )
 

@@ -6,8 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from evalstore.errors import ConflictError
@@ -15,6 +15,7 @@ from evalstore.store.git import Git
 from evalstore.store.writing import IndexEntry, format_index_info
 
 _TRIES, _PAUSE = 60, 0.05
+_TOKEN = "index.evalstore"
 
 
 def find_staged_blobs(git: Git, paths: Iterable[str]) -> dict[str, str]:
@@ -31,25 +32,34 @@ def find_unmerged(git: Git) -> str | None:
     return out.partition("\0")[0].partition("\t")[2] or None
 
 
-def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
-    """Replace index entries; everything else that is staged stays."""
-    index, copy = git.directory / "index", git.directory / "index.evalstore.new"
+@contextmanager
+def lock_index(git: Git) -> Iterator[None]:
+    """Hold git's lock of the index; `ConflictError` when another process does not release it within three seconds.
+
+    Whoever commits between the move of a branch and that of the index would take the branch's new files out again.
+    """
     _acquire_lock(git.directory)
     try:
-        stamp = index.stat() if index.exists() else None
-        if stamp:
-            with index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
-                shutil.copyfileobj(old, new)
-        # Without a working tree git cannot compare files, so that no filter of the repository runs …
-        with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
-            command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
-            git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
-        if stamp:
-            # … and with the old time stamp git still compares the files that it would have compared before.
-            os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-        copy.replace(index)
+        yield
     finally:
         release_index_lock(git.directory)
+
+
+def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
+    """Replace index entries, under its lock; everything else that is staged stays."""
+    index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
+    stamp = index.stat() if index.exists() else None
+    if stamp:
+        with index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
+            shutil.copyfileobj(old, new)
+    # Without a working tree git cannot compare files, so that no filter of the repository runs …
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
+        command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
+        git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
+    if stamp:
+        # … and with the old time stamp git still compares the files that it would have compared before.
+        os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    copy.replace(index)
 
 
 def wait_for_index(directory: Path) -> None:
@@ -63,17 +73,20 @@ def wait_for_index(directory: Path) -> None:
 
 def release_index_lock(directory: Path) -> None:
     """Remove the index lock of this process or of a killed evalstore; the lock of any other process stays."""
-    token, lock = directory / "index.evalstore", directory / "index.lock"
+    token, lock = directory / _TOKEN, directory / "index.lock"
+    if not os.path.lexists(token):
+        return
     with suppress(FileNotFoundError):
         if token.samefile(lock):
             lock.unlink()
-    for leftover in ("index.evalstore", "index.evalstore.new", "index.evalstore.new.lock"):
+    # The token last: while it is there, something may be left.
+    for leftover in (f"{_TOKEN}.new", f"{_TOKEN}.new.lock", _TOKEN):
         (directory / leftover).unlink(missing_ok=True)
 
 
 def _acquire_lock(directory: Path) -> None:
     # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
-    token, lock = directory / "index.evalstore", directory / "index.lock"
+    token, lock = directory / _TOKEN, directory / "index.lock"
     token.touch(exist_ok=False)
     for _ in range(_TRIES):
         with suppress(FileExistsError):

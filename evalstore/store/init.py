@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
+from evalstore.store.editor_files import JETBRAINS, MAPPED, SCHEMAS, VS_CODE, write_jetbrains, write_vs_code
 from evalstore.store.git import run_git
 from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, is_git_directory
+from evalstore.store.pipeline_files import (
+    ATTRIBUTES,
+    DRIVER,
+    GITHUB,
+    GITLAB,
+    GITLAB_ROOT,
+    PRE_COMMIT,
+    write_attributes,
+    write_github,
+    write_gitlab,
+    write_gitlab_root,
+    write_pre_commit,
+)
 from evalstore.store.presence import find_stores
 
-SCHEMAS = ".evalstore/schema"
 _LIMIT = 4 << 20
-# A schema -> the files that editors complete with it.
-_MAPPED = {
-    **{str(kind): f"{kind.folder}/*.yaml" for kind in Kind},
-    "evalstore": SETTINGS_FILE,
-    "accepted": ".evalstore/accepted.yaml",
-}
-_WRITTEN = (*_MAPPED, "result")
+_WRITTEN = (*MAPPED, "result")
 _SETTINGS = """\
 # yaml-language-server: $schema={schemas}/evalstore.schema.json
 # This file marks the store. Every setting is optional; these are the defaults:
@@ -35,50 +45,50 @@ _SETTINGS = """\
 # profile: score           # what is major: what moves a score; headline: also what moves a mean
 {tag_prefix}           # put before <kind>/<id>@<version> in the names of tags
 """
-_JETBRAINS_ENTRY = """\
-        <entry key="evalstore {name}">
-          <value>
-            <SchemaInfo>
-              <option name="name" value="evalstore {name}" />
-              <option name="relativePathToSchema" value="{schema}" />
-              <option name="patterns">
-                <list>
-                  <Item>
-                    <option name="pattern" value="true" />
-                    <option name="path" value="{files}" />
-                    <option name="mappingKind" value="Pattern" />
-                  </Item>
-                </list>
-              </option>
-            </SchemaInfo>
-          </value>
-        </entry>
-"""
-_JETBRAINS = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<project version="4">
-  <component name="JsonSchemaMappingsProjectConfiguration">
-    <state>
-      <map>
-{entries}      </map>
-    </state>
-  </component>
-</project>
-"""
+
+
+class Pipeline(StrEnum):
+    """A CI system that evalstore writes a pipeline for."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+@dataclass(frozen=True, slots=True)
+class Integrations:
+    """What `init` writes besides the store: a pipeline, a hook of pre-commit, git's diff driver, files of JetBrains."""
+
+    pipeline: Pipeline | None = None
+    pre_commit: bool = False
+    diff_driver: bool = False
+    jetbrains: bool = False
+
+
+class _PlannedFile(NamedTuple):
+    """A file below `base`, and what it is to be, given what it is (None: it is not there)."""
+
+    base: Path
+    path: str
+    write: Callable[[bytes | None], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedStore:
-    """The result of `init`: files `kept` were there already with other content."""
+    """The result of `init`, with files by their paths from `root`: `merged` got what was missing in them.
+
+    `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
+    """
 
     root: Path
     repository: bool
     written: tuple[str, ...]
-    kept: tuple[str, ...]
+    merged: tuple[str, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    next_steps: tuple[str, ...] = ()
 
 
-def create_store(path: Path) -> CreatedStore:
-    """Make `path` a store; existing files stay as they are, so that a second call changes nothing."""
+def create_store(path: Path, integrations: Integrations = Integrations()) -> CreatedStore:  # frozen
+    """Make `path` a store; what existing files have stays, so that a second call changes nothing."""
     root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):
@@ -89,10 +99,26 @@ def create_store(path: Path) -> CreatedStore:
     find_repository(root)
     for kind in Kind:
         _make_folder(root / kind.folder)
-    files = _build_files(_propose_tag_prefix(root))
-    done = {name: _write_if_absent(root, name, data) for name, data in files.items()}
-    written = tuple(name for name, outcome in done.items() if outcome == "written")
-    return CreatedStore(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
+    top = find_top(root) or root
+    done: dict[str, str] = {}
+    kept: list[tuple[str, str]] = []
+    for file in _plan_files(root, top, integrations):
+        name = os.path.relpath(file.base / file.path, root)
+        try:
+            done[name] = _write_file(file)
+        except (LoadError, RefusedError) as error:
+            # A link in the path of a new file is no file of the user's to keep.
+            if not (file.base / file.path).exists():
+                raise
+            kept.append((name, error.message))
+    return CreatedStore(
+        root,
+        fresh,
+        tuple(name for name, outcome in done.items() if outcome == "written"),
+        tuple(name for name, outcome in done.items() if outcome == "merged"),
+        tuple(kept),
+        DRIVER if integrations.diff_driver else (),
+    )
 
 
 def _make_folder(path: Path) -> Path:
@@ -104,16 +130,14 @@ def _make_folder(path: Path) -> Path:
         raise GitError(f"the folder {path} cannot be made: {reason.lower()}") from None
 
 
-def _write_if_absent(root: Path, name: str, data: bytes) -> str:
-    try:
-        (root / name).lstat()
-    except FileNotFoundError:
-        write_below(root, name, data)
-        return "written"
-    try:
-        return "same" if read_below(root, name, _LIMIT) == data else "kept"
-    except LoadError:
-        return "kept"
+def _write_file(file: _PlannedFile) -> str:
+    path = file.base / file.path
+    old = read_below(file.base, file.path, _LIMIT) if path.is_symlink() or path.exists() else None
+    new = file.write(old)
+    if new == old:
+        return "same"
+    write_below(file.base, file.path, new)
+    return "written" if old is None else "merged"
 
 
 def _propose_tag_prefix(root: Path) -> str:
@@ -125,23 +149,33 @@ def _propose_tag_prefix(root: Path) -> str:
     return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
 
 
-def _build_files(tag_prefix: str) -> Mapping[str, bytes]:
-    schemas = {
-        f"{SCHEMAS}/{name}.schema.json": (find_resource_folder("schema") / f"{name}.schema.json") for name in _WRITTEN
-    }
-    return {
-        SETTINGS_FILE: _SETTINGS.format(
-            schemas=SCHEMAS, tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""'
-        ).encode(),
-        **{name: path.read_bytes() for name, path in schemas.items()},
-        ".vscode/settings.json": (json.dumps({"yaml.schemas": _map_schemas()}, indent=2) + "\n").encode(),
-        ".idea/jsonSchemas.xml": _JETBRAINS.format(entries="".join(map(_format_jetbrains_entry, _MAPPED))).encode(),
-    }
+def _plan_files(root: Path, top: Path, integrations: Integrations) -> Iterator[_PlannedFile]:
+    # Editors and CI systems look at the root of the repository, wherever in it the store is.
+    prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
+    tag_prefix = _propose_tag_prefix(root)
+    settings = _SETTINGS.format(
+        schemas=SCHEMAS, tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""'
+    )
+    # Settings that are there are the user's.
+    yield _PlannedFile(root, SETTINGS_FILE, lambda old: settings.encode() if old is None else old)
+    for name in _WRITTEN:
+        data = (find_resource_folder("schema") / f"{name}.schema.json").read_bytes()
+        yield _PlannedFile(root, f"{SCHEMAS}/{name}.schema.json", partial(_write_whole, data))
+    yield _PlannedFile(top, VS_CODE, partial(write_vs_code, prefix=prefix))
+    if integrations.jetbrains:
+        yield _PlannedFile(top, JETBRAINS, partial(_write_whole, write_jetbrains(prefix)))
+    if integrations.pipeline is Pipeline.GITHUB:
+        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix)))
+    if integrations.pipeline is Pipeline.GITLAB:
+        yield _PlannedFile(top, GITLAB, partial(_write_whole, write_gitlab(prefix)))
+        yield _PlannedFile(top, GITLAB_ROOT, write_gitlab_root)
+    if integrations.pre_commit:
+        yield _PlannedFile(top, PRE_COMMIT, partial(write_pre_commit, prefix=prefix))
+    if integrations.diff_driver:
+        yield _PlannedFile(top, ATTRIBUTES, partial(write_attributes, prefix=prefix))
 
 
-def _map_schemas() -> dict[str, str]:
-    return {f"./{SCHEMAS}/{name}.schema.json": files for name, files in _MAPPED.items()}
-
-
-def _format_jetbrains_entry(name: str) -> str:
-    return _JETBRAINS_ENTRY.format(name=name, schema=f"{SCHEMAS}/{name}.schema.json", files=_MAPPED[name])
+def _write_whole(data: bytes, old: bytes | None) -> bytes:
+    if old not in {None, data}:
+        raise RefusedError("it differs from what init writes; delete it and run init again to get the new one")
+    return data

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
-from evalstore.files import read_below
+from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
@@ -20,7 +20,7 @@ from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.resolve import Resolved, build_unknown_error
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
-from evalstore.store.working_files import is_blob
+from evalstore.store.working_files import has_blob_content
 from evalstore.versions import Version
 
 _Key = tuple[Kind, str]
@@ -99,11 +99,13 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
     }
     files = {(ref.kind, ref.id): ref for ref in store.working()}
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
-    artifacts = (
-        _summarize_artifact(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
-        for key in watch(sorted(released.keys() | files.keys()))
-    )
-    return StoreListing(tuple(artifacts), tuple(store.tags.list_ignored()))
+    keys = watch(sorted(released.keys() | files.keys()))
+    with FolderReader(store.root) if store.root else nullcontext() as reader:
+        artifacts = tuple(
+            _summarize_artifact(reader, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
+            for key in keys
+        )
+    return StoreListing(artifacts, tuple(store.tags.list_ignored()))
 
 
 def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
@@ -136,24 +138,21 @@ def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -
 
 
 def _summarize_artifact(
-    store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None
+    reader: FolderReader | None, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None
 ) -> ArtifactSummary:
     # A pre-release is the latest only where there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed, problem = None, None, None
-    if ref is not None and store.root is not None:
+    if ref is not None and reader is not None:
         try:
-            same = blob is not None and is_blob(store.root, ref.path, blob, limit=ARTIFACT_LIMIT)
+            data = reader.read(ref.path, ARTIFACT_LIMIT)
+            same = blob is not None and has_blob_content(data, blob)
             changed = not same if releases else None
-            working = str(releases[-1].version) if same else _read_version(store.root, ref)
+            working = str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
     return ArtifactSummary(*key, latest, len(releases), working, changed, problem)
-
-
-def _read_version(root: Path, ref: Ref) -> str:
-    return read_artifact(ref, read_below(root, ref.path, ARTIFACT_LIMIT), ref.path).version
 
 
 def _is_covered(ref: Ref, version: Version) -> bool:

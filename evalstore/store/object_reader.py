@@ -267,7 +267,8 @@ def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str
         if len(paths) >= _LISTED_FILES and (blobs := _list_blobs(git, commit, folder)) is not None:
             listed |= {(commit, path): blobs[path] for path in paths & blobs.keys()}
             whole.add((commit, folder))
-    single = [file for file in asked if (file[0], file[1].rpartition("/")[0]) not in whole]
+    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit for each answer.
+    single = [file for file in dict.fromkeys(asked) if (file[0], file[1].rpartition("/")[0]) not in whole]
     listed |= {file: blob for file, blob in zip(single, _find_blobs_one_by_one(git, single), strict=True) if blob}
     return [listed.get(file) for file in asked]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evalstore.errors import GitError
 from evalstore.store.git import Git
 from evalstore.store.git_config import find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
@@ -99,13 +97,10 @@ def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
     return [PushAnswer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
 
 
-def record_push(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
-    """Set the remote-tracking branches to what was just pushed."""
-    for name, oid in refs.items():
-        if remote.is_tracked and name.startswith(BRANCH_REFS):
-            # A failure is no harm: the next fetch sets them too.
-            with suppress(GitError):
-                git.run("update-ref", f"{REMOTE_REFS}{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)
+def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str]:
+    """Return the remote-tracking branches of pushed refs, and the objects that they stand at now."""
+    branches = {name.removeprefix(BRANCH_REFS): oid for name, oid in refs.items() if name.startswith(BRANCH_REFS)}
+    return {f"{REMOTE_REFS}{remote.name}/{name}": oid for name, oid in branches.items()} if remote.is_tracked else {}
 
 
 def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:

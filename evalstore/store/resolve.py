@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
@@ -160,7 +159,7 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
             f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
         )
     data = store.objects.read(blob).data
-    document = store.working_documents.find(data, f"{label}:{path}") or read_yaml(data, f"{label}:{path}")
+    document = store.documents.read(data, f"{label}:{path}")
     return CommittedArtifact(make_artifact(ref, document), blob, hashlib.sha256(data).hexdigest())
 
 
@@ -177,8 +176,7 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
-    document = read_yaml(data, ref.path)
-    store.working_documents.add(data, document)
+    document = store.documents.read(data, ref.path)
     return _build_resolved(
         ref, make_artifact(ref, document), blob=compute_object_id("blob", data, store.repository.hex_digits)
     )

@@ -78,6 +78,19 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     return {name: oid for name, oid in pairs if name in wanted}
 
 
+def list_refs(git: Git, prefix: str) -> list[str]:
+    """Return the full names of all refs below `prefix`, which ends with a slash."""
+    out = git.run("for-each-ref", "--format=%(refname)", "--", prefix).decode(*NAME_ENCODING)
+    return [name for name in out.split("\n") if name]
+
+
+def find_missing_objects(git: Git, oids: Iterable[str]) -> set[str]:
+    """Return those of full object ids whose objects are not in the repository."""
+    stdin = "".join(f"{oid}\n" for oid in oids).encode("ascii")
+    lines = git.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).decode("ascii").split("\n")
+    return {line.removesuffix(" missing") for line in lines if line.endswith(" missing")}
+
+
 def _resolve_name(git: Git, objects: ObjectReader, name: str) -> str:
     if name == "HEAD":
         return resolve_head(git)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalstore.model import Artifact, Question, Ref, iterate_questions, parse_ref
+from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.store.artifacts import read_rows
 from evalstore.store.contents import StoreContents
 from evalstore.store.resolve import Resolved, resolve_ref
+
+if TYPE_CHECKING:
+    from evalstore.model import Question
 
 
 class ArtifactStore(StoreContents):
@@ -36,4 +39,6 @@ class ArtifactStore(StoreContents):
         """Yield the questions of a dataset, from its file or from the rows beside it."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         value = resolved.artifact.value
+        from evalstore.model import iterate_questions
+
         return iterate_questions(value, self.rows(resolved) if "rows" in value else None)

@@ -35,7 +35,7 @@ class Release(NamedTuple):
     @property
     def name(self) -> str:
         """`<kind>/<id>`, without the version."""
-        return f"{self.kind}/{self.id}"
+        return self.kind + "/" + self.id
 
     @property
     def path(self) -> str:
@@ -167,7 +167,8 @@ def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
         else:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
     for group in releases.values():
-        group.sort(key=_find_sort_key)
+        if len(group) > 1:
+            group.sort(key=_find_sort_key)
     return TagIndex(by_name, releases, ignored)
 
 
@@ -180,8 +181,8 @@ def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None
 
 def _list_tags(git: Git, *refs: str) -> Iterator[GitTag]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
-    for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
-        fields = line.decode("utf-8", "surrogateescape").split("\0")
+    for line in git.run("for-each-ref", _FORMAT, "--", *refs).decode("utf-8", "surrogateescape").split("\n")[:-1]:
+        fields = line.split("\0")
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git releases a tag in a form that cannot be read")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from evalstore.files import iterate_pieces, open_below
+from evalstore.errors import LoadError
+from evalstore.files import FolderReader, iterate_pieces, open_below
+from evalstore.model import Ref
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.git import NAME_ENCODING
 from evalstore.store.git_config import is_autocrlf_on
 from evalstore.store.index import find_staged_blobs
-from evalstore.store.object_reader import start_object_hash
+from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
 
 _SMALL = 1 << 15  # bytes
@@ -21,15 +24,13 @@ _CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AU
 _ATTRIBUTES = ("text", "crlf", "eol")
 
 
-def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bool:
+def is_blob(root: Path, path: str, blob: str) -> bool:
     """Whether a file on disk has the content of a blob, byte for byte or with CRLF where git has LF.
 
-    A file longer than `limit` has not, and is not read; `LoadError` when it cannot be opened.
+    Raises `LoadError` when it cannot be opened.
     """
     with open_below(root, path) as file:
         size = os.fstat(file.fileno()).st_size
-        if limit is not None and size > limit:
-            return False
         if _hash_pieces(_iterate_sized(file, size), size, len(blob)) == blob:
             return True
         file.seek(0)
@@ -38,6 +39,26 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
         file.seek(0)
         pieces = normalize_pieces(iterate_pieces(file))
         return normal_size != size and _hash_pieces(pieces, normal_size, len(blob)) == blob
+
+
+def read_working_files(store: ArtifactStore, refs: Iterable[Ref]) -> Iterator[tuple[Ref, bytes | None]]:
+    """Yield working files with their bytes, None for one that cannot be read; in a bare repository there are none."""
+    if store.root is None:
+        return
+    with FolderReader(store.root) as reader:
+        for ref in refs:
+            try:
+                yield ref, reader.read(ref.path, ARTIFACT_LIMIT)
+            except LoadError:
+                yield ref, None
+
+
+def has_blob_content(data: bytes, blob: str) -> bool:
+    """Whether the bytes of a file are those of a blob, as they are or with CRLF where git has LF."""
+    if compute_object_id("blob", data, len(blob)) == blob:
+        return True
+    normal = normalize_line_ends(data)
+    return len(normal) != len(data) and compute_object_id("blob", normal, len(blob)) == blob
 
 
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:

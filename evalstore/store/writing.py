@@ -142,15 +142,15 @@ def pack_tags(git: Git) -> None:
     git.run("pack-refs")
 
 
-def find_file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, str]:
-    """Return the modes of files at a commit by path, for those that are there."""
+def find_file_entries(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, IndexEntry]:
+    """Return the modes and blobs of files at a commit by path, for those that are there."""
     if commit is None:
         return {}
     # Everything is listed: thousands of paths would not fit on a command line.
     out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*NAME_ENCODING)
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
     wanted = set(paths)
-    return {path: head.split(" ")[0] for head, path in entries if path in wanted}
+    return {path: IndexEntry(*head.split(" ")[::2]) for head, path in entries if path in wanted}
 
 
 def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:

@@ -22,6 +22,7 @@ from evalstore.store import ArtifactStore
 from evalstore.transactions.locking import STATE_FOLDER, find_journal_name
 from evalstore.versions import Bump
 
+PENDING_REFS = "refs/evalstore/pending/"
 _LIMIT = 64 << 20
 _REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -80,6 +81,13 @@ class Journal:
     def refs(self) -> dict[str, str]:
         """Every ref that the bump writes, and its object."""
         return {**self.tags, self.branch: self.commit}
+
+    @property
+    def pending(self) -> dict[str, str]:
+        """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has."""
+        blobs = (change.worked for change in self.changes if change.worked and change.worked != change.blob)
+        objects = dict.fromkeys([self.commit, *self.tags.values(), *blobs])
+        return {f"{PENDING_REFS}{number}": oid for number, oid in enumerate(objects)}
 
 
 def write_journal(common: Path, name: str, journal: Journal) -> None:

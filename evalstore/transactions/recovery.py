@@ -5,26 +5,23 @@ Every bump ends here, and a killed one is ended here by the next, so the code th
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import place_below, sweep_below, write_aside_below, write_below
-from evalstore.store.git import Git
-from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
+from evalstore.store.index import find_staged_blobs, lock_index, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.packing import release_packs
-from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
+from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
 from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
 from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import IndexEntry, RefUpdate, pack_tags, update_refs
 from evalstore.transactions.journal import FileChange, Journal, ReleasedVersion, read_journal
 from evalstore.transactions.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
-
-_LIVE_LOCK_SECONDS = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
+from evalstore.transactions.pending import release_pending
+from evalstore.transactions.pushes import forget_push
+from evalstore.transactions.stale_locks import remove_stale_locks
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
@@ -33,15 +30,18 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     release_index_lock(repository.git.directory)
     sweep_below(repository.common, repository.journal_name)
     released: tuple[ReleasedVersion, ...] = ()
+    forget_push(repository)
     for path in sorted((repository.common / STATE_FOLDER).glob("journal*.json")):
         name = f"{STATE_FOLDER}/{path.name}"
         journal = read_journal(repository.common, name)
-        remove_stale_locks(repository, journal, path)
+        remove_stale_locks(repository, [*journal.refs, *journal.pending], path)
         if name == repository.journal_name:
-            released = journal.released if finish_or_undo(repository, journal) else ()
+            with lock_index(repository.git):
+                released = journal.released if finish_or_undo(repository, journal) else ()
         # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
         # written by the next bump there, which needs the journal, unless nothing was released.
         elif not _finish_or_undo_refs(repository, journal):
+            release_pending(repository)
             path.unlink()
     return released
 
@@ -52,7 +52,7 @@ def finish_or_undo(
     *,
     watch: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
 ) -> bool:
-    """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left.
+    """Finish a bump, under the lock of the index, when any of its refs has moved; else undo it and return False.
 
     Each step can be repeated: killed at any point, the next bump reads the same journal and does the rest.
     """
@@ -70,47 +70,38 @@ def finish_or_undo(
     if released and find_head_ref(repository.git) == journal.branch:
         _update_working_tree(repository, journal, watch)
     # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
-    remove_stale_locks(repository, journal, repository.common / repository.journal_name)
-    # Step 5, the marks that keep its packs from being repacked. Killed before: the next bump removes them.
+    remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
+    # Step 5, what keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
+    release_pending(repository)
     release_packs(repository.common)
-    # Step 6, the journal last: while it exists, the bump is not finished.
+    # Step 6, the lock of the index; one that undoes may try again under it.
+    if released:
+        release_index_lock(repository.git.directory)
+    # Step 7, the journal last: while it exists, the bump is not finished.
     (repository.common / repository.journal_name).unlink(missing_ok=True)
     return released
-
-
-def remove_stale_locks(repository: LockedRepository, journal: Journal, written: Path) -> None:
-    """Remove the locks that a killed git left on the journal's refs: younger than the journal, and not in use.
-
-    `written` is the file of the journal. git holds a lock for milliseconds: one that is the same file with the same
-    time a second later belongs to nobody.
-    """
-    journal_time = written.stat().st_mtime_ns
-    suspects = [
-        (path, identity)
-        for path in _list_lock_paths(repository, journal)
-        if (identity := _identify_file(path)) and identity[1] >= journal_time
-    ]
-    if suspects:
-        time.sleep(_LIVE_LOCK_SECONDS)
-    for path, identity in suspects:
-        if _identify_file(path) == identity:
-            path.unlink(missing_ok=True)
 
 
 def _finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     """Return whether the bump is released; its refs are then complete, else all gone."""
     current = find_refs(repository.git, journal.refs)
+    # git may have pruned what no ref held: of that nothing can be published any more.
+    lost = find_missing_objects(repository.git, journal.refs.values()) if current != journal.refs else set()
     created = {name: oid for name, oid in journal.tags.items() if current.get(name) == oid}
     tip = current.get(journal.branch)
-    branch_moved = tip is not None and _is_ancestor(repository.git, tip, journal.commit)
+    branch_moved = tip == journal.commit or (
+        tip is not None and journal.commit not in lost and is_ancestor(repository.git, journal.commit, tip)
+    )
     if not created and not branch_moved:
         return False
-    if not branch_moved and tip != journal.old:
+    if not branch_moved and (tip != journal.old or lost):
         # The branch has moved elsewhere since, without this commit: the tags would release what is on no branch.
         _update_refs(repository, (RefUpdate(name, None, oid) for name, oid in created.items()))
         return False
     # git writes loose refs one by one, so that a kill may leave tags without their branch, or without each other.
-    missing = [RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in current]
+    missing = [
+        RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in current and oid not in lost
+    ]
     _update_refs(
         repository, missing if branch_moved else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)]
     )
@@ -120,10 +111,6 @@ def _finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool
 def _update_refs(repository: LockedRepository, updates: Iterable[RefUpdate]) -> None:
     if wanted := list(updates):
         update_refs(repository.git, wanted, reason=REFLOG_REASON, signature=repository.signature)
-
-
-def _is_ancestor(git: Git, tip: str, commit: str) -> bool:
-    return tip == commit or is_ancestor(git, commit, tip)
 
 
 def _update_working_tree(
@@ -217,16 +204,3 @@ def _update_index(repository: LockedRepository, journal: Journal) -> None:
     }
     if stale:
         stage_files(repository.git, stale)
-
-
-def _list_lock_paths(repository: LockedRepository, journal: Journal) -> list[Path]:
-    names = [*journal.refs, "packed-refs", "reftable/tables.list"]
-    return [repository.git.directory / "HEAD.lock", *(repository.common / f"{name}.lock" for name in names)]
-
-
-def _identify_file(path: Path) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns

@@ -1,8 +1,9 @@
 """Finds what can be known of artifacts, settings, bundles and rows before scoring: every finding of every file."""
 
-from evalstore.validation.context import KnownRules, PendingAcceptances
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
 from evalstore.validation.rules import VALIDATION_RULES, ValidationRule
-from evalstore.validation.run import find_obstacles, validate
 from evalstore.validation.sources import (
     ACCEPTED,
     ValidationSource,
@@ -11,6 +12,10 @@ from evalstore.validation.sources import (
     make_file_source,
     make_text_source,
 )
+
+if TYPE_CHECKING:
+    from evalstore.validation.context import KnownRules, PendingAcceptances
+    from evalstore.validation.run import find_obstacles, validate
 
 __all__ = [
     "ACCEPTED",
@@ -26,3 +31,9 @@ __all__ = [
     "make_text_source",
     "validate",
 ]
+
+# What validates needs the check kinds and the schemas, which most readers of these names do not.
+__getattr__ = import_lazily(
+    __name__,
+    {"KnownRules": "context", "PendingAcceptances": "context", "find_obstacles": "run", "validate": "run"},
+)

@@ -18,7 +18,7 @@ MAX_AGE_DAYS = 90
 
 # `unpinned` -> the severity of a reference without an exact version; ordered from lax to strict.
 _UNPINNED = {"allow": None, "warn": Severity.WARNING, "forbid": Severity.ERROR}
-_UNPINNED_RULES = frozenset({"reference-unpinned", "reference-floating"})
+_UNPINNED_RULES = frozenset({"reference-unpinned", "reference-floating", "reference-floating-inside"})
 _SEVERITIES = {"off": None, **{str(severity): severity for severity in Severity}}
 
 

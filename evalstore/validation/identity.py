@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from evalstore.model import Artifact, is_id
 from evalstore.validation.lookup import ArtifactFiles
-from evalstore.validation.notes import Note, describe_value, make_note
+from evalstore.validation.notes import Mend, Note, describe_value, make_note
 from evalstore.versions import TWO_PART, find_version
 
 
@@ -40,8 +40,9 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
         what, example = (f"the number {written}", written) if number else (describe_value(version), "1.0.0")
-        yield make_note("version-not-text", ("version",), what=what, example=example)
+        mend = Mend(f"{written}.0", quoted=True) if number and TWO_PART.fullmatch(written) else None
+        yield make_note("version-not-text", ("version",), mend=mend, what=what, example=example)
     elif TWO_PART.fullmatch(version):
-        yield make_note("version-two-part", ("version",), found=version)
+        yield make_note("version-two-part", ("version",), mend=Mend(f"{version}.0"), found=version)
     elif find_version(version) is None:
         yield make_note("version-malformed", ("version",), found=describe_value(version))

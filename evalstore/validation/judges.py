@@ -11,11 +11,11 @@ from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.patterns import find_dialect_difference
-from evalstore.checks.reply import find_pattern_problem
+from evalstore.checks.reply import find_pattern_problem, find_quoted_answer
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
-from evalstore.model import Artifact
+from evalstore.model import MALFORMED_ERRORS, Artifact, read_judge
 from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
@@ -77,6 +77,15 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
         yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
+    if answer := _find_quoted_answer(value):
+        yield make_note("reply-pattern-loose", ("reply_pattern",), found=describe_value(answer))
+
+
+def _find_quoted_answer(value: dict[str, Any]) -> str | None:
+    try:
+        return find_quoted_answer(read_judge(value))
+    except MALFORMED_ERRORS:  # its schema says what is wrong
+        return None
 
 
 def _lint_rates(value: dict[str, Any]) -> Iterator[Note]:

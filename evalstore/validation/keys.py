@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from decimal import Decimal
+from functools import cache
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.model import Kind, is_cosmetic
 from evalstore.validation.foreign_keys import find_hint
-from evalstore.validation.notes import Note, list_mappings, list_names, make_note
+from evalstore.validation.notes import Mend, Note, list_mappings, list_names, make_note
 from evalstore.validation.shape import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
-
-_SLIPS = 2  # with more it is another word
-_SHORT = 5  # a word of at most this length allows one slip only
+from evalstore.validation.slips import SLIPS, find_near_word, find_only_near
 
 
 def lint_artifact_keys(kind: Kind, value: Any, declared: Collection[str] = ()) -> Iterator[Note]:
@@ -77,7 +76,8 @@ def _note_unknown_key(
     if hint := find_hint(place, key):
         yield make_note("key-unread", at, of_key=True, found=key, hint=hint)
     elif guess := _guess_key(key, part, value):
-        yield make_note("key-misspelt", at, of_key=True, found=key, guess=guess)
+        mend = Mend(guess) if _is_only_guess(key, guess, part, value) else None
+        yield make_note("key-misspelt", at, of_key=True, mend=mend, found=key, guess=guess)
     elif "unevaluatedProperties" in part:
         homes = _find_homes(key)
         where = f"{list_names(homes)} can have it; " if homes else ""
@@ -95,48 +95,36 @@ def _guess_key(key: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> s
     """Return the key that `key` misspells; a key of another schema is taken for a required one only."""
     absent = tuple(name for name in part.get("properties", ()) if name not in value)
     if key in _all_schema_keys():
-        return _find_near(key, tuple(name for name in absent if name in part.get("required", ())), _SLIPS)
+        return find_near_word(key, tuple(name for name in absent if name in part.get("required", ())), SLIPS)
     # A key may stand beside the one that is meant, but then it differs by a single slip.
     present = tuple(name for name in part.get("properties", ()) if name in value)
-    return _find_near(key, absent, _SLIPS) or _find_near(key, present, 1)
+    return find_near_word(key, absent, SLIPS) or find_near_word(key, present, 1)
 
 
-@lru_cache(maxsize=4096)
-def _find_near(key: str, names: tuple[str, ...], most: int) -> str | None:
-    bare = _strip_separators(key)
-    limit = 1 if len(bare) <= _SHORT else most
-    # `input2` is no slip: a number sets a key apart from its neighbour.
-    near = (
-        (distance, name)
-        for name in names
-        if (distance := _count_slips(bare, _strip_separators(name))) <= limit and _digits(key) == _digits(name)
+def _is_only_guess(key: str, guess: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Whether `key` can be nothing but `guess`: nothing else is near or would take the name, and the type is right."""
+    known = part.get("properties", {})
+    wanted = known.get(guess)
+    type_ = wanted.get("type") if isinstance(wanted, dict) else None
+    rivals = (other for other in value if other != key and other not in known)
+    return (
+        guess not in value
+        and find_only_near(key, tuple(name for name in known if name not in value)) == guess
+        and not any(_guess_key(other, part, value) == guess for other in rivals)
+        and (not isinstance(type_, str) or isinstance(value[key], _PYTHON_TYPES[type_]))
     )
-    return min(near, default=(0, None))[1] if len(bare) > 1 else None
 
 
-def _digits(word: str) -> list[str]:
-    return [letter for letter in word if letter.isdigit()]
-
-
-def _strip_separators(word: str) -> str:
-    return word.lower().replace("-", "").replace("_", "").replace(" ", "")
-
-
-def _count_slips(one: str, other: str) -> int:
-    """Return the Damerau-Levenshtein distance (optimal string alignment) of two words; above the limit just a bound."""
-    # A slip changes the length by at most one and the set of letters by at most two: a fast lower bound.
-    if abs(len(one) - len(other)) > _SLIPS or len(set(one) ^ set(other)) > 2 * _SLIPS:
-        return _SLIPS + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, last, row = row, before, [i]
-        for j, wanted in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
+# A value may have a type as JSON Schema names it -> the classes of Python.
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+    "boolean": (bool,),
+    "number": (int, Decimal),
+    "integer": (int,),
+    "null": (type(None),),
+}
 
 
 # What a key may belong to, for a sentence: schemas, or parts of them.

@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import read_below
-from evalstore.model import Artifact, Kind, PinType, Ref
-from evalstore.schemas import Schema
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.validation.notes import Note, get_mapping, make_note
 from evalstore.versions import find_version
+
+if TYPE_CHECKING:
+    from evalstore.schemas import Schema
 
 Load = Callable[[Ref], Artifact]
 LookupResult = Artifact | EvalstoreError | None
@@ -52,6 +53,30 @@ class ReferenceLookup:
     load: Load | None
     locked: Container[str] = ()
     _found: dict[str, LookupResult] = field(default_factory=dict)
+    _floating: dict[str, str | None] = field(default_factory=dict)
+
+    def find_floating_inside(self, ref: Ref) -> str | None:
+        """Return a floating reference of what `ref` means, or of what that refers to, and who holds it; else None."""
+        if str(ref) not in self._floating:
+            self._floating[str(ref)] = None  # a circle of references leads nowhere new
+            self._floating[str(ref)] = self._find_floating(ref)
+        return self._floating[str(ref)]
+
+    def _find_floating(self, ref: Ref) -> str | None:
+        artifact = self.find_artifact(ref)
+        if not isinstance(artifact, Artifact) or artifact.kind is Kind.JUDGE:
+            return None
+        pins = dict.fromkeys(text for _, text in find_pins(artifact.kind, artifact.document.value))
+        for text in pins:
+            try:
+                inner = parse_ref(text)
+            except RefError:  # a finding of the file that holds it
+                continue
+            if inner.is_floating and text not in self.locked:
+                return f"{text} in {ref}"
+            if found := self.find_floating_inside(inner):
+                return found
+        return None
 
     def find_artifact(self, ref: Ref) -> LookupResult:
         """Return the artifact, the error that says why there is none, or None where nobody can know."""
@@ -146,6 +171,8 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
         fields = get_mapping(value, "properties")
+        from evalstore.checks.untrusted_schemas import compile_untrusted
+
         return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
         place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)

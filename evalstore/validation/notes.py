@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, Place
+from evalstore.model import TextEdit
 from evalstore.text import find_nearest, make_excerpt
 
 _FACT_LIMIT = 400  # a list of versions is worth a longer line
 _NEAR_LIMIT, _LISTED_LIMIT = 200, 20
 
 
+class Mend(NamedTuple):
+    """The one right text of a scalar: another word (None: the same), with or without quotes (None: as it is)."""
+
+    word: str | None = None
+    quoted: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
 
-    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
+    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error. `mend` is there
+    where one text alone is right, `edit` once its place in the file is known.
     """
 
     rule: str
@@ -28,15 +37,22 @@ class Note:
     of_key: bool = False
     place: Place | None = None
     soft: bool = False
+    mend: Mend | None = None
+    edit: TextEdit | None = None
 
 
 def make_note(
-    rule: str, pointer: Pointer = (), *, of_key: bool = False, place: Place | None = None, **facts: Any
+    rule: str,
+    pointer: Pointer = (),
+    *,
+    of_key: bool = False,
+    place: Place | None = None,
+    mend: Mend | None = None,
+    **facts: Any,
 ) -> Note:
     """Return a note; its facts are made safe to show, because they come from untrusted files."""
-    return Note(
-        rule, pointer, {key: make_excerpt(str(fact), _FACT_LIMIT) for key, fact in facts.items()}, of_key, place
-    )
+    shown = {key: make_excerpt(str(fact), _FACT_LIMIT) for key, fact in facts.items()}
+    return Note(rule, pointer, shown, of_key, place, mend=mend)
 
 
 def note_error(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:

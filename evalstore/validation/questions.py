@@ -14,6 +14,7 @@ from evalstore.model import Artifact
 from evalstore.validation.context import ValidationContext
 from evalstore.validation.keys import lint_keys
 from evalstore.validation.lookup import note_broken_bundle
+from evalstore.validation.mending import find_edit
 from evalstore.validation.notes import (
     Note,
     describe_value,
@@ -69,7 +70,7 @@ def lint_rows(
             found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
-            yield from _add_columns(found, line, file, number)
+            yield from _add_columns(found, line, Place(file, number), root, path)
             if defaults is not None and _is_unscored(row, defaults):
                 unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
     yield from _weigh_unscored(unscored, count, ("rows",))
@@ -155,10 +156,11 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
     return error.place.column if error.place else None
 
 
-def _add_columns(notes: Iterable[Note], line: bytes, file: str, number: int) -> Iterator[Note]:
+def _add_columns(notes: Iterable[Note], line: bytes, at: Place, root: Path, path: str) -> Iterator[Note]:
     """Yield the notes of one line with their columns; a line is read for positions only when it has notes."""
     document = None
     for found in notes:
-        document = document or read_json(line, file)
+        document = document or read_json(line, at.file)
         column = document.locate(found.pointer, of_key=found.of_key).column
-        yield found if found.place else replace(found, place=Place(file, number, column))
+        edit = find_edit(document, found, root, path, at.line or 0)
+        yield found if found.place else replace(found, place=Place(at.file, at.line, column), edit=edit)

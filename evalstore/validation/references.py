@@ -13,11 +13,12 @@ from evalstore.validation.lookup import ReferenceLookup
 from evalstore.validation.notes import Note, get_mapping, list_mappings, make_note, note_error
 from evalstore.versions import find_version
 
+_MEASURED_ON = "validated_against"  # a record of the past, through which no score goes
 # Which kind each key wants; a pointer's last part is the key.
 _KIND_BY_KEY = {
     "rubric_ref": Kind.RUBRIC,
     "judge_prompt_ref": Kind.JUDGE,
-    "validated_against": Kind.DATASET,
+    _MEASURED_ON: Kind.DATASET,
     "dataset": Kind.DATASET,
 }
 
@@ -38,7 +39,7 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
 
 
 def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True) -> Iterator[Note]:
-    """Yield the findings of one reference; one that is not `released` with its artifact may name anything."""
+    """Yield the findings of one reference; one that is not `released` with its artifact may be no release itself."""
     key = str(pointer[-1])
     try:
         ref = parse_ref(text)
@@ -47,6 +48,8 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: 
         return
     if released and not ref.names_release:
         yield make_note("reference-unreleasable", pointer, found=text, hint=f"pin a release: {ref.name}@<version>")
+    elif not ref.names_release:
+        yield make_note("target-unreleased", pointer, found=text, name=ref.name)
     if ref.kind is not _KIND_BY_KEY[key]:
         yield make_note("reference-kind-wrong", pointer, name=f"`{key}`", wanted=_KIND_BY_KEY[key], found=text)
         return
@@ -62,6 +65,8 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: 
         version = find_version(found.version) if isinstance(found, Artifact) else None
         hint = f"pin it: {ref.name}@{version}, or hold it: evalstore lock" if version else "pin a version"
         yield make_note(rule, pointer, found=text, hint=hint)
+    elif ref.type is PinType.EXACT and key != _MEASURED_ON and (inner := lookup.find_floating_inside(ref)):
+        yield make_note("reference-floating-inside", pointer, found=text, inner=inner.removesuffix(f" in {ref}"))
 
 
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:

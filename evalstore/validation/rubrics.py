@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from evalstore.documents import Pointer
 from evalstore.model import Artifact, is_id, list_check_ids
 from evalstore.validation.lookup import ReferenceLookup
 from evalstore.validation.notes import (
+    Mend,
     Note,
     describe_value,
     get_list,
@@ -24,6 +25,7 @@ from evalstore.validation.notes import (
 )
 from evalstore.validation.references import find_referenced
 from evalstore.validation.shape import is_valid_by_schema, list_check_kinds
+from evalstore.validation.slips import find_only_near
 
 
 def lint_rubric(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
@@ -50,6 +52,12 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
         first.setdefault(id_, artifact.document.locate(pointer).line)
 
 
+def _mend_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Mend | None:
+    """Return the check that is meant where it can be one only, and nothing else names it."""
+    guess = find_only_near(id_, tuple(ids))
+    return Mend(guess) if guess and guess not in taken else None
+
+
 def _lint_scoring_names(value: Any) -> Iterator[Note]:
     """Yield the weights and gates that name no check; a check without a kind might be the one that is meant."""
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
@@ -64,13 +72,19 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
                 "weight-without-check",
                 ("scoring", "weights", id_),
                 of_key=True,
+                mend=_mend_id(id_, ids, weights),
                 found=id_,
                 hint=_suggest_check(id_, ids),
             )
     for index, id_ in list_texts(scoring, "required"):
         if id_ not in ids:
+            mend = _mend_id(id_, ids, get_list(scoring, "required"))
             yield make_note(
-                "gate-without-check", ("scoring", "required", index), found=id_, hint=_suggest_check(id_, ids)
+                "gate-without-check",
+                ("scoring", "required", index),
+                mend=mend,
+                found=id_,
+                hint=_suggest_check(id_, ids),
             )
     if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
         yield make_note("weights-zero", ("scoring", "weights"), of_key=True)

@@ -177,6 +177,20 @@ _ROWS = (
         "Scores can move while nothing here changes.",
     ),
     ValidationRule(
+        "reference-floating-inside",
+        _WARNING,
+        "{found} leads to {inner}, which floats",
+        "pin a release whose own references are exact, or hold it: evalstore lock",
+        "An exact version does not say what it is scored with: scores can move while nothing here changes.",
+    ),
+    ValidationRule(
+        "target-unreleased",
+        _WARNING,
+        "{found} is no release",
+        "pin a release: {name}@<version>",
+        "It means other content in every clone and on every day.",
+    ),
+    ValidationRule(
         "reference-unreleasable",
         _ERROR,
         "{found} is no release, and a release may name nothing else",
@@ -300,6 +314,13 @@ _ROWS = (
         "write 93 % as 0.93",
         "TPR and TNR are shares.",
     ),
+    ValidationRule(
+        "reply-pattern-loose",
+        _WARNING,
+        "a reply that only mentions {found} is read as that answer",
+        "let it find what the judge alone writes, as in 'VERDICT: (pass|fail)', or let the judge answer in JSON",
+        "A reply that quotes the output would be scored by what the output says.",
+    ),
     # Datasets.
     ValidationRule(
         "question-id-duplicate",
@@ -358,6 +379,13 @@ _ROWS = (
         "{found} means nothing",
         "{hint}",
         "Rules of files have a severity, rules of changes the bump that they ask for.",
+    ),
+    ValidationRule(
+        "rule-level-fixed",
+        _WARNING,
+        "{found} lowers no error: what {name} finds can be neither graded nor released",
+        "take the entry out, and mend what it finds",
+        "A setting that looks as if it let something through makes people look no further.",
     ),
     ValidationRule(
         "rule-set-unknown",

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer
+from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Finding, Findings, Kind, Severity
 from evalstore.validation.context import (
@@ -30,6 +30,7 @@ from evalstore.validation.lookup import (
     ReferenceLookup,
     read_bundle,
 )
+from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
 from evalstore.validation.questions import lint_questions, lint_rows
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
@@ -37,7 +38,8 @@ from evalstore.validation.rubrics import lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.validation.sources import FileRole, ReadFile, ValidationSource, find_kind_sources, read_source
+from evalstore.validation.source_lines import add_source_lines, quote_span
+from evalstore.validation.sources import FileRole, Parse, ReadFile, ValidationSource, find_kind_sources, read_source
 
 
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
@@ -51,6 +53,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     locked: Container[str] = (),
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
+    parse: Parse = read_yaml,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -58,9 +61,9 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references.
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
     """
-    reads = [found for source in sources if (found := read_source(source)) is not None]
+    reads = [found for source in sources if (found := read_source(source, parse)) is not None]
     settings = _find_settings(reads) if settings is None else settings
     artifacts = [found.artifact for found in reads if found.artifact]
     files = ArtifactFiles(artifacts)
@@ -92,7 +95,7 @@ def _find_settings(reads: list[ReadFile]) -> Any:
 def _find_in_file(item: ReadFile, context: ValidationContext) -> list[Finding]:
     policy = context.find_policy(item.artifact) if item.artifact else context.base
     found = [finding for noted in _lint_file(item, context) if (finding := _make_finding(noted, item, policy))]
-    file = item.source.file
+    found, file = add_source_lines(found, item.source), item.source.file
     return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
 
 
@@ -100,12 +103,18 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
     severity, rule = policy.find_severity(note.rule, soft=note.soft), VALIDATION_RULES[note.rule]
     if severity is None:
         return None
-    place = note.place or Place(item.source.file)
+    place, source = note.place or Place(item.source.file), None
     if note.place is None and item.document is not None:
         place = item.document.locate(note.pointer, of_key=note.of_key)
+        source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
+    edit = note.edit
+    if item.document is not None and note.place is None:
+        edit = find_edit(item.document, note, item.source.root, item.source.path)
+    elif note.rule == "file-ignored":
+        edit = find_rename(item.source)
     message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
     pointer = format_json_pointer(note.pointer)
-    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint)
+    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
 
 
 def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:

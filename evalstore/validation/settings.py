@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from typing import Any
 
-from evalstore.model import is_cosmetic
+from evalstore.model import Severity, is_cosmetic
 from evalstore.validation.context import KnownRules, PendingAcceptances
 from evalstore.validation.notes import (
     Note,
@@ -32,6 +32,7 @@ def lint_settings(value: Any, known: KnownRules) -> Iterator[Note]:
     """Yield notes on unknown rules and rule sets, and on settings that have no effect."""
     if known.rules:
         yield from lint_rule_levels(get_mapping(value, "rules"), known.rules)
+    yield from _lint_fixed_levels(get_mapping(value, "rules"))
     number = value.get("rule_set") if isinstance(value, dict) else None
     if known.rule_sets and isinstance(number, int) and number not in known.rule_sets:
         sets = ", ".join(map(str, known.rule_sets))
@@ -62,6 +63,14 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
             yield make_note("rule-level-wrong", at, found=f"{id_}: {level}", hint=f"write {_join_or(_FILE_SEVERITIES)}")
         elif level in _FILE_SEVERITIES and id_ not in VALIDATION_RULES:
             yield make_note("rule-level-wrong", at, found=f"{id_}: {level}", hint=f"write {_join_or(_CHANGE_LEVELS)}")
+
+
+def _lint_fixed_levels(levels: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield the entries of `rules` that would lower an error: what cannot be graded or released stays one."""
+    for name, level in levels.items():
+        rule = VALIDATION_RULES.get(name)
+        if rule and rule.severity is Severity.ERROR and level in _FILE_SEVERITIES and level != Severity.ERROR:
+            yield make_note("rule-level-fixed", ("rules", name), found=f"{name}: {level}", name=name)
 
 
 def _join_or(words: tuple[str, ...]) -> str:

@@ -11,7 +11,8 @@ from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
 from evalstore.schemas import Predicate, Schema, compile_predicate, compile_shipped_schema
-from evalstore.validation.notes import Note, describe_value, list_mappings, list_names, make_note, suggest_name
+from evalstore.validation.notes import Mend, Note, describe_value, list_mappings, list_names, make_note, suggest_name
+from evalstore.validation.slips import find_only_near
 from evalstore.validation.wording import note_violation
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
@@ -64,7 +65,9 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
             yield from lint_shape(f"checks/{kind}", check, pointer)
         else:
             hint = suggest_name(kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}")
-            yield make_note("check-kind-unknown", (*pointer, "kind"), found=describe_value(kind), hint=hint)
+            guess = find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None
+            found, mend = describe_value(kind), Mend(guess) if guess else None
+            yield make_note("check-kind-unknown", (*pointer, "kind"), mend=mend, found=found, hint=hint)
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,8 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.validation.lookup import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.validation.notes import Note, make_note, note_error
+
+Parse = Callable[[bytes, str], Document]
 
 SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
@@ -204,8 +206,11 @@ class ReadFile:
     failed: Note | None = None
 
 
-def read_source(source: ValidationSource) -> ReadFile | None:
-    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form."""
+def read_source(source: ValidationSource, parse: Parse = read_yaml) -> ReadFile | None:
+    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
+
+    `parse` reads YAML, as `read_yaml` does.
+    """
     if source.role is FileRole.LINK:
         return ReadFile(source, failed=make_note("link-not-followed"))
     if source.role is FileRole.IGNORED:
@@ -220,7 +225,7 @@ def read_source(source: ValidationSource) -> ReadFile | None:
         if source.role is FileRole.LOCK:
             read_lock(data, source.file)
             return None
-        document = (read_json if source.path.endswith(".json") else read_yaml)(data, source.file)
+        document = (read_json if source.path.endswith(".json") else parse)(data, source.file)
     except LoadError as error:
         if source.role is FileRole.CANDIDATE and not may_be_artifact(data):
             return None

@@ -9,7 +9,8 @@ from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
 from evalstore.schemas import Violation
-from evalstore.validation.notes import Note, describe_value, list_names, make_note, name_place, suggest_name
+from evalstore.validation.notes import Mend, Note, describe_value, list_names, make_note, name_place, suggest_name
+from evalstore.validation.slips import find_only_near
 
 _TYPES = {
     "string": "a text",
@@ -59,14 +60,14 @@ def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, types = violation.instance, violation.expected
     types = [types] if isinstance(types, str) else types
-    hint = _first_sentence(violation.schema)
+    hint, mend = _first_sentence(violation.schema), None
     if isinstance(value, str) and {"number", "integer", "boolean"} & set(types) and _LITERAL.fullmatch(value):
-        hint = "remove the quotes"
+        hint, mend = "remove the quotes", Mend(quoted=False)
     elif "string" in types and not isinstance(value, dict | list | None):
-        hint = "put it in quotes"
-    wanted = " or ".join(_TYPES[type_] for type_ in types)
+        hint, mend = "put it in quotes", Mend(quoted=True)
+    wanted, found = " or ".join(_TYPES[type_] for type_ in types), _with_type(value)
     yield make_note(
-        "value-type-wrong", pointer, name=name_place(pointer), wanted=wanted, found=_with_type(value), hint=hint
+        "value-type-wrong", pointer, mend=mend, name=name_place(pointer), wanted=wanted, found=found, hint=hint
     )
 
 
@@ -75,8 +76,15 @@ def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, names = violation.instance, [item for item in allowed if isinstance(item, str)]
     hint = suggest_name(value, names, _first_sentence(violation.schema))
     wanted = ("one of " if len(allowed) > 1 else "") + ", ".join(str(item) for item in allowed)
+    guess = find_only_near(value, tuple(names)) if isinstance(value, str) else None
     yield make_note(
-        "value-not-allowed", pointer, name=name_place(pointer), wanted=wanted, found=describe_value(value), hint=hint
+        "value-not-allowed",
+        pointer,
+        mend=Mend(guess) if guess else None,
+        name=name_place(pointer),
+        wanted=wanted,
+        found=describe_value(value),
+        hint=hint,
     )
 
 

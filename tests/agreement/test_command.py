@@ -50,9 +50,11 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     path.write_text(path.read_text("utf-8").replace("tpr: 1.0", "tpr: 0.5  # of March"), "utf-8")
     git("commit", "-qam", "an older validation")
     before = path.read_text("utf-8").split("\n")
+    (path.parent / ".accuracy.yaml.7.tmp").write_text("a killed process left it", "utf-8")
     labelled()
     ran = cli(*ARGV, *AGAINST, cwd=store)
     assert (ran.code, ran.err) == (0, "")
+    assert not list(path.parent.glob(".*"))
     assert re.sub(r"20[0-9-]{8}", "<day>", ran.out) == TEXT
     written = validation(store)
     assert list(written) == ["tpr", "tnr", "validated_against", "validated_at", "sample_size"]

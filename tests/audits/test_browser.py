@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.audits.conftest import Desk
-from tests.audits.test_page import make, write
+from tests.audits.test_other_pages import list_commands
+from tests.audits.test_page import attack, make, write
 
 WIDTHS = (1400, 800, 360)
 # What is in sight, and what the filters say should be.
@@ -29,20 +32,20 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
-def test_a_hostile_page_is_inert_at_every_width(browser: Any, desk: Desk, pages: Path) -> None:
-    page = pages / "attack.html"
-    page.write_text(write(make(desk, "attack")))
-    browser.open(page)
-    links = browser.evaluate(
-        "[...document.links].map(one=>one.getAttribute('href')).filter(one=>!/^#e\\d+$/.test(one))"
-    )
-    assert links == []
-    assert browser.evaluate("document.scripts.length+document.images.length+document.forms.length") == 0
-    browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
-    for width in WIDTHS:
-        browser.resize(width)
-        assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    assert browser.list_complaints() == []
+def test_hostile_pages_are_inert_at_every_width(browser: Any, desk: Desk, pages: Path, cli: Callable[..., Any]) -> None:
+    for name, argv in list_commands(desk, attack).items():
+        page = pages / f"{name}.html"
+        page.write_text(cli(*argv, "--format", "html", cwd=desk.repo.root).out)
+        browser.open(page)
+        assert browser.evaluate("document.querySelector('h1').checkVisibility()")
+        links = browser.evaluate("[...document.links].map(one=>one.getAttribute('href'))")
+        assert [link for link in links if not re.fullmatch("#e[0-9]+", link)] == []
+        assert browser.evaluate("document.scripts.length+document.images.length+document.forms.length") == 0
+        browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
+        for width in WIDTHS:
+            browser.resize(width)
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+        assert browser.list_complaints() == []
 
 
 def test_a_page_that_acts_would_be_noticed(browser: Any, pages: Path) -> None:

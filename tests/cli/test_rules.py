@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_rule, render_template
-from evalstore.diff.rules import RULE_SETS
+from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import RefError
 from evalstore.report.explain import document, text
 from evalstore.status import VersionRule

@@ -247,7 +247,7 @@ def test_init_makes_a_store_and_a_second_time_nothing(cli: Cli, tmp_path: Path, 
     first = valid(cli("init", root, "--format", "json"), "init")
     assert first["repository_made"]
     assert sorted(path.name for path in root.iterdir()) == [
-        ".evalstore", ".git", ".idea", ".vscode", "datasets", "evalstore.yaml", "judges", "rubrics",
+        ".evalstore", ".git", ".vscode", "datasets", "evalstore.yaml", "judges", "rubrics",
     ]  # fmt: skip
     assert git("symbolic-ref", "HEAD", cwd=root) == "refs/heads/main"
     before = {path: path.lstat().st_mtime_ns for path in root.rglob("*")}
@@ -266,22 +266,20 @@ def test_init_maps_every_folder_to_a_schema_that_is_there(cli: Cli, tmp_path: Pa
         "judges/*.yaml",
         "rubrics/*.yaml",
     ]
-    jetbrains = (tmp_path / ".idea/jsonSchemas.xml").read_text()
-    for path, files in mapped.items():
+    for path in mapped:
         assert (tmp_path / path).read_bytes() == (find_resource_folder("schema") / Path(path).name).read_bytes()
-        assert f'"{path.removeprefix("./")}"' in jetbrains
-        assert f'"path" value="{files}"' in jetbrains
     settings = (tmp_path / "evalstore.yaml").read_text()
     assert settings.startswith("# yaml-language-server: $schema=.evalstore/schema/evalstore.schema.json\n")
     assert read_yaml(settings, "evalstore.yaml").value is None
 
 
 def test_init_keeps_files_that_differ_and_says_so(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / ".vscode").mkdir()
-    (tmp_path / ".vscode/settings.json").write_text("{}\n")
+    path = tmp_path / ".evalstore/schema/rubric.schema.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}\n")
     ran = cli("-C", tmp_path, "init")
-    assert ran.err.startswith("kept .vscode/settings.json: it differs")
-    assert (tmp_path / ".vscode/settings.json").read_text() == "{}\n"
+    assert ran.err.startswith("kept .evalstore/schema/rubric.schema.json: it differs")
+    assert path.read_text() == "{}\n"
 
 
 def test_init_in_a_repository_makes_no_other(cli: Cli, repo: Path) -> None:

@@ -140,7 +140,6 @@ def test_exit_code_answers_like_git(cli: Cli, repo: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "code", "told"),
     [
-        ([], 2, "Missing argument"),
         (["tone"], 2, "is not a reference"),
         (["rubric/tune"], 3, "tone"),
         (["rubric/tone@9.9.9"], 3, "1.0.1"),

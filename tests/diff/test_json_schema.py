@@ -100,10 +100,12 @@ def test_several_keywords_are_told_in_one_finding_notes_last() -> None:
 
 
 def test_it_is_said_where_nothing_shows_a_change() -> None:
-    unshown = finding(("type: object", "type: object\n      x-order: 1"))
+    closed = RUBRIC.replace("type: object", "type: object\n      unevaluatedProperties: false")
+    unshown = finding(("unevaluatedProperties: false", "unevaluatedProperties: {type: string}"), closed)
     assert unshown.witness is None
     assert unshown.reason == (
-        "the two could not be compared: the keyword x-order is not known; no JSON was found that shows it"
+        "the two could not be compared: neither was proved to let through all that the other does; "
+        "no JSON was found that shows it"
     )
 
 

@@ -13,7 +13,8 @@ from evalstore.diff.change import Change, LaterDecider, Proof
 from evalstore.diff.changes import rubric as rubric_changes
 from evalstore.diff.changes.judge import KEY_RULES
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.rules import RULE_SETS, RULES
+from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.rules import RULES
 from evalstore.documents import read_json
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump

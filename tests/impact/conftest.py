@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.references import Impact, find_impact
+from evalstore.references.impact import Impact, find_impact
 from evalstore.store import ArtifactStore
 
 

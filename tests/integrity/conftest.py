@@ -33,9 +33,9 @@ DATASET = 'id: answers\nversion: "1.0.0"\ndefaults: {rubric_ref: rubric/tone@^1}
 ROWS = '{"id": "a", "input": "Hello?", "rubric_ref": "rubric/tone@1.0.0"}\n{"id": "b", "input": "Bye?"}\n'
 
 
-def rubric(id_: str = "tone", version: str = "1.0.0", word: str = "please") -> str:
+def rubric(id_: str = "tone", version: str = "1.0.0", word: str = "please", title: str = "Tone") -> str:
     return (
-        f'id: {id_}\nversion: "{version}"\nchecks:\n  - kind: must_contain_any\n    values: [{word}]\n'
+        f'id: {id_}\nversion: "{version}"\ntitle: {title}\nchecks:\n  - kind: must_contain_any\n    values: [{word}]\n'
         "  - {kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0}\nscoring:\n  combine: all_pass\n"
     )
 
@@ -162,8 +162,12 @@ def build(path: Path, format_: str) -> World:
     for key, value in (("core.logAllRefUpdates", "false"), ("gc.auto", "0"), ("advice.nestedTag", "false")):
         world.git("config", key, value)
     world.release("judge/accuracy", "1.0.0", JUDGE.format(version="1.0.0", word="now"))
-    for version, word in (("1.0.0", "please"), ("1.1.0", "thanks"), ("2.0.0", "kindly")):
-        world.release("rubric/tone", version, rubric(version=version, word=word))
+    for version, word, title in (
+        ("1.0.0", "please", "Tone"),
+        ("1.1.0", "please", "Tones"),
+        ("2.0.0", "kindly", "Tones"),
+    ):
+        world.release("rubric/tone", version, rubric(version=version, word=word, title=title))
     world.release("rubric/other", "1.0.0", rubric("other"))
     world.release("dataset/answers", "1.0.0", DATASET, beside={"datasets/answers.jsonl": ROWS})
     world.lock()

@@ -165,12 +165,12 @@ def test_a_branch_is_held_at_its_commit_until_it_is_moved(world: World) -> None:
     world.write("rubrics/other.yaml", rubric("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@git:main"))
     commit = world.git("rev-parse", "HEAD")
     world.lock()
-    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
+    world.release("judge/accuracy", "2.0.0", JUDGE.format(version="2.0.0", word="then"))
     found = world.ask(lambda store: store.resolve("judge/accuracy@git:main"))
     assert (found.version, found.commit, found.locked) == ("1.0.0", commit, True)
     assert rules(world.check()) == rules(world.verify()) == []
     world.lock("judge/accuracy@git:main", update=True)
-    assert world.held().refs["judge/accuracy@git:main"].version == "1.1.0"
+    assert world.held().refs["judge/accuracy@git:main"].version == "2.0.0"
 
 
 def test_what_changed_since_is_refused_and_never_locked_again_by_itself(world: World) -> None:
@@ -196,11 +196,11 @@ def test_a_pin_that_changed_is_refused_even_where_it_is_told_to_update(world: Wo
 def test_a_reference_that_is_not_released_cannot_be_locked_and_nothing_is_written(world: World) -> None:
     before = text(world)
     world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@7.0.0"))
-    with pytest.raises(RefError, match=r"^rubrics/other\.yaml:6:\d+: judge/accuracy has no version 7\.0\.0"):
+    with pytest.raises(RefError, match=r"^rubrics/other\.yaml:7:\d+: judge/accuracy has no version 7\.0\.0"):
         world.lock()
     assert text(world) == before
     assert [(one.rule, one.file, one.line) for one in world.check().findings] == [
-        ("reference-unlocked", "rubrics/other.yaml", 6)
+        ("reference-unlocked", "rubrics/other.yaml", 7)
     ]
 
 

@@ -124,9 +124,9 @@ def test_a_lock_that_is_kept_elsewhere_tells_of_a_store_that_was_rewritten_as_a_
     tampered_ledger(world, line, *world.lines("rubric/tone")[1:])
     (world.path / LOCK).unlink()
     world.lock()
-    assert cli("-C", world.path, "verify").code == 0
+    assert "rewritten" in cli("-C", world.path, "verify").out
     ran = cli("-C", world.path, "verify", "--lock", tmp_path / "mine.lock", "--format", "json")
-    found = {(one["rule"], one["file"]) for one in json.loads(ran.out)["findings"]}
+    found = {(one["rule"], one["file"]) for one in json.loads(ran.out)["findings"] if "mine.lock" in one["file"]}
     assert (ran.code, found) == (1, {(rule, str(tmp_path / "mine.lock")) for rule in ("ledger-rewritten", "tag-moved")})
 
 
@@ -158,11 +158,11 @@ def test_a_ledger_that_does_not_go_on_from_what_was_locked(world: World, what: s
     assert "ledger-rewritten" in rules(world.verify())
     # Without the lines every tag is one that nobody listed.
     if what in {"emptied", "removed"}:
-        assert rules(world.alone()) == ["release-unlisted"]
+        assert rules(world.alone()) == ["ledger-history-rewritten", "release-unlisted"]
 
 
 def test_a_ledger_that_goes_on_is_no_finding(world: World) -> None:
-    world.release("rubric/tone", "2.1.0", rubric(version="2.1.0"))
+    world.release("rubric/tone", "3.0.0", rubric(version="3.0.0"))
     assert rules(world.check()) == rules(world.verify()) == []
 
 
@@ -291,8 +291,9 @@ def test_a_partial_clone_names_what_it_lacks(world: World, clone: Callable[..., 
     world.git("config", "uploadpack.allowFilter", "true")
     mine = clone(world, "--filter=blob:none")
     found = mine.alone().findings
-    assert {one.rule for one in found} == {"object-missing"}
-    assert {one.message.partition(" ")[0] for one in found} == {TONE, "rubric/tone@1.1.0"}
+    assert {one.rule for one in found} == {"history-unreadable", "object-missing"}
+    named = {one.message.partition(" ")[0] for one in found if one.rule == "object-missing"}
+    assert named == {TONE, "rubric/tone@1.1.0"}
 
 
 def test_a_bare_repository_is_verified_and_its_lock_checked(world: World, clone: Callable[..., World]) -> None:
@@ -319,7 +320,7 @@ def test_a_store_in_a_subfolder_under_a_prefix(git: Callable[..., str], tmp_path
     assert (store.verify().releases, rules(store.verify())) == (1, [])
     world.git("tag", "-d", "web/rubric/tone@1.0.0")
     finding = only(store.verify())
-    assert "-- evals/.evalstore/sums/rubric/tone;" in finding.hint
+    assert finding.hint.endswith("-- evals/.evalstore/sums/rubric/tone")
 
 
 def test_another_store_of_the_repository_is_none_of_our_business(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ def answer(text: str = TEXT, finish: str = "stop") -> JudgeReply:
     return JudgeReply(text=text, served="small-served", finish=finish)
 
 
+NO_TOKENS: dict[str, Any] = {"prompt_tokens": None, "completion_tokens": None}
+HEADS = ("drip bytes of the head", "drip lines of the head", "endless 100", "endless 102")
 ANSWERS = {
     "ok": answer(),
     "cookie": answer(),
@@ -33,6 +36,8 @@ ANSWERS = {
     "parts": answer(),
     "half a character": answer('"\ufffd'),
     "a character in halves": answer("\U0001f600"),
+    "echo": replace(answer('{"score": 1, "rationale": "[key], [key], [key]"}'), served="[key]", finish="", **NO_TOKENS),
+    "echo in parts": replace(answer("[key]"), finish="", **NO_TOKENS),
 }
 # The words of the problem, and how often it is asked with two retries.
 FAILS = {
@@ -56,6 +61,8 @@ FAILS = {
     "null content": ("answers without a text; tried 3 times", 3),
     "number": ("answers what is no chat completion: {", 3),
     "odd parts": ("answers what is no chat completion: {", 3),
+    "echo in an error": ('no chat completion: {"error": {"message": "no such key: [key]"}}; tried 3 times', 3),
+    "echo in no JSON": ("answers what is not JSON: no such key: [key] [key]; tried 3 times", 3),
     "error in a 200": ('no chat completion: {"error": {"message": "upstream is down", "code": 502}}', 3),
     "endless": ("answers more than 4,194,304 bytes", 1),
     "endless 500": ("fails (500: xxx", 3),
@@ -70,6 +77,7 @@ STOPS = {
     "quota": ("has no quota left for this account (429: You exceeded", "the account behind the key", 1),
     "slow": ("does not answer within 0.4 seconds; tried 3 times", "are kept", 3),
     "never": ("does not answer within 0.4 seconds; tried 3 times", "are kept", 3),
+    **dict.fromkeys(HEADS, ("does not answer within 0.2 seconds; tried 3 times", "are kept", 3)),
     "hang up": ("breaks the connection: Server disconnected", "EVALSTORE_JUDGE_URL", 3),
     "redirect": ("sends on to http://127.0.0.1:9/v1/chat/completions, where the key does not follow", "its URL", 1),
     "redirect oddly": ("sends on to http://xn--/, where the key does not follow", "its URL", 1),
@@ -79,7 +87,8 @@ STOPS = {
 
 @pytest.fixture
 def patient(endpoint: Callable[..., Endpoint], behaviour: str) -> Endpoint:
-    return endpoint(retries=2, timeout=0.4 if behaviour in {"slow", "never", "drip"} else 20)
+    seconds = dict.fromkeys(("slow", "never", "drip"), 0.4) | dict.fromkeys(HEADS, 0.2)
+    return endpoint(retries=2, timeout=seconds.get(behaviour, 20))
 
 
 @pytest.mark.parametrize("behaviour", ANSWERS)

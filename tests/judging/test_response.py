@@ -7,6 +7,7 @@ import pytest
 from evalstore.judging import Endpoint
 from evalstore.judging.dispatch import choose_pause
 from evalstore.judging.response import FailureEffect, read_failure, read_retry_after
+from evalstore.judging.secret_mask import SecretMask
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 
@@ -87,3 +88,17 @@ def test_what_follows_from_a_status(status: int, then: FailureEffect) -> None:
 )
 def test_the_endpoints_own_words_are_told(body: str, words: str) -> None:
     assert read_failure(400, {}, body).problem == f"the endpoint refuses the request (400{words}"
+
+
+@pytest.mark.parametrize("text", [r"\u0073k-\u002D\u006cong\u002Fkey", r"sk-\-long\/key", r"\\u0073k--long\\\/key"])
+def test_a_key_is_hidden_however_json_spells_it(text: str) -> None:
+    mask = SecretMask("sk--long/key")
+    assert mask.hide(f"before {text} after") == "before [key] after"
+    assert mask.hide_in_reply("sk--long/key") == "[key]"
+    assert "long" not in repr(mask)
+
+
+def test_a_word_in_place_of_a_key_may_be_a_word_of_a_reply() -> None:
+    mask = SecretMask("none")
+    assert (mask.hide("none"), mask.hide_in_reply("none")) == ("[key]", "none")
+    assert SecretMask("").hide("") == ""

@@ -169,8 +169,30 @@ def test_a_report_overwrites_no_source_and_no_artifact(cli: Run, suite: Suite, t
     assert cli("-C", tmp_path, "migrate", "legacy").code == 0
     before = (tmp_path / report).read_bytes()
     ran = cli("-C", tmp_path, "migrate", "legacy", "--report", report)
-    assert (ran.code, "which is no report" in ran.err) == (3, True)
+    said = "is a link" if "link" in report else "which is no report"
+    assert (ran.code, said in ran.err) == (3, True)
     assert (tmp_path / report).read_bytes() == before
+
+
+def test_a_report_is_written_through_no_link_of_the_store(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite({"must_contain_any": ["a"]})
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (tmp_path / "reports").symlink_to(outside)
+    (tmp_path / "report.json").symlink_to(outside / "report.json")
+    for report in ("reports/report.json", "report.json"):
+        ran = cli("-C", tmp_path, "migrate", "legacy", "--report", report)
+        said = " ".join(ran.err.split())
+        assert (ran.code, "is a link, and nothing is written through it" in said) == (3, True)
+        assert f"it leads to {outside}" in said
+    assert not list(outside.iterdir())
+    assert not (tmp_path / "datasets").exists()
+    (outside / "mine").symlink_to(outside)  # a link elsewhere is the user's own
+    assert cli("-C", tmp_path, "migrate", "legacy", "--report", outside / "mine/report.json").code == 0
+    assert (outside / "report.json").is_file()
+    ran = cli("-C", tmp_path, "export", "--to", "ai_best_practices", "--out", "reports/deep")
+    assert (ran.code, "is a link" in ran.err) == (3, True)
+    assert not (outside / "deep").exists()
 
 
 def test_a_report_among_the_sources_is_written_again(cli: Run, suite: Suite, tmp_path: Path) -> None:

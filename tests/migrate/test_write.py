@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -285,6 +287,57 @@ def test_a_journal_of_a_stranger_moves_nothing(store: Path, journal: object) -> 
     with pytest.raises(RefusedError, match="cannot be undone"):
         migrate([], into=store)
     assert tree(store.parent) == before
+
+
+def test_a_stage_that_was_committed_is_none(suite: Suite, store: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(store)], check=True)
+    digest = hashlib.sha256(b"id: own\n").hexdigest()
+    (store / STAGE).mkdir()
+    (store / STAGE / "journal.jsonl").write_text(json.dumps({"file": "rubrics/own.yaml", "sha256": digest}) + "\n")
+    (store / STAGE / "old-0").write_text("theirs")
+    before = tree(store / STAGE)
+    report = migrate([suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store, force=True)
+    assert (report.recovered, len(report.written)) == (False, 2)
+    assert (store / "rubrics/own.yaml").read_text() == "id: own\n"
+    assert tree(store / STAGE) == before
+    assert not list((store / ".git/evalstore").iterdir())
+
+
+def between_file_systems(patch: pytest.MonkeyPatch) -> None:
+    """Let no file be renamed from one folder to another."""
+    real = os.rename
+
+    def rename(*names: Any, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        if src_dir_fd and dst_dir_fd and os.fstat(src_dir_fd).st_ino != os.fstat(dst_dir_fd).st_ino:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        real(*names, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    patch.setattr(os, "rename", rename)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("linked", [False, True], ids=["a repository", "a worktree on another file system"])
+def test_a_kill_within_a_repository_is_undone_by_the_next_run(
+    suite: Suite, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, linked: bool
+) -> None:
+    source = suite({"must_contain_any": ["a"]}, {"must_not_contain": ["b"]})
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Begin"]):
+        subprocess.run(["git", *words], cwd=store, check=True)
+    root = store
+    if linked:
+        root = tmp_path / "linked"
+        subprocess.run(["git", "worktree", "add", "-q", str(root)], cwd=store, check=True)
+        between_file_systems(monkeypatch)
+    before = {path: data for path, data in tree(root).items() if not path.startswith(".git")}
+    recovered = 0
+    for at in range(3, 40, 2):
+        assert killed(at, lambda: migrate([source], into=root, force=True))
+        recovered += migrate([], into=root).recovered
+        if {path: data for path, data in tree(root).items() if not path.startswith(".git")} != before:
+            break  # killed when all was in its place
+    assert recovered
+    assert migrate([source], into=root, force=True).written == ()
+    assert not list(store.glob(".git/**/migrating-*"))
 
 
 def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

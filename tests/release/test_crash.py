@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
-from evalstore.transactions import recovery
+from evalstore.transactions import stale_locks
 from evalstore.transactions.locking import lock_repository
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
@@ -105,7 +106,7 @@ def test_before_the_journal_nothing_has_happened(released: Shop) -> None:
 
 def test_a_journal_without_a_moved_ref_is_dropped(released: Shop) -> None:
     change(released, 1)
-    assert killed(released, before_git("update-ref"))
+    assert killed(released, before_git("update-ref", "-m"))
     dropped = journal_of(released)["commit"]
     again = released.bump()
     assert (again.recovered, len(again.released)) == ((), 1)
@@ -115,17 +116,18 @@ def test_a_journal_without_a_moved_ref_is_dropped(released: Shop) -> None:
 
 def test_what_was_dropped_can_be_given_up(released: Shop) -> None:
     change(released, 1)
-    assert killed(released, before_git("update-ref"))
+    assert killed(released, before_git("update-ref", "-m"))
     released.write("rubrics/tone.yaml", rubric())
     assert released.bump().released == ()
     assert released.tags() == ["rubric/tone@1.0.0"]
     check_sound(released)
 
 
-def torn(shop: Shop) -> dict[str, Any]:
+def torn(shop: Shop, *, edit: bool = True) -> dict[str, Any]:
     """Leave the tag of a bump without its branch, as a transaction on files can end."""
-    change(shop, 1)
-    assert killed(shop, before_git("update-ref"))
+    if edit:
+        change(shop, 1)
+    assert killed(shop, before_git("update-ref", "-m"))
     journal = journal_of(shop)
     for name, oid in journal["tags"].items():
         shop.git("update-ref", name, oid)
@@ -143,6 +145,7 @@ def test_a_tag_without_its_branch_is_rolled_forward(released: Shop) -> None:
 
 def test_a_tag_of_a_branch_that_went_elsewhere_is_taken_back(released: Shop) -> None:
     journal = torn(released)
+    (released.top / ".git/index.lock").unlink()  # by hand: the killed bump has left it
     released.git("commit", "-q", "--allow-empty", "-m", "Meanwhile")
     again = released.bump()
     assert again.recovered == ()
@@ -154,9 +157,10 @@ def test_a_tag_of_a_branch_that_went_elsewhere_is_taken_back(released: Shop) -> 
 
 def test_a_branch_that_went_on_from_the_release_keeps_it(released: Shop) -> None:
     change(released, 1)
-    assert killed(released, before_git("update-ref"))
+    assert killed(released, before_git("update-ref", "-m"))
     journal = journal_of(released)
     released.git("update-ref", "refs/heads/main", journal["commit"])
+    (released.top / ".git/index.lock").unlink()
     released.git("commit", "-q", "--allow-empty", "-m", "Meanwhile")
     assert [one.ref for one in released.bump().recovered] == ["rubric/tone@2.0.0"]
     assert released.tags() == ["rubric/tone@1.0.0", "rubric/tone@2.0.0"]
@@ -202,7 +206,7 @@ def test_a_lock_that_is_alive_is_not_removed(released: Shop, monkeypatch: pytest
     def passed(seconds: float) -> None:
         os.utime(lock)
 
-    monkeypatch.setattr(recovery.time, "sleep", passed)
+    monkeypatch.setattr(stale_locks.time, "sleep", passed)
     with pytest.raises(Exception, match="holds a lock"):
         released.bump()
     assert lock.exists()
@@ -221,12 +225,12 @@ def test_the_index_lock_of_a_killed_bump_is_known_by_its_link(released: Shop) ->
 def test_a_full_disk_is_one_sentence_and_the_next_bump_finishes(
     released: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     change(released, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "link", full)
+        patch.setattr(os, "utime", full)
         with pytest.raises(
             RefusedError, match=r"^rubric/tone@2.0.0 is released, and the .* follow: no space left on dev"
         ):
@@ -303,20 +307,114 @@ def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop
     assert "cannot be read" in str(released.status().interrupted)
 
 
-def test_a_branch_that_moves_meanwhile_is_a_conflict(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def move_meanwhile(shop: Shop, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Let somebody move the branch before each of the next updates of refs."""
+    left, real = iter(range(times)), publish.update_refs
+
+    def late(*args: Any, **options: Any) -> None:
+        if next(left, None) is not None:
+            tree = shop.git("rev-parse", "main^{tree}")
+            shop.git("update-ref", "refs/heads/main", shop.git("commit-tree", tree, "-p", "main", "-m", "Meanwhile"))
+        real(*args, **options)
+
+    monkeypatch.setattr(publish, "update_refs", late)
+
+
+def test_a_branch_that_moves_meanwhile_is_released_on_its_new_tip(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(released, 1)
+    move_meanwhile(released, monkeypatch, 4)
+    (one,) = released.bump().released
+    assert (one.ref, one.commit) == ("rubric/tone@2.0.0", released.git("rev-parse", "main"))
+    assert released.git("log", "--format=%s").split("\n")[1:5] == ["Meanwhile"] * 4
+    assert released.git("status", "--porcelain") == ""
+    check_sound(released)
+
+
+def test_a_branch_that_never_rests_is_a_conflict(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(released, 1)
+    move_meanwhile(released, monkeypatch, 5)
+    with pytest.raises(ConflictError, match="nothing was released: the branch moved while it was bumped"):
+        released.bump()
+    assert released.tags() == ["rubric/tone@1.0.0"]
+    assert [one.ref for one in released.bump().released] == ["rubric/tone@2.0.0"]
+    check_sound(released)
+
+
+def test_a_branch_that_moves_with_a_file_of_the_bump_is_a_conflict(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(released, 1)
     real = publish.update_refs
 
     def late(*args: Any, **options: Any) -> None:
-        released.git("commit", "-q", "--allow-empty", "-m", "Meanwhile")
-        monkeypatch.setattr(publish, "update_refs", real)
+        env = {**os.environ, "GIT_INDEX_FILE": str(released.top / ".git/other")}
+        blob = released.run("hash-object", "-w", "--stdin", cwd=released.top, stdin=rubric(ban="theirs"))
+        for words in (
+            ["read-tree", "main"],
+            ["update-index", "--cacheinfo", f"100644,{blob},rubrics/tone.yaml"],
+        ):
+            subprocess.run(["git", *words], cwd=released.top, env=env, check=True)
+        tree = subprocess.run(
+            ["git", "write-tree"], cwd=released.top, env=env, check=True, capture_output=True, text=True
+        )
+        commit = released.git("commit-tree", tree.stdout.strip(), "-p", "main", "-m", "Theirs")
+        released.git("update-ref", "refs/heads/main", commit)
         real(*args, **options)
 
     monkeypatch.setattr(publish, "update_refs", late)
     with pytest.raises(ConflictError, match="nothing was released: the branch moved while it was bumped"):
         released.bump()
-    assert released.tags() == ["rubric/tone@1.0.0"]
-    assert [one.ref for one in released.bump().released] == ["rubric/tone@2.0.0"]
+    assert released.git("log", "-1", "--format=%s") == "Theirs"
+
+
+def test_nobody_can_commit_between_the_branch_and_the_index(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A commit of the old index on the new branch would take the release out again.
+    change(released, 1)
+    real, answers = publish.update_refs, []
+
+    def late(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        done = subprocess.run(
+            ["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=released.top, capture_output=True, check=False
+        )
+        answers.append(b"index.lock" in done.stderr)
+
+    monkeypatch.setattr(publish, "update_refs", late)
+    released.bump()
+    assert answers == [True]
+    check_sound(released)
+
+
+def test_git_prunes_nothing_of_a_bump_that_was_killed(released: Shop) -> None:
+    released.git("config", "core.autocrlf", "true")
+    change(released, 1)
+    released.write("rubrics/tone.yaml", released.read("rubrics/tone.yaml").replace(b"\n", b"\r\n"))
+    journal = torn(released, edit=False)
+    released.git("prune", "--expire=now")
+    assert released.git("for-each-ref", "--format=%(refname)", "refs/evalstore/").count("pending") == 3
+    (one,) = released.bump().recovered
+    assert (one.ref, one.commit) == ("rubric/tone@2.0.0", journal["commit"])
+    assert released.read("rubrics/tone.yaml").count(b"\r\n") == rubric().count("\n")
+    assert released.git("for-each-ref", "refs/evalstore/") == ""
+    check_sound(released)
+
+
+@pytest.mark.parametrize("some", [False, True])
+def test_a_bump_whose_objects_git_has_pruned_is_dropped(released: Shop, *, some: bool) -> None:
+    change(released, 1)
+    released.write("rubrics/voice.yaml", rubric("voice"))
+    assert killed(released, before_git("update-ref", "-m"))
+    journal = journal_of(released)
+    for name in released.git("for-each-ref", "--format=%(refname)", "refs/evalstore/").split():
+        released.git("update-ref", "-d", name)
+    if some:  # torn between its tags: one stands, and the object of the other is gone
+        released.git("update-ref", *next(iter(journal["tags"].items())))
+    released.git("prune", "--expire=now")
+    again = released.bump()
+    assert again.recovered == ()
+    assert {one.ref for one in again.released} == {"rubric/tone@2.0.0", "rubric/voice@1.0.0"}
     check_sound(released)
 
 

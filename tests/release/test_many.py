@@ -95,12 +95,12 @@ def test_killed_while_git_has_prepared_the_refs_nothing_was_released(
 ) -> None:
     change(shop, 1)
     shop.bump()
-    before = shop.git("for-each-ref")
+    before = shop.git("for-each-ref", "refs/heads", "refs/tags")
     change(shop, 2)
     with monkeypatch.context() as patch:
         patch.setattr(writing, "wait_for_disk", lambda _: sys.audit("os.mkdir", "synced"))
         assert killed(shop, lambda _, args: args[0] == "synced")
-    assert shop.git("for-each-ref") == before
+    assert shop.git("for-each-ref", "refs/heads", "refs/tags") == before
     assert len(shop.bump().released) == len(NAMES)
     check_sound(shop)
 
@@ -120,7 +120,7 @@ def test_a_disk_that_cannot_sync_is_one_sentence_and_nothing_is_released(
 ) -> None:
     change(shop, 1)
     shop.bump()
-    before = shop.git("for-each-ref")
+    before = shop.git("for-each-ref", "refs/heads", "refs/tags")
     change(shop, 2)
 
     def fail(_: object) -> None:
@@ -130,7 +130,7 @@ def test_a_disk_that_cannot_sync_is_one_sentence_and_nothing_is_released(
         patch.setattr(writing, "wait_for_disk", fail)
         with pytest.raises(RefusedError, match="the release cannot be written: input/output error"):
             shop.bump()
-    assert shop.git("for-each-ref") == before
+    assert shop.git("for-each-ref", "refs/heads", "refs/tags") == before
     assert len(shop.bump().released) == len(NAMES)
     check_sound(shop)
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_a_tag_that_is_there_already(released: Shop, far: Far) -> None:
         "rubric/tone@2.0.0 is there already, and it is another one",
     )
     assert push.hint
-    assert push.hint.startswith("to release it as another version: git tag -d rubric/tone@2.0.0; take its line out of")
+    assert push.hint.startswith("to release it as another version: git tag -d rubric/tone@2.0.0; git reset HEAD~1;")
     check_stands(released, far, before)
     far.git("update-ref", "-d", "refs/tags/rubric/tone@2.0.0")
     released.git(*push.command.split()[1:])
@@ -160,10 +161,12 @@ def test_a_version_that_somebody_else_was_first_with(
     check_stands(released, far, before)
     # What the hint says to do, step by step.
     released.git("tag", "-d", "rubric/tone@2.0.0")
+    released.git("reset", "-q", "HEAD~1")
     lines = released.read(".evalstore/sums/rubric/tone").decode().splitlines(keepends=True)
     released.write(".evalstore/sums/rubric/tone", "".join(line for line in lines if not line.startswith("2.0.0 ")))
-    released.git("commit", "-q", "-a", "-m", "Make room")
+    released.git("stash", "-q", "-u")
     released.git("pull", "-q", "--no-rebase", "--no-edit", "--tags", "origin", "main")
+    released.git("stash", "pop", "-q")
     again = released.bump(push=True)
     assert [one.tag for one in again.released] == [f"rubric/tone@{version}"]
     assert again.push
@@ -697,3 +700,40 @@ def test_verify_names_releases_that_the_remote_lacks_or_has_otherwise(cli: Cli, 
     ran = cli("verify", "--remote", "--format", "json", cwd=released.root)
     assert [one["rule"] for one in json.loads(ran.out)["findings"]] == ["release-differs-there"]
     assert cli("verify", "--remote", "nowhere", cwd=released.root).code == 3
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("ours", [True, False])
+def test_the_lock_of_a_tracking_branch_that_a_killed_push_left_is_cleared(
+    released: Shop, far: Far, *, ours: bool
+) -> None:
+    # git creates the lock, and dies with its process: every later fetch would fail.
+    lock, note = released.top / ".git/refs/remotes/origin/main.lock", released.top / ".git/evalstore/push.json"
+    change(released)
+    child = os.fork()
+    if not child:
+        sys.addaudithook(lambda event, _: os._exit(9) if event == "subprocess.Popen" and note.exists() else None)
+        try:
+            released.bump(push=True)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert far.git("rev-parse", "main") == released.git("rev-parse", "main") != released.git("rev-parse", "origin/main")
+    lock.touch()
+    if not ours:
+        os.utime(lock, ns=(0, 0))  # older than what we have begun
+    with pytest.raises(AssertionError, match=r"main\.lock"):
+        released.git("fetch", "origin")
+    released.bump("rubric/tone")
+    assert (lock.exists(), note.exists()) == (not ours, False)
+    if ours:
+        released.git("fetch", "origin")
+        assert released.git("rev-parse", "main") == released.git("rev-parse", "origin/main")
+
+
+def test_a_note_of_a_push_that_a_stranger_wrote_removes_nothing(released: Shop) -> None:
+    released.write(".git/evalstore/push.json", '["refs/heads/main", "refs/remotes/../../mine", 5]')
+    locks = [released.write(f".git/{name}.lock", "") for name in ("refs/heads/side", "mine")]
+    released.bump()
+    assert all(lock.exists() for lock in locks)
+    assert not (released.top / ".git/evalstore/push.json").exists()

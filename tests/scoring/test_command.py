@@ -38,6 +38,28 @@ def test_the_document_is_what_its_schema_says(name: str, cli: Cli, repo: Path, w
         assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
 
 
+def test_a_run_is_neither_written_nor_read_through_a_link_of_the_repository(
+    cli: Cli, repo: Path, write: Write, tmp_path: Path
+) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    (repo / "runs").symlink_to(outside)
+    for out in ("runs", "runs/deep", "runs/../runs"):
+        ran = cli("score", "dataset/small@1.0.0", write(), "--out", out, cwd=repo)
+        assert (ran.code, ran.out) == (3, "")
+        assert "runs: is a link, and nothing is written through it" in ran.err
+    assert not list(outside.iterdir())
+    # The user's own link elsewhere is followed.
+    (tmp_path / "mine").symlink_to(outside)
+    assert cli("score", "dataset/small@1.0.0", write(), "--out", tmp_path / "mine", cwd=repo).code == 0
+    samples = next(outside.glob("*.jsonl"))
+    samples.rename(tmp_path / "secret")
+    samples.symlink_to(tmp_path / "secret")
+    ran = cli("score", "dataset/small@1.0.0", next(outside.glob("*.json")), "--out", "results", cwd=repo)
+    assert ran.code == 3
+    assert "is a link, and the rows of a run are a file" in ran.err
+
+
 def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: Write) -> None:
     ran = cli("score", "dataset/small@1.0.0", write(), "--format", "json", cwd=repo)
     answer = json.loads(ran.out)

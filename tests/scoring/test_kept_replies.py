@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,22 @@ def test_what_the_endpoint_says_of_a_reply_is_kept(cli: Cli, judged: Path, write
     assert (reply.prompt_tokens, reply.completion_tokens) == (7, 3)
     assert reply.at.startswith("20")
     assert reply.at.endswith("Z")
+
+
+def test_a_store_of_replies_that_others_can_write_is_named(
+    cli: Cli, judged: Path, write: Write, judge_server: Any
+) -> None:
+    argv = ("score", "dataset/three@1.0.0", write(OUTPUTS))
+    first = cli(*argv, cwd=judged, EVALSTORE_JUDGE_URL=judge_server.url)
+    kept = judged / ".git/evalstore/replies.db"
+    assert "can write" not in first.err
+    for path in (kept, kept.parent):
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o002)
+        second = cli(*argv, "--format", "json", cwd=judged)
+        assert "everybody on this machine can write" in second.err
+        assert "replies.db, the store of the replies" in second.err
+        assert json.loads(second.out)["replies"] == {"asked": 0, "kept": 2}
+        path.chmod(mode)
+    kept.parent.chmod(kept.parent.stat().st_mode | 0o1002)  # sticky, as /tmp is
+    assert "can write" not in cli(*argv, cwd=judged).err

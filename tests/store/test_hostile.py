@@ -251,7 +251,7 @@ def snapshot(repo: Path) -> dict[str, tuple[float, int, int]]:
         ("resolve rubric/tone rubric/tone@worktree rubric/tone@git:HEAD~1 rubric/tone@git:main", 0),
         ("resolve rubric/tone@git:deadbeef", 3),
         ("resolve rubric/none@1.0.0", 3),
-        ("verify", 0),
+        ("verify", 1),  # its releases, made by hand, say less than they change
         ("lock --check", 1),
     ],
 )

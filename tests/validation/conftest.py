@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.diff.rules import RULE_SETS, RULES
+from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.rules import RULES
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Findings, Ref

@@ -1,4 +1,4 @@
-"""format: the whole output, stripped, is strict JSON or text that is not empty, and its length is within the limits."""
+"""format: the whole output is strict JSON or text that is not empty, and its length is within the limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
     if most is not None and len(text) > most:
         return grade_binary(False, f"{len(text):,} characters, at most {most:,} wanted")
     if wanted == "json":
-        return grade_json(text, lambda _: grade_binary(True, "strict JSON"))
+        return grade_json(sample.text, lambda _: grade_binary(True, "strict JSON"))
     return grade_binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
 
 

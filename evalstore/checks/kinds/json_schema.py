@@ -109,7 +109,7 @@ def _extract_json(text: str, extract: str) -> str | None:
     fenced = extract != "whole" and any(mark in text for mark in _MARKS)
     blocks = find_fenced_blocks(text) if fenced else []
     if not blocks:
-        return None if extract == "fence" else text.strip()
+        return None if extract == "fence" else text
     return next((content for info, content in blocks if info.lower().split()[:1] == ["json"]), blocks[0][1])
 
 

@@ -34,6 +34,7 @@ from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
 
 Edits = Iterator[Change]
+_COMPOSITE = "composite"
 _NO_SUCH_CHECK = Proof("no check has this id, so nothing reads it")
 
 
@@ -142,7 +143,7 @@ def _change_thresholds(script: EditScript) -> Edits:
         old, new = check.threshold, script.goal[check.token].threshold
         if old != new:
             yield script.edit_check(
-                _choose_threshold_rule(old, new),
+                _choose_threshold_rule(check.kind, old, new),
                 "threshold",
                 replace(check, threshold=new),
                 old=None if old is None else convert_fraction(old),
@@ -150,7 +151,9 @@ def _change_thresholds(script: EditScript) -> Edits:
             )
 
 
-def _choose_threshold_rule(old: Any, new: Any) -> str:
+def _choose_threshold_rule(kind: str, old: Any, new: Any) -> str:
+    if kind == _COMPOSITE:
+        return "composite-threshold-changed"
     if old is None or new is None:
         return "unclassified-change"
     return "check-threshold-raised" if new > old else "check-threshold-lowered"

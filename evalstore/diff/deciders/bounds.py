@@ -11,6 +11,7 @@ from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 from evalstore.text import make_excerpt
+from evalstore.versions import Bump
 
 # Checks, and pairs (sum of weighted scores, sum of weights); more are not enumerated.
 _CHECKS, _SUMS = 16, 1 << 14
@@ -23,6 +24,30 @@ def prove_binary_threshold(change: Change) -> Proof | None:
     if not all(check.binary for check in change.checks):
         return None
     return Proof("the check scores 0 or 1, and both thresholds lie between")
+
+
+@name_decider("shares")
+def prove_no_share_between(change: Change) -> Proof | None:
+    """Prove that no score that the check can have lies between the old threshold and the new."""
+    before, after = change.checks
+    scores = list_scores(after)
+    if before.threshold is None or after.threshold is None or not scores:
+        return None
+    low, high = sorted((before.threshold, after.threshold))
+    if any(low <= score < high for score in scores):
+        return None
+    return Proof(f"none of the {len(scores)} scores that the check can have lies between")
+
+
+@name_decider("verdict_unread")
+def prove_verdict_unread(change: Change) -> Proof | None:
+    """Prove that nothing reads the check's verdict: it is no gate, its rubric combines scores, its own score stays."""
+    if any(check.reads_threshold or check.is_gate for check in change.checks):
+        return None
+    if any(rubric.combine in VERDICT_MODES for rubric in change.states):
+        return None
+    combine = change.states[1].combine
+    return Proof(f"{combine} reads scores and it is no gate: its verdict is shown, not counted", Bump.MINOR)
 
 
 @name_decider("unattainable")

@@ -48,9 +48,13 @@ def prove_variable_unread(change: Change) -> Proof | None:
 
 @name_decider("scale_alike")
 def prove_scale_equivalent(change: Change) -> Proof | None:
-    """Prove that both scales map a number to the same place."""
+    """Prove that both scales map a number to the same place, or that none is read."""
     old, new = _read_judges(change)
-    if old is None or new is None or (old.least, old.most) != (new.least, new.most):
+    if old is None or new is None:
+        return None
+    if ScoreType.CONTINUOUS not in {old.score_type, new.score_type}:
+        return Proof(f"the replies of a judge of {new.score_type} are on no scale")
+    if (old.least, old.most) != (new.least, new.most):
         return None
     return Proof(f"both scales run from {old.least} to {old.most}")
 

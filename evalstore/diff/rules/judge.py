@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope, name_decider
+from evalstore.diff.change import Change, ChangeRule, Proof, Scope, name_decider
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
     prove_levels_equivalent,
@@ -20,16 +20,7 @@ from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAY
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
-_SEED = "model/seed"
 _BESIDE = "a new judge beside it, to which rubrics move one by one"
-
-
-@name_decider("seed_only")
-def _show_seed_only(change: Change) -> Proof | None:
-    """Show that only the seed changes, which draws again from the same distribution."""
-    if change.name != _SEED:
-        return None
-    return Proof("a seed draws again from the same distribution", Bump.MINOR)
 
 
 @name_decider("advisory")
@@ -148,10 +139,7 @@ _JUDGE_ROWS = (
         message="{where} changes from {old} to {new}",
         reason="the scores are drawn otherwise",
         example="temperature: 0 → temperature: 1",
-        instead="model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)",
-        deciders=(_show_seed_only, _show_advisory),
-        # The distribution of the scores stays, but the sample that a headline was computed from does not.
-        headline=HeadlineLevel(Bump.MAJOR, only=_SEED),
+        deciders=(_show_advisory,),
     ),
     ChangeRule(
         id="judge-validation-changed",

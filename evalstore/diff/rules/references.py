@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
+from evalstore.diff.deciders.bounds import prove_verdict_unread
 from evalstore.diff.deciders.juries import bound_member_shift
-from evalstore.diff.direction_rules import NEVER, UNKNOWN
+from evalstore.diff.direction_rules import COMPOSITE_MARK, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
 from evalstore.versions import Bump
@@ -63,6 +64,19 @@ ROWS = (
         instead="rubric/inner@1.0.0 → rubric/inner@2.0.0 (in a check of weight 0)",
         deciders=(prove_locked_harmless, prove_same_content, prove_harmless),
         certainty=Certainty.ASSUMED,
+    ),
+    ChangeRule(
+        id="composite-threshold-changed",
+        number="57b",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=COMPOSITE_MARK,
+        scope=Scope.CHECK_VERDICT,
+        message="{check}, a rubric within, has threshold {new} (was {old})",
+        reason="its score is held against another bar",
+        example="rubric_ref: rubric/inner@1.0.0, threshold: 0.5 → rubric_ref: rubric/inner@1.0.0, threshold: 0.6",
+        instead="combine: all_pass → combine: min (which reads its score, and no bar of its own)",
+        deciders=(prove_verdict_unread,),
     ),
     ChangeRule(
         id="composite-inlined",

@@ -5,7 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
-from evalstore.diff.deciders.bounds import prove_binary_threshold, prove_unattainable
+from evalstore.diff.deciders.bounds import (
+    prove_binary_threshold,
+    prove_no_share_between,
+    prove_unattainable,
+    prove_verdict_unread,
+)
 from evalstore.diff.deciders.enumeration import prove_by_enumeration
 from evalstore.diff.deciders.scoring import (
     prove_gate_idle,
@@ -161,7 +166,7 @@ ROWS = (
         mirror="check-threshold-lowered",
         example="nothing → threshold: 0.8",
         instead="threshold: 0.2 → nothing (a check that scores 0 or 1)",
-        deciders=(prove_binary_threshold,),
+        deciders=(prove_binary_threshold, prove_no_share_between, prove_verdict_unread),
     ),
     ChangeRule(
         id="check-threshold-lowered",
@@ -175,7 +180,7 @@ ROWS = (
         mirror="check-threshold-raised",
         example="nothing → threshold: 0.5",
         instead="nothing → threshold: 0.2 (a check that scores 0 or 1)",
-        deciders=(prove_binary_threshold,),
+        deciders=(prove_binary_threshold, prove_no_share_between, prove_verdict_unread),
     ),
     ChangeRule(
         id="check-negate-changed",

@@ -26,7 +26,7 @@ ROWS = (
         scope=Scope.SCORE,
         message="{where} changes in a way that no rule knows ({what})",
         reason="what cannot be judged may move a score",
-        example="rubric_ref: rubric/inner@1.0.0} → rubric_ref: rubric/inner@1.0.0, threshold: 0.7}",
+        example="nothing → bonus: 1",
         instead="nothing → x_note: 1 (a key that begins with x_ is read by nobody)",
         certainty=Certainty.ASSUMED,
     ),

@@ -11,6 +11,8 @@ from evalstore.text import make_printable
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
+_SHOWN = frozenset({"hint", "override", "accepted"})
+
 
 def render(report: ProblemReport) -> str:
     """Return the JSON array."""
@@ -19,9 +21,12 @@ def render(report: ProblemReport) -> str:
 
 def _issue(problem: Problem) -> dict[str, Any]:
     place = problem.place
-    hint = dict(problem.notes).get("hint", "")
+    # There is no place for more than a line: what to do next, and what made it count less than its rule says.
+    notes = [
+        sentence if label == "hint" else f"{label}: {sentence}" for label, sentence in problem.notes if label in _SHOWN
+    ]
     return {
-        "description": make_printable(f"{problem.message} ({hint})" if hint else problem.message),
+        "description": make_printable(f"{problem.message} ({'; '.join(notes)})" if notes else problem.message),
         "check_name": problem.rule,
         "fingerprint": problem.fingerprint,
         "severity": _SEVERITIES[problem.severity],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
+from evalstore.about import VERSION
 from evalstore.model import Severity
 from evalstore.report.formats.markdown import escape_prose
 from evalstore.report.problems import SETTINGS, Problem, ProblemReport
@@ -27,7 +27,7 @@ def render(report: ProblemReport) -> str:
     index = {rule: number for number, rule in enumerate(levels)}
     driver = {
         "name": "evalstore",
-        "semanticVersion": version("evalstore"),
+        "semanticVersion": VERSION,
         "rules": [_rule_descriptor(rule, severity, report.command) for rule, severity in levels.items()],
     }
     run: dict[str, Any] = {

@@ -13,14 +13,20 @@ from evalstore.report.pages.tables import (
     format_folded,
     format_head,
     format_items,
+    format_refs,
     format_row,
     format_table,
 )
+from evalstore.report.pages.timeline import CAPTION, format_timeline
 from evalstore.report.pages.waterfall import format_share, format_waterfall, is_resolved
 from evalstore.report.people import describe_origin
 from evalstore.report.text_layout import count_noun
+from evalstore.text import make_excerpt
 
 MOST_EDITS = 100
+# Bytes for all that has a length, outputs and what was asked left aside: a page stays below 300 kB beside them.
+_BUDGET, _LEAST_BUDGET = 250_000, 50_000
+_NAME = 24
 _FEWEST_ROWS = 2
 _SLICE_NUMBERS = ("questions", "change", "p", "p (Holm)")
 
@@ -36,9 +42,7 @@ def write_page(
     audit = report.audit
     edits = list_moving_edits(audit)
     moved = MovedList(audit.moved, audit.moved_count, tuple(cause.source for cause in edits))
-    questions, rules = format_moved(moved)
-    return make_page(
-        f"Audit: {audit.a.model} to {audit.b.model}",
+    above = (
         make_element("h1", "Why the score changed"),
         make_element("p", audit.sentence, class_="answer"),
         format_items(conditions),
@@ -46,13 +50,17 @@ def write_page(
         make_element("h2", "What moved it"),
         format_waterfall(audit),
         _format_edits(audit, edits),
-        questions,
+        *_format_timelines(report),
+    )
+    below = (
         _format_slices(slices),
         _format_lines(audit),
         make_element("h2", "What else to know"),
         format_items(facts),
-        rules=rules,
     )
+    rest = sum(len(part.encode()) for part in (*above, *below))
+    questions, rules = format_moved(moved, max(_BUDGET - rest, _LEAST_BUDGET))
+    return make_page(f"Audit: {audit.a.model} to {audit.b.model}", *above, questions, *below, rules=rules)
 
 
 def list_moving_edits(audit: Audit) -> tuple[Cause, ...]:
@@ -69,8 +77,8 @@ def _format_runs(audit: Audit) -> Markup:
             format_head(name),
             format_cell("model", side.model, class_="words"),
             format_cell("run", make_element("code", side.run)),
-            format_cell("dataset", side.dataset),
-            format_cell("rubrics", ", ".join(side.rubrics)),
+            format_cell("dataset", format_refs([side.dataset])),
+            format_cell("rubrics", format_refs(side.rubrics)),
             format_cell("scored", f"{side.scored:,} of {side.questions:,}", is_number=True),
         )
         for name, side in (("A", audit.a), ("B", audit.b))
@@ -117,6 +125,20 @@ def _describe_edit(cause: Cause) -> Iterator[str]:
 
 def _describe_step(origin: Origin) -> str:
     return f"{origin.ref + ' ' if origin.ref else ''}{origin.old} \u2192 {origin.new}"
+
+
+def _format_timelines(report: AuditReport) -> Iterator[Markup]:
+    """Yield a table for each artifact that was edited: what both runs' outputs get under each of its releases."""
+    timelines = report.timelines
+    if timelines is None or not (timelines.histories or timelines.notes):
+        return
+    yield make_element("h2", "Releases, with the score of each on the same outputs")
+    runs = (report.audit.a, report.audit.b)
+    names = [make_excerpt(f"{side} {run.model}", _NAME) for side, run in zip("AB", runs, strict=True)]
+    for place, history in enumerate(timelines.histories):
+        yield make_element("h3", make_element("code", history.name))
+        yield format_timeline(history, names, "" if place else CAPTION)
+    yield from (make_element("p", note, class_="quiet") for note in timelines.notes)
 
 
 def _format_slices(slices: Sequence[Sequence[str]]) -> Markup:

@@ -35,10 +35,6 @@ class BarScale:
         return float(_MARGIN + part * (_WIDTH - 2 * _MARGIN))
 
 
-# From nothing to all points.
-WHOLE = BarScale(Fraction(0), Fraction(1))
-
-
 def draw_step(start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool = False) -> Markup:
     """Draw a change from one level to another; it is an outline where it is open whether it would be there again."""
     places = sorted(map(scale.find_place, (start, end)))
@@ -63,11 +59,9 @@ def draw_mark(value: Fraction, scale: BarScale) -> Markup:
 
 def draw_bar(value: Fraction, *, is_strong: bool = False) -> Markup:
     """Draw a share of all points from the left; a strong one is in the colour of marks."""
-    width = WHOLE.find_place(value) - WHOLE.find_place(WHOLE.low)
-    rail = make_element("rect", x=str(_MARGIN), y="5", width=str(_WIDTH - 2 * _MARGIN), height="6", class_="rail")
-    bar = make_element(
-        "rect", x=str(_MARGIN), y="5", width=f"{width:.2f}", height="6", class_="mark" if is_strong else "bar"
-    )
+    rail = make_element("rect", x="0", y="5", width=str(_WIDTH), height="6", class_="rail")
+    width = f"{float(value * _WIDTH):.2f}"
+    bar = make_element("rect", x="0", y="5", width=width, height="6", class_="mark" if is_strong else "bar")
     return _frame(f"{format_percent(value)} of 100", rail, bar)
 
 

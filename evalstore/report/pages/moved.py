@@ -14,7 +14,6 @@ from evalstore.report.pages.html import Markup, join_markup, make_element
 from evalstore.report.pages.question import format_question
 from evalstore.report.text_layout import count_noun, format_percent
 
-_BUDGET = 220_000  # bytes for all questions, outputs and what was asked left aside: a page stays below 300 kB
 _MOST_TAGS = 100
 _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
@@ -50,8 +49,11 @@ def find_flip(question: MovedQuestion) -> str:
     return "f0" if new < old else "f1" if new > old else "f2"
 
 
-def format_moved(moved: MovedList) -> tuple[Markup, str]:
-    """Return the list of questions with its filters, and the rules of CSS by which they work."""
+def format_moved(moved: MovedList, budget: int) -> tuple[Markup, str]:
+    """Return the list of questions with its filters, and the rules of CSS by which they work.
+
+    All questions together have `budget` bytes, outputs and what was asked left aside.
+    """
     title = make_element("h2", "Questions that moved")
     if not moved.questions:
         return join_markup(title, make_element("p", "No score and no verdict of a question moved.")), ""
@@ -60,7 +62,7 @@ def format_moved(moved: MovedList) -> tuple[Markup, str]:
     for question in moved.questions:
         item = _format_item(question, choices)
         size += len(item.encode()) - _count_answers(question)
-        if size > _BUDGET:
+        if size > budget:
             break
         items.append(item)
     menus = (

@@ -26,7 +26,7 @@ def format_question(
         _format_square(cells),
         *(_format_check(id_, cells, results) for id_, results in checks),
         make_element("h3", "asked"),
-        _format_text(rows[1].input),
+        format_text(rows[1].input),
         _format_answers(rows),
     )
 
@@ -94,22 +94,23 @@ def _describe_result(result: CheckResult | None, cells: Sequence[QuestionCell]) 
 
 def _format_answers(rows: tuple[GradedRow, GradedRow]) -> Markup:
     if rows[0].output_digest == rows[1].output_digest:
-        return join_markup(make_element("h3", "the same output in both runs"), _format_outputs(rows[0]))
+        return join_markup(make_element("h3", "the same output in both runs"), format_outputs(rows[0]))
     columns = [
-        make_element("div", make_element("h3", f"output of {name}"), _format_outputs(row))
+        make_element("div", make_element("h3", f"output of {name}"), format_outputs(row))
         for name, row in zip("AB", rows, strict=True)
     ]
     return make_element("div", *columns, class_="two")
 
 
-def _format_outputs(row: GradedRow) -> Markup:
+def format_outputs(row: GradedRow) -> Markup:
     """Return the outputs to a question: one, or its samples."""
-    return join_markup(*(_format_text(one.output.text, calls=len(one.output.tool_calls or ())) for one in row.outputs))
+    return join_markup(*(format_text(one.output.text, calls=len(one.output.tool_calls or ())) for one in row.outputs))
 
 
-def _format_text(text: str, *, calls: int = 0) -> Markup:
+def format_text(text: str, *, calls: int = 0) -> Markup:
+    """Return a text as it is, as far as a page may have of it, and how many tool calls came with it."""
     rest = len(text) - _MOST_CHARACTERS
-    notes = [f"{rest:,} more characters are in --question ID --format json"] if rest > 0 else []
+    notes = [f"{rest:,} more characters are in the JSON of --question ID"] if rest > 0 else []
     notes += [f"and {calls:,} tool call{'' if calls == 1 else 's'}"] if calls else []
     # A first line feed in a `pre` is dropped by browsers, so one of our own stands there.
     shown = make_element("pre", Markup("\n"), text[:_MOST_CHARACTERS], tabindex="0")

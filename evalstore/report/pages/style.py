@@ -23,7 +23,7 @@ th{text-align:left;font-weight:600;font-size:.9rem;overflow-wrap:normal}
 th,td{padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--edge);vertical-align:top;unicode-bidi:isolate}
 thead th,thead td{border-color:var(--firm);vertical-align:bottom;padding-top:.2rem;padding-bottom:.3rem}
 th:last-child,td:last-child{padding-right:0}
-tbody th{color:var(--ink)}
+tbody th{color:var(--ink);font-size:1rem}
 tbody th.words{font-weight:400;font-size:1rem;width:30%}
 .words code{white-space:nowrap}
 .n{text-align:right;white-space:nowrap}
@@ -61,6 +61,9 @@ details.plain>div{padding-left:0}
 .square td{text-align:center;background:var(--shade);border:2px solid var(--paper);padding:.4rem}
 .square td:empty{background:none}
 .square th{border:0;font-weight:400}
+.ref{display:inline-block}
+.below{display:block;font-size:.8rem;color:var(--quiet)}
+.day{white-space:nowrap}
 ul{margin:.3rem 0;padding-left:1.1rem}
 li{margin:.15rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}
@@ -69,9 +72,15 @@ dd{margin:0;min-width:0}
 a{color:var(--mark)}
 :focus-visible{outline:3px solid var(--mark);outline-offset:2px;border-radius:.15rem}
 :target{background:var(--shade)}
-ins,del{display:block;text-decoration:none;white-space:pre-wrap}
+ins,del{text-decoration:none}
 ins{color:var(--up)}
 del{color:var(--down)}
+.tell{color:var(--mark)}
+.change{padding:.8rem 0;border-bottom:1px solid var(--edge)}
+.change h3{margin:0;font-size:1.05rem}
+.change details{border:0}
+.change>.quiet{font-size:.85rem}
+.exchange>*{display:block}
 .list{counter-reset:shown}
 .list .q{counter-increment:shown}
 .count:after{content:counter(shown)}
@@ -84,8 +93,9 @@ body{padding:1.2rem 1rem 2rem}
 .stack td,.stack tbody th{display:block;border:0;padding:.1rem 0;width:auto;text-align:left;white-space:normal}
 .stack td[data-name]{display:grid;grid-template-columns:6.5rem 1fr;align-items:baseline}
 .stack td[data-name]:before{content:attr(data-name);font-size:.85rem}
-.stack td:empty{display:none}
-.stack tbody th{font-size:1rem;padding-bottom:.2rem}
+.stack td.n[data-name]{display:inline-flex;gap:.5rem;margin-right:1.3rem}
+.stack td:empty,.stack td.n:empty[data-name]{display:none}
+.stack tbody th{padding-bottom:.2rem}
 .stack td.bar{width:auto}
 .stack td.bar svg{height:1rem}
 .stack .words{min-width:0;width:auto}

@@ -49,6 +49,13 @@ def format_number(name: str, value: Fraction | None) -> Markup:
     return format_cell(name, format_percent(value), is_number=True)
 
 
+def format_refs(refs: Sequence[str]) -> Markup:
+    """Return references in a row, each on one line where it fits."""
+    last = len(refs) - 1
+    parts = (make_element("span", ref + ("," if place < last else ""), class_="ref") for place, ref in enumerate(refs))
+    return make_element("span", Markup(" ".join(parts)))
+
+
 def format_items(items: Sequence[str]) -> Markup:
     """Return a list; nothing for an empty one."""
     return make_element("ul", *(make_element("li", item) for item in items)) if items else Markup()

@@ -1,0 +1,135 @@
+"""Holds the version of every release against what its change needs, by the settings and acceptances of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import groupby
+
+from evalstore.diff import Diff
+from evalstore.errors import EvalstoreError, Place
+from evalstore.integrity.rules import make_finding
+from evalstore.integrity.tags import ReleaseTag
+from evalstore.model import Finding
+from evalstore.status.acceptances import ChangePolicy, read_acceptances, read_change_policy_at
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob
+from evalstore.store.resolve import resolve_release
+from evalstore.store.revisions import is_ancestor
+from evalstore.store.tags import TAG_REFS
+from evalstore.versions import Bump, Version, bump_version, compute_bump, parse_version
+
+_SHOWN = 3  # rules in a message
+
+
+def check_bumps(
+    store: ArtifactStore, tags: Iterable[ReleaseTag], is_wanted: Callable[[ReleaseTag], bool], unsound: Collection[str]
+) -> Iterator[Finding]:
+    """Yield the releases whose version says less than what changed since the release before them.
+
+    `tags` are all releases of the store; those named in `unsound` have other content than was released, so that they
+    are neither judged nor what others are judged by. A major version says enough for anything and is not compared.
+    """
+    checker = _BumpChecker(store)
+    sound = sorted((tag for tag in tags if tag.name not in unsound), key=lambda tag: (tag.ref.name, tag.version.key))
+    for _, group in groupby(sound, key=lambda tag: tag.ref.name):
+        finals: list[ReleaseTag] = []
+        for tag in group:
+            if finals and is_wanted(tag):
+                yield from checker.check_release_bump(tag, finals)
+            if not tag.version.prerelease:
+                finals.append(tag)
+
+
+@dataclass(slots=True)
+class _BumpChecker:
+    """Compares releases with those before them; how a commit judged changes is read once."""
+
+    store: ArtifactStore
+    _policies: dict[str, ChangePolicy] = field(default_factory=dict)
+
+    def check_release_bump(self, tag: ReleaseTag, finals: Sequence[ReleaseTag]) -> Iterator[Finding]:
+        """Yield a finding where a release says too little against the last of `finals`, or rests on lowered levels."""
+        # A pre-release says what its final version will say.
+        version = replace(tag.version, prerelease="", build="")
+        if compute_bump(finals[-1].version, version) is Bump.MAJOR:
+            return
+        try:
+            new = resolve_release(self.store, tag.ref, tag.version)
+        except EvalstoreError:  # `check_release` reports it
+            return
+        try:
+            base, diff = self._compare_with_last(new, finals)
+            if diff and diff.required_bump > compute_bump(base.version, version):
+                base, diff = self._compare_with_ancestor(new, version, finals) or (base, diff)
+        except EvalstoreError as error:
+            yield make_finding("release-bump-unknown", Place(TAG_REFS + tag.name), ref=tag.ref, message=error.message)
+            return
+        if diff is not None:
+            yield from _judge_step(tag, base, version, diff)
+
+    def _compare_with_last(self, new: Resolved, finals: Sequence[ReleaseTag]) -> tuple[ReleaseTag, Diff | None]:
+        """Compare with the last release that can be read."""
+        for base in reversed(finals):
+            try:
+                old = resolve_release(self.store, base.ref, base.version)
+            except EvalstoreError:
+                continue
+            return base, self._compare_pair(old, new)
+        return finals[-1], None
+
+    def _compare_with_ancestor(
+        self, new: Resolved, version: Version, finals: Sequence[ReleaseTag]
+    ) -> tuple[ReleaseTag, Diff | None] | None:
+        """Compare with the last release in the history of `new`, where `version` is the next one after that.
+
+        So a bump counts on a branch that has not seen the others; any other number is one that a hand wrote.
+        """
+        for base in reversed(finals):
+            old = resolve_release(self.store, base.ref, base.version)
+            if old.commit and new.commit and is_ancestor(self.store.git, old.commit, new.commit):
+                steps = {bump_version(base.version, bump) for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
+                return (base, self._compare_pair(old, new)) if version in steps else None
+        return None
+
+    def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
+        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+        if old.digest == new.digest and not (has_rows and self._find_rows(old) != self._find_rows(new)):
+            return None
+        from evalstore.diff import compare
+
+        rows = (self.store.rows(old), self.store.rows(new)) if has_rows else None
+        terms = self._read_policy(new.commit or "").restrict_to_change(new.name, parse_version(old.version))
+        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=terms)
+
+    def _find_rows(self, resolved: Resolved) -> str | None:
+        return find_rows_blob(self.store, resolved.artifact, resolved.commit)
+
+    def _read_policy(self, commit: str) -> ChangePolicy:
+        """Return how changes were judged when a commit was made; what was accepted later, in review, counts too."""
+        if commit not in self._policies:
+            day = self.store.commit(commit).date[:10]
+            policy = read_change_policy_at(self.store, commit, date.fromisoformat(day) if day else None)
+            accepted = (*read_acceptances(self.store), *policy.acceptances)
+            self._policies[commit] = replace(policy, acceptances=accepted)
+        return self._policies[commit]
+
+
+def _judge_step(tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff) -> Iterator[Finding]:
+    said, needed = compute_bump(base.version, version), diff.required_bump
+    facts = {"ref": str(tag.ref), "base": str(base.ref), "said": str(said), "needed": str(needed)}
+    if needed > said:
+        names = dict.fromkeys(finding.rule for finding in diff.findings if finding.level is needed)
+        next_version = bump_version(base.version, needed)
+        yield make_finding(
+            "release-bump-too-small", Place(TAG_REFS + tag.name), **facts, rules=_join_some(names), next=next_version
+        )
+    lowered = dict.fromkeys(finding.lowered for finding in diff.findings if finding.lowered)
+    if lowered:
+        yield make_finding("release-bump-lowered", Place(TAG_REFS + tag.name), **facts, what=_join_some(lowered))
+
+
+def _join_some(words: Collection[str]) -> str:
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(list(words)[:_SHOWN]) + more

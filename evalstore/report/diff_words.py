@@ -1,0 +1,212 @@
+"""Words a comparison: where scores can go, how that is known, what shows it, and the bump that all of it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from evalstore.diff.plain_data import describe_value
+from evalstore.documents import write_canonical
+from evalstore.errors import Place
+from evalstore.model import Verdict, format_decimal
+from evalstore.report.text_layout import count_noun
+from evalstore.report.value_diff import Line, compare_values, format_one_line
+from evalstore.text import make_excerpt, make_printable
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, Witness
+
+_QUOTE_LIMIT = 60
+_SCORES = {
+    "stricter": "scores can only fall",
+    "looser": "scores can only rise",
+    "either": "scores can go either way",
+}
+_ASSUMED = "assumed"
+_CERTAINTY = {"proved": "proved", "by-definition": "by definition", "assumed": "assumed"}
+_VERDICTS = {
+    "stricter": "scores stay, fewer pass",
+    "looser": "scores stay, more pass",
+    "either": "scores stay, other outputs pass",
+}
+_PERCENT = 100
+_SCORE_DECIMALS = 4  # of a score in a line of text
+_ID_LIMIT = 40
+
+
+def describe_moved_references(diff: Diff) -> Iterator[str]:
+    """Yield a sentence for each reference that may move scores although neither side changed."""
+    return (f"And yet scores may move: {note}" for note in diff.notes)
+
+
+def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
+    """Yield what changed a finding's level from its rule's own: a label, and a sentence."""
+    if finding.overridden:
+        yield "override", f"from {finding.level_before} by {finding.overridden} in evalstore.yaml"
+    if acceptance := finding.accepted:
+        until = f", until {acceptance.until}" if acceptance.until else ""
+        name = acceptance.by.partition(" <")[0]
+        yield (
+            "accepted",
+            f"as {acceptance.level}, was {acceptance.was}, by {name} on {acceptance.day}{until}: {acceptance.reason}",
+        )
+
+
+def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tuple[str, str]]:
+    """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too."""
+    yield from describe_adjustments(finding)
+    certainty = _CERTAINTY[finding.certainty]
+    effect = describe_movement(finding)
+    if effect:
+        yield "moves", f"{effect} ({certainty})"
+    yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
+    if finding.witness:
+        yield "shown by", _describe_witness(finding.witness)
+    if can_accept and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
+        yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
+
+
+def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
+    """Return the old and new value, on one line or as compared lines; empty where the message has both already.
+
+    A patch moves no score and needs no review line by line, so only an exchange of one line is shown.
+    """
+    values = [value for value in (finding.before, finding.after) if value is not None]
+    if all(_repeats_message(value, finding.message) for value in values):
+        return ""
+    if line := format_one_line(finding.before, finding.after, width):
+        return line
+    return "" if finding.level_before is Bump.PATCH else compare_values(finding.before, finding.after, width)
+
+
+def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
+    """Return findings from major to patch, each level in its order."""
+    return sorted(findings, key=lambda finding: finding.level, reverse=True)
+
+
+def describe_movement(finding: DiffFinding) -> str:
+    """Return in words where scores and verdicts can go, and how far; empty where they stay."""
+    score, verdict = str(finding.direction), str(finding.verdict_direction)
+    shift = f", by at most {_format_exact_points(finding.max_shift)}" if finding.max_shift else ""
+    sentence = _SCORES.get(score) or _VERDICTS.get(verdict, "")
+    return f"{sentence}{shift}"
+
+
+def describe_places(finding: DiffFinding) -> str:
+    """Return in words where a change stands on both sides."""
+    old, new = finding.old, finding.new
+    if old and new:
+        arrow = f" → {new.line}" if _repository_path(old) == _repository_path(new) else f" → {_format_line(new)}"
+        return _format_line(old) if _format_line(old) == _format_line(new) else _format_line(old) + arrow
+    if place := old or new:
+        return f"{_format_line(place)} ({'new' if new else 'gone'})"
+    return finding.pointer or "the whole document"
+
+
+def summary(diff: Diff) -> str:
+    """Return the counts, the bump and the next version."""
+    if diff.required_bump is Bump.NONE:
+        return "nothing changed that anyone could notice: no bump is needed"
+    counts = Counter(finding.level for finding in diff.findings)
+    counted_levels = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
+    adjustment_counts = {
+        "accepted": sum(finding.accepted is not None for finding in diff.findings),
+        "overridden": sum(finding.overridden is not None for finding in diff.findings),
+    }
+    adjustments = ", ".join(f"{count} {word}" for word, count in adjustment_counts.items() if count)
+    version = f": the next version is {diff.next_version}" if diff.next_version else ""
+    counted_levels = f"{counted_levels} ({adjustments})" if adjustments else counted_levels
+    return f"{counted_levels}. This needs a {diff.required_bump} bump{version}"
+
+
+def summarize_measurement(measurement: RunMeasurement) -> str:
+    """Return how many outputs of a run move, in a sentence."""
+    return f"{measurement.run}: {_measurement_sentence(measurement)}"
+
+
+def _repeats_message(value: Any, message: str) -> bool:
+    if isinstance(value, dict | list):
+        return False
+    word = describe_value(value)
+    return not word.endswith("…") and word in message
+
+
+def _describe_witness(witness: Witness) -> str:
+    output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
+    if witness.tool_calls is not None:
+        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
+    old, new = (
+        f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
+        for score, verdict in (
+            (witness.old_score, witness.old_verdict),
+            (witness.new_score, witness.new_verdict),
+        )
+    )
+    return f"the output {output} goes from {old} to {new}"
+
+
+def _repository_path(place: Place) -> str:
+    # A file read from git is named <tag>:<path>; the head of the report names the tags already.
+    return place.file.rpartition(":")[2]
+
+
+def _format_line(place: Place) -> str:
+    return f"{make_printable(_repository_path(place))}:{place.line}"
+
+
+def _format_exact_points(score: Fraction) -> str:
+    decimal = format_decimal(score)
+    return decimal if Fraction(decimal) == score else str(score)
+
+
+def _measurement_sentence(measurement: RunMeasurement) -> str:
+    if not measurement.outputs:
+        return "none of its outputs is graded by what changed"
+    return "; ".join(_measurement_clauses(measurement, measurement.outputs - measurement.unscored))
+
+
+def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[str]:
+    if measurement.moved:
+        verb = "moves" if measurement.moved == 1 else "move"
+        yield f"{measurement.moved:,} of {count_noun(count, 'output')} {verb}, {_verdict_clause(measurement)}"
+        yield _shift_clause(measurement.mean_shift)
+    elif measurement.bound is not None:
+        bound = f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of such outputs do"
+        yield f"none of {count_noun(count, 'output')} moves; {bound}"
+    if measurement.unscored:
+        yield f"{measurement.unscored:,} could not be graded under both"
+
+
+def _verdict_clause(measurement: RunMeasurement) -> str:
+    if not measurement.verdict_moved:
+        return "no verdict does"
+    every = measurement.verdict_moved == measurement.moved > 1
+    return f"{'all' if every else f'{measurement.verdict_moved:,}'} to another verdict"
+
+
+def _shift_clause(shift: Fraction | None) -> str:
+    if not shift:
+        return "the mean score stays"
+    verb = "rises" if shift > 0 else "falls"
+    return f"the mean score {verb} by {_format_rounded(abs(shift) * _PERCENT, 2)} points"
+
+
+def describe_example(example: MovedOutput) -> tuple[str, ...]:
+    """Return the question of an output, its scores, its verdicts where both are known, and its line."""
+    old, new = example.old_verdict, example.new_verdict
+    verdict = f"{old} → {new}" if old is not new else f"{new} as before"
+    place = f"line {example.place.line}" if example.place.line else ""
+    score = f"{_score_text(example.old_score)} → {_score_text(example.new_score)}"
+    return make_excerpt(example.id, _ID_LIMIT), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+
+
+def _score_text(score: Fraction | None) -> str:
+    return "unscored" if score is None else _format_rounded(score, _SCORE_DECIMALS)
+
+
+def _format_rounded(value: Fraction, places: int) -> str:
+    rounded = round(value, places)
+    return format_decimal(rounded) if rounded or not value else f"less than {format_decimal(Fraction(1, 10**places))}"

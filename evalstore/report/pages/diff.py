@@ -1,0 +1,155 @@
+"""Writes a comparison as a page: the bump that it needs, and each change with what it moves, why, and an example."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from evalstore.diff.findings import Direction
+from evalstore.report.diff_words import (
+    describe_example,
+    describe_finding,
+    describe_moved_references,
+    describe_places,
+    format_exchange,
+    sort_by_level,
+    summarize_measurement,
+    summary,
+)
+from evalstore.report.pages.filters import FilterMenu, format_filtered
+from evalstore.report.pages.html import Markup, join_markup, make_element, make_page
+from evalstore.report.pages.tables import format_cell, format_head, format_items, format_row, format_table
+from evalstore.report.text_layout import count_noun
+from evalstore.report.value_diff import Mark
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, DiffFinding, RunMeasurement
+
+_BUDGET = 250_000  # bytes for all findings: a page stays below 300 kB
+_WIDTH = 100  # characters of a line of a compared value
+_FEW = 6  # findings that are looked through without a filter
+_MOST_RULES, _MOST_CHILDREN = 60, 100
+_LONG = 60  # characters of an output that its sentence has already
+_MOST_CHARACTERS = 5_000
+_WORKING = "@worktree"
+_COLOURS = {Bump.MAJOR: "down", Bump.MINOR: "tell"}
+_LEVELS = {Bump.MAJOR: "l3", Bump.MINOR: "l2", Bump.PATCH: "l1", Bump.NONE: "l0"}
+_DIRECTIONS = {
+    Direction.STRICTER: ("d0", "can only fall"),
+    Direction.LOOSER: ("d1", "can only rise"),
+    Direction.EITHER: ("d2", "can go either way"),
+    Direction.NONE: ("d3", "stay"),
+}
+_MARKS = {Mark.OLD: "del", Mark.NEW: "ins"}
+
+
+def write_page(diff: Diff) -> str:
+    """Return the page."""
+    names = [ref or word for ref, word in ((diff.old.ref, "old"), (diff.new.ref, "new"))]
+    findings, rules = _format_findings(diff)
+    return make_page(
+        f"Diff: {names[0]} to {names[1]}",
+        make_element("h1", f"{names[0]} \u2192 {names[1]}"),
+        make_element("p", f"{_capitalize(summary(diff))}.", class_="answer"),
+        format_items([*describe_moved_references(diff)]),
+        findings,
+        *(_format_measurement(measurement) for measurement in diff.measured),
+        rules=rules,
+    )
+
+
+def _capitalize(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _format_findings(diff: Diff) -> tuple[Markup, str]:
+    if not diff.findings:
+        return Markup(), ""
+    findings = sort_by_level(diff.findings)
+    counts = Counter(finding.rule for finding in findings)
+    rules = {rule: f"r{number}" for number, (rule, _) in enumerate(counts.most_common(_MOST_RULES))}
+    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    items, size = list[Markup](), 0
+    for finding in findings:
+        item = _format_finding(finding, rules.get(finding.rule, ""), can_accept=can_accept)
+        size += len(item.encode())
+        if size > _BUDGET:
+            break
+        items.append(item)
+    present = {finding.direction for finding in findings}, {finding.level for finding in findings}
+    menus = (
+        FilterMenu("level", "any level", {key: str(level) for level, key in _LEVELS.items() if level in present[1]}),
+        FilterMenu("scores", "any", {key: word for one, (key, word) in _DIRECTIONS.items() if one in present[0]}),
+        FilterMenu("rule", "any rule", {key: f"{rule} ({counts[rule]:,})" for rule, key in rules.items()}),
+    )
+    left = len(findings) - len(items)
+    more = f" {count_noun(left, 'more change')}: --format json has all of them." if left else ""
+    found, css = format_filtered(menus if len(findings) > _FEW else (), items, f"Major changes first.{more}")
+    return join_markup(make_element("h2", "Changes"), found), css
+
+
+def _format_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Markup:
+    labels = [
+        part
+        for label, sentence in describe_finding(finding, can_accept=can_accept)
+        for part in (make_element("dt", label), make_element("dd", sentence))
+    ]
+    children = sort_by_level(finding.children)
+    more = [f"and {len(children) - _MOST_CHILDREN:,} more"] if len(children) > _MOST_CHILDREN else []
+    inner = [f"{child.level}: {child.message}" for child in children[:_MOST_CHILDREN]]
+    about = f" {describe_places(finding)}, {finding.fingerprint}"
+    classes = " ".join(filter(None, ["q", "change", _LEVELS[finding.level], _DIRECTIONS[finding.direction][0], rule]))
+    return make_element(
+        "div",
+        make_element("h3", format_level(finding.level), " ", finding.message),
+        make_element("p", make_element("code", finding.rule), about, class_="quiet"),
+        *_format_exchange(finding),
+        make_element("dl", *labels),
+        *_format_witness(finding),
+        format_items([*inner, *more]),
+        class_=classes,
+    )
+
+
+def format_level(level: Bump) -> Markup:
+    """Return a level as a badge."""
+    return make_element("span", str(level), class_=f"badge {_COLOURS.get(level, 'quiet')}")
+
+
+def _format_exchange(finding: DiffFinding) -> Iterator[Markup]:
+    exchange = format_exchange(finding, _WIDTH)
+    if isinstance(exchange, str):
+        yield from [make_element("pre", Markup("\n"), exchange, tabindex="0")] if exchange else []
+        return
+    lines = (
+        make_element(_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}\n".replace("\n", ""), Markup("\n"))
+        for line in exchange
+    )
+    if exchange:
+        yield make_element("pre", Markup("\n"), *lines, class_="exchange", tabindex="0")
+
+
+def _format_witness(finding: DiffFinding) -> Iterator[Markup]:
+    """Yield the output that moves, where its sentence has only the beginning of it."""
+    if finding.witness and len(finding.witness.output) > _LONG:
+        text = finding.witness.output[:_MOST_CHARACTERS]
+        more = " (its beginning)" if len(finding.witness.output) > _MOST_CHARACTERS else ""
+        body = make_element("div", make_element("pre", Markup("\n"), text, tabindex="0"))
+        yield make_element("details", make_element("summary", f"that output{more}"), body)
+
+
+def _format_measurement(measurement: RunMeasurement) -> Markup:
+    head = ("question", "score", "verdict", "place")
+    rows = [
+        format_row(format_head(id_), *(format_cell(name, word) for name, word in zip(head[1:], rest, strict=True)))
+        for id_, *rest in map(describe_example, measurement.examples)
+    ]
+    more = measurement.moved - len(rows)
+    return join_markup(
+        make_element("h2", "On stored outputs"),
+        make_element("p", summarize_measurement(measurement)),
+        format_table(head, rows) if rows else Markup(),
+        make_element("p", f"and {more:,} more", class_="quiet") if more else Markup(),
+    )

@@ -1,0 +1,154 @@
+"""Renders the outputs of a run as text, JSON and a page: each with its score, and every check with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Verdict
+from evalstore.report.run_words import describe_choice, describe_run, name_output
+from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.text_layout import count_noun, document_number, format_percent, wrap_lines
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.model import CheckResult
+    from evalstore.runs import GradedRow
+    from evalstore.runs.run_view import RunView
+
+_PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
+_NAME, _LINES = 40, 40  # characters of a check's id; lines of a text that is shown in full
+_EXCERPT = 240  # characters of an output among others
+_SHOWN = 40  # outputs on a screen
+
+
+def text(view: RunView, screen: Screen = PAPER) -> str:
+    """Return what the run came to, a block for each output, the worst first, and what has no output."""
+    shown = view.rows if screen.whole else view.rows[:_SHOWN]
+    blocks = ["\n".join(_format_row(view, row, screen)) for row in shown]
+    tail = [*_format_missing(view, screen), *_format_rest(view, len(shown))]
+    return "\n\n".join([*_format_head(view, screen), *blocks, *(["\n".join(tail)] if tail else [])])
+
+
+def html(view: RunView) -> str:
+    """Return the same as a page of its own, with filters."""
+    from evalstore.report.pages.run import write_page
+
+    return write_page(view)
+
+
+def document(view: RunView) -> dict[str, Any]:
+    """Return the document that schema/output/show_run.schema.json describes."""
+    from evalstore.runs.run_view import list_missing
+
+    run = view.run
+    return {
+        "run": str(run.path),
+        "model": run.model,
+        "dataset": run.dataset and run.dataset.ref,
+        **document_number("score", run.score),
+        **document_number("pass_rate", run.pass_rate),
+        "questions": run.questions,
+        "scored": run.scored,
+        "outputs": view.total,
+        "found": view.found,
+        "rows": [_row_document(view, row) for row in view.rows],
+        "missing_outputs": dict(list_missing(view)),
+        "notes": list(run.notes),
+    }
+
+
+def _format_head(view: RunView, screen: Screen) -> Iterator[str]:
+    run = view.run
+    name = f"{run.dataset.ref if run.dataset else run.name}   {run.model}"
+    lines = [*describe_run(view), *filter(None, [describe_choice(view)])]
+    yield "\n".join(
+        [screen.paint(Part.HEAD, make_excerpt(name, screen.width)), *wrap_lines(*lines, width=screen.width, inner="  ")]
+    )
+
+
+def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
+    word = str(row.verdict).upper() if row.verdict is not Verdict.PASS else "pass"
+    lead = f"{word:<8}  {format_percent(row.score):>6}  "
+    room = max(screen.width - len(lead), _NAME)
+    yield screen.paint(_PARTS[row.verdict], lead) + screen.paint(Part.HEAD, make_excerpt(name_output(row), room))
+    about = "; ".join(filter(None, [row.rubric, row.reason]))
+    margin = " " * len(lead)
+    yield from (
+        screen.paint(Part.QUIET, line) for line in wrap_lines(about, width=screen.width, lead=margin, inner=margin)
+    )
+    checks = view.choice.list_checks(row)
+    width = max((len(make_excerpt(check.id, _NAME)) for check in checks), default=0)
+    for check in checks:
+        yield from _format_check(check, width, screen)
+    if view.choice.question is not None:
+        yield from _format_whole("asked", row.input, screen)
+        yield from _format_whole("answered", row.output.text, screen)
+    elif excerpt := " ".join(row.output.text[: _EXCERPT * 2].split()):
+        yield from wrap_lines(
+            make_excerpt(excerpt, _EXCERPT), width=screen.width, lead="  output  ", inner="          "
+        )
+    if calls := len(row.output.tool_calls or ()):
+        yield f"          and {count_noun(calls, 'tool call')}"
+
+
+def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[str]:
+    lead = f"  {check.verdict:<8}{format_percent(check.score):>6}  {make_excerpt(check.id, _NAME):<{width}}  "
+    lines = wrap_lines(check.reason, width=screen.width, lead=lead, inner=" " * len(lead)) or [lead.rstrip()]
+    word = f"  {check.verdict}"
+    yield screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word) + lines[0][len(word) :]
+    yield from lines[1:]
+
+
+def _format_whole(name: str, whole: str, screen: Screen) -> Iterator[str]:
+    lines = whole.split("\n")
+    yield f"  {name}"
+    for line in lines[:_LINES]:
+        yield from wrap_lines(line, width=screen.width, lead="    ", inner="    ") or [""]
+    if len(lines) > _LINES:
+        yield f"    and {count_noun(len(lines) - _LINES, 'more line')}; --format json has all of them"
+
+
+def _format_missing(view: RunView, screen: Screen) -> Iterator[str]:
+    from evalstore.runs.run_view import list_missing
+
+    lines = [
+        line
+        for id_, reason in list_missing(view)
+        for line in wrap_lines(f"no output  {id_}: {reason}", width=screen.width, inner="           ")
+    ]
+    yield from screen.shorten_list(lines)
+
+
+def _format_rest(view: RunView, shown: int) -> Iterator[str]:
+    if view.found > shown:
+        more = count_noun(view.found - shown, "more output")
+        yield f"and {more}; --verbose lists them all, --failed those that did not pass"
+    yield from (f"note: {make_printable(note)}" for note in view.run.notes)
+
+
+def _row_document(view: RunView, row: GradedRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "sample": row.sample,
+        **document_number("score", row.score),
+        "verdict": str(row.verdict),
+        "rubric": row.rubric,
+        "reason": row.reason,
+        "group": row.group,
+        "input": row.input,
+        "output": row.output.text,
+        "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
+        "checks": [
+            {
+                "id": check.id,
+                "kind": check.kind,
+                **document_number("score", check.score),
+                "verdict": str(check.verdict),
+                "unscored": check.unscored and str(check.unscored),
+                "reason": check.reason,
+                "engine": check.engine,
+            }
+            for check in view.choice.list_checks(row)
+        ],
+    }

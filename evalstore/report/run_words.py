@@ -1,0 +1,46 @@
+"""Words a run: what it came to, which of its outputs were asked for, and what each is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from evalstore.report.text_layout import count_noun, format_percent
+
+if TYPE_CHECKING:
+    from evalstore.runs import GradedRow
+    from evalstore.runs.run_view import RunView
+
+
+def name_output(row: GradedRow) -> str:
+    """Return the question of an output, and its number where it is not the first one to it."""
+    return f"{row.id}, sample {row.sample + 1}" if row.sample else row.id
+
+
+def describe_run(view: RunView) -> Iterator[str]:
+    """Yield what the run came to, in sentences."""
+    run = view.run
+    if run.score is None:
+        yield "Nothing in it has a score."
+    else:
+        passes = "" if run.pass_rate is None else f", and {format_percent(run.pass_rate)} % of them pass"
+        counted = f" of {run.questions:,}" if run.unscored else ""
+        over = f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}" if run.scored else ""
+        yield f"The mean score is {format_percent(run.score)}{over}{passes}."
+    if run.outputs > run.questions:
+        yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
+    if run.without_output:
+        yield f"{count_noun(run.without_output, 'question')} without an output: part of no mean."
+
+
+def describe_choice(view: RunView) -> str:
+    """Return what was asked for; empty where all outputs are."""
+    choice = view.choice
+    passed = "did not pass" if choice.failed else "looked at" if choice.check is not None else ""
+    by_check = f"that {choice.check} {passed}" if choice.check is not None else ""
+    parts = [
+        by_check or ("that did not pass" if choice.failed else ""),
+        f"of {choice.question}" if choice.question is not None else "",
+    ]
+    asked = " ".join(filter(None, parts))
+    return f"Shown: {view.found:,} of {count_noun(view.total, 'output')}, those {asked}." if asked else ""

@@ -1,0 +1,79 @@
+"""Shows a line of a file with carets below what is meant: safe to print, and as wide as the screen at most."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import accumulate
+
+from evalstore.model import SourceLine
+from evalstore.report.screen import Part, Screen
+from evalstore.text import escape_ci_commands, make_printable
+
+_TAB = "    "
+_CUT = "…"
+_HASH = "\\x23"  # what `escape_ci_commands` writes for a #
+_LEAST = 20  # columns for the line itself, however narrow the screen
+_WIDE = frozenset("WF")  # East Asian widths of two columns (UAX #11)
+
+
+def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, indent: str) -> list[str]:
+    """Return the line after its number, and below it carets in the colour of `part` where something is marked."""
+    number = str(line)
+    room = max(screen.width - len(indent) - len(number) - len(" | "), _LEAST)
+    cells = _make_cells(source.text)
+    first, last = _choose_window(cells, source, room)
+    shown = "".join(cells[first:last])
+    before, after = _CUT if first else "", _CUT if last < len(cells) else ""
+    gutter = screen.paint(Part.QUIET, f"{indent}{number} |")
+    lines = [f"{gutter} {before}{shown}{after}".rstrip()]
+    if source.end > source.start:
+        lead = len(before) + _measure(cells[first : source.start])
+        # What is marked may stand behind the last character, or be of no width.
+        carets = "^" * max(min(_measure(cells[source.start : min(source.end, last)]), room - lead), 1)
+        blank = screen.paint(Part.QUIET, f"{indent}{' ' * len(number)} |")
+        lines.append(f"{blank} {' ' * lead}{screen.paint(part, carets)}")
+    return lines
+
+
+def _make_cells(text: str) -> list[str]:
+    """Return each character as it is shown: a tab as blanks, a control character or a command of CI as an escape."""
+    return [_make_cell(text, index) for index in range(len(text))]
+
+
+def _make_cell(text: str, index: int) -> str:
+    character = text[index]
+    if character == "\t":
+        return _TAB
+    if character == "#":
+        # Whether it begins a command is told by what follows.
+        return _HASH if escape_ci_commands(text[index:]).startswith(_HASH) else character
+    return make_printable(character)
+
+
+def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int, int]:
+    """Return the part of the cells that fits into `room` columns, with the marked ones in it as far as they fit."""
+    ends = list(accumulate(map(_measure_cell, cells), initial=0))
+    if ends[-1] <= room:
+        return 0, len(cells)
+    start = min(source.start, len(cells))
+    # Some of what stands before it is shown, too, and less of it where what is marked is long.
+    marked = min(ends[min(source.end, len(cells))] - ends[start], room - 2)
+    lead = min((room - marked) // 2, room // 3)
+    first = next(index for index in range(start + 1) if ends[start] - ends[index] <= lead)
+    first = 0 if ends[start] + marked < room else first
+    limit = ends[first] + room - bool(first) - 1
+    last = max((index for index in range(first, len(cells) + 1) if ends[index] <= limit), default=first)
+    return first, last
+
+
+def _measure(cells: list[str]) -> int:
+    return sum(map(_measure_cell, cells))
+
+
+def _measure_cell(cell: str) -> int:
+    """Return how many columns of a terminal a cell takes."""
+    if cell.isascii():
+        return len(cell)
+    if unicodedata.combining(cell) or unicodedata.category(cell) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(cell) in _WIDE else 1

@@ -1,0 +1,126 @@
+"""Finds the settings that make a store's gates let through more than those of an earlier commit did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.errors import Place
+from evalstore.model import Finding
+from evalstore.status.version_rules import RULES as VERSION_RULES
+from evalstore.status.version_rules import VersionRule
+from evalstore.store.locate import SETTINGS_FILE
+from evalstore.validation import VALIDATION_RULES
+
+# Words from the one that lets everything through to the one that lets the least through.
+_LADDERS: Mapping[str, tuple[Any, ...]] = {
+    "strict": (False, True),
+    "profile": ("score", "headline"),
+    "unpinned": ("allow", "warn", "forbid"),
+    "signed": ("optional", "require"),
+}
+_DEFAULTS: Mapping[str, Any] = {"strict": False, "profile": "score", "unpinned": "warn", "signed": "optional"}
+_LEVELS = ("off", "info", "patch", "warning", "minor", "error", "major")
+_MAX_AGE, _DEFAULT_AGE = "judge_max_age_days", 90
+
+
+class Loosening(NamedTuple):
+    """A setting that lets more through: where it stands, in words, and what it was."""
+
+    pointer: Pointer
+    now: str
+    was: str
+
+
+def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
+    """Yield the settings of `new` (evalstore.yaml, parsed) that let more through than those of `old`."""
+    yield from _find_lower_words(old, new)
+    yield from _find_lower_levels(_get_mapping(old, "rules"), _get_mapping(new, "rules"))
+    for key in _list_words(new.get("cosmetic")):
+        if key not in _list_words(old.get("cosmetic")):
+            yield Loosening(("cosmetic",), f"cosmetic: {key}", "not declared")
+    for dataset, names in _get_mapping(new, "renames").items():
+        known = _get_mapping(_get_mapping(old, "renames"), dataset)
+        for name, other in (names if isinstance(names, Mapping) else {}).items():
+            if known.get(name) != other:
+                yield Loosening(("renames", dataset, name), f"renames: {dataset}: {name}: {other}", "not declared")
+    yield from _find_looser_targets(_get_mapping(old, "targets"), _get_mapping(new, "targets"))
+
+
+def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
+    """Return the finding of a setting that was loosened since `base`, the name of a commit or a release."""
+    row = VERSION_RULES[VersionRule.LOOSENED]
+    place = document.locate(_cut_to_present(loosening.pointer, document.value))
+    place = place if document.value else Place(SETTINGS_FILE)
+    facts = {"now": loosening.now, "was": loosening.was, "base": base}
+    return Finding(
+        row.id,
+        row.severity,
+        SETTINGS_FILE,
+        place.line,
+        place.column,
+        format_json_pointer(loosening.pointer),
+        row.message.format(**facts),
+        row.hint.format(**facts),
+    )
+
+
+def _find_lower_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
+    for key, ladder in _LADDERS.items():
+        was, now = old.get(key, _DEFAULTS[key]), new.get(key, _DEFAULTS[key])
+        if was in ladder and now in ladder and ladder.index(now) < ladder.index(was):
+            yield Loosening((key,), f"{key}: {_write(now)}", _write(was))
+    ages = [settings.get(_MAX_AGE, _DEFAULT_AGE) for settings in (old, new)]
+    if all(isinstance(age, int) for age in ages) and ages[1] > ages[0]:
+        yield Loosening((_MAX_AGE,), f"{_MAX_AGE}: {ages[1]}", str(ages[0]))
+
+
+def _find_lower_levels(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
+    for name in dict.fromkeys([*new, *old]):
+        was, now = _find_level(old, name), _find_level(new, name)
+        if was in _LEVELS and now in _LEVELS and _LEVELS.index(now) < _LEVELS.index(was):
+            yield Loosening(("rules", name), f"rules: {name}: {now}", was)
+
+
+def _find_level(levels: Mapping[str, Any], name: str) -> str:
+    """Return the level of `<rule>[:<direction>]`: as written, else as written of the rule, else the rule's own."""
+    id_ = name.partition(":")[0]
+    written = levels.get(name, levels.get(id_))
+    if isinstance(written, str):
+        return written
+    from evalstore.diff.rules import RULES
+
+    if id_ in RULES:
+        return str(RULES[id_].level)
+    return str(VALIDATION_RULES[id_].severity) if id_ in VALIDATION_RULES else ""
+
+
+def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
+    for name, target in new.items():
+        if isinstance(target, Mapping) and isinstance(old.get(name), Mapping):
+            for at, now, was in _find_lower_words(old[name], target):
+                yield Loosening(("targets", name, *at), f"targets: {name}: {now}", was)
+
+
+def _cut_to_present(pointer: Pointer, value: Any) -> Pointer:
+    found: list[str | int] = []
+    for step in pointer:
+        if not isinstance(value, Mapping) or step not in value:
+            break
+        found.append(step)
+        value = value[step]
+    return tuple(found)
+
+
+def _get_mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list_words(value: Any) -> list[str]:
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+
+
+def _write(word: Any) -> str:
+    return str(word).lower() if isinstance(word, bool) else str(word)

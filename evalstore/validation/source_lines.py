@@ -1,0 +1,79 @@
+"""Quotes the line that a finding is about, with what is meant marked; of a long line the part around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from evalstore.documents import LINE_LIMIT, Document, Span
+from evalstore.errors import LoadError
+from evalstore.files import open_below
+from evalstore.model import Finding, SourceLine
+from evalstore.validation.sources import ValidationSource
+
+_BEFORE, _AFTER = 200, 300  # characters: no screen is as wide
+_CUT = "…"
+_BREAK = re.compile(r"[\r\n]")
+# A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a word.
+_WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{}\[\]]+|.""")
+
+
+def quote_span(document: Document, span: Span | None) -> SourceLine | None:
+    """Return the line of a node, with the node marked; of one that goes on below only its first character."""
+    if span is None:
+        return None
+    text, begin = document.text, span.start - (span.column - 1)
+    end = found.start() if (found := _BREAK.search(text, span.start)) else len(text)
+    last = span.end if span.start < span.end <= end else span.start + 1
+    return _cut_line(text[begin:end], span.start - begin, last - begin)
+
+
+def add_source_lines(findings: Sequence[Finding], source: ValidationSource) -> list[Finding]:
+    """Return findings with the line of each; those at a place without a node (a row, a syntax error) read it again."""
+    wanted = {
+        file: {finding.line for finding in findings if finding.file == file and finding.line and not finding.source}
+        for file in {finding.file for finding in findings}
+    }
+    lines = {file: dict(_read_lines(source, file, numbers)) for file, numbers in wanted.items() if numbers}
+    return [finding if finding.source else _quote_line(finding, lines.get(finding.file, {})) for finding in findings]
+
+
+def _quote_line(finding: Finding, lines: Mapping[int, str]) -> Finding:
+    line = lines.get(finding.line or 0)
+    if line is None:
+        return finding
+    start = (finding.column or 0) - 1
+    if not 0 <= start <= len(line):
+        return replace(finding, source=_cut_line(line, 0, 0))
+    # An error at the end of a line is marked behind it.
+    word = _WORD.match(line, start)
+    return replace(finding, source=_cut_line(line, start, word.end() if word else start + 1))
+
+
+def _read_lines(source: ValidationSource, file: str, numbers: set[int]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
+    if source.root is None:
+        yield from _pick_lines((source.data or b"").splitlines(keepends=True), numbers)
+        return
+    path = file.removeprefix(source.file.removesuffix(source.path))
+    with suppress(LoadError), open_below(source.root, path) as stream:
+        yield from _pick_lines(iter(lambda: stream.readline(LINE_LIMIT + 2), b""), numbers)
+
+
+def _pick_lines(lines: Iterator[bytes] | list[bytes], numbers: set[int]) -> Iterator[tuple[int, str]]:
+    last = max(numbers)
+    for number, line in enumerate(lines, start=1):
+        if number in numbers:
+            yield number, line.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
+        if number >= last:
+            return
+
+
+def _cut_line(line: str, start: int, end: int) -> SourceLine:
+    first = max(start - _BEFORE, 0)
+    text = line[first : start + _AFTER]
+    lead, tail = _CUT if first else "", _CUT if len(line) > start + _AFTER else ""
+    shift = len(lead) - first
+    return SourceLine(f"{lead}{text}{tail}", start + shift, min(end, start + _AFTER) + shift)

@@ -1,0 +1,126 @@
+"""The pages of a run, a history and a comparison: inert, small, and with the numbers of their JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.diff import compare
+from evalstore.report import render
+from tests.audits.conftest import Desk
+from tests.audits.test_page import PageReader, attack, fail, points, require_inert, worsen
+from tests.report.payloads import PAYLOADS
+from tests.report.test_hostile import diff as compare_hostile
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture
+def ask(desk: Desk, cli: Callable[..., Any]) -> Ask:
+    def run(*argv: str | Path, form: str = "html") -> str:
+        ran = cli(*argv, "--format", form, cwd=desk.repo.root)
+        assert ran.code == 0, ran.err
+        return str(ran.out)
+
+    return run
+
+
+def list_commands(desk: Desk, make_runs: Callable[[Desk], Any]) -> dict[str, tuple[str | Path, ...]]:
+    a, b = (run.path for run in make_runs(desk))
+    return {
+        "audit": ("audit", a, b),
+        "static": ("audit", a, b, "--static"),
+        "question": ("audit", a, b, "--question", "q1"),
+        "run": ("show", b),
+        "history": ("history", "rubric/r", "--run", a, "--run", b),
+        "diff": ("diff", "rubric/r@1.0.0", "rubric/r@2.0.0", "--run", a),
+    }
+
+
+def test_all_pages_are_inert_below_300_kb_and_the_same_again(desk: Desk, ask: Ask) -> None:
+    for argv in list_commands(desk, attack).values():
+        page = ask(*argv)
+        read = require_inert(page)
+        assert len(page.encode()) < 300_000
+        assert re.search("[A-Za-z]", read.words)
+    assert ask(*argv) == page
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+def test_a_hostile_document_compares_as_text(payload: str) -> None:
+    require_inert(render(compare_hostile(payload), "html"))
+
+
+def test_a_run_has_every_output_with_every_reason(desk: Desk, ask: Ask) -> None:
+    run = attack(desk)[1].path
+    found, read = json.loads(ask("show", run, form="json")), require_inert(ask("show", run))
+    assert f"The mean score is {found['score'] * 100:.2f} over {found['scored']} questions" in read.words
+    assert len(read.questions) == len(found["rows"]) == found["found"]
+    for row, classes in zip(found["rows"], read.questions, strict=True):
+        assert {"fail": "v0", "unscored": "v1", "pass": "v2"}[row["verdict"]] in classes
+    shown = [row for row in read.rows if len(row) == 5 and row[1] in {"pass", "fail", "unscored"}]
+    checks = [check for row in found["rows"] for check in row["checks"]]
+    assert [(row[0], row[1], row[2]) for row in shown] == [
+        (check["id"], check["verdict"], "-" if check["score"] is None else f"{check['score'] * 100:.2f}")
+        for check in checks
+    ]
+
+
+def test_filters_of_a_run_find_failing_and_broken_checks(desk: Desk, ask: Ask) -> None:
+    run = fail(desk)[1].path
+    found, page = json.loads(ask("show", run, form="json")), ask("show", run)
+    read = PageReader(page)
+    options = dict(re.findall(r'<option class="o(\w+)">([^<]*)</option>', page))
+    assert {key[0] for key in options} >= {*"vc"}
+    for key, label in options.items():
+        assert f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}" in read.style
+        expected = [
+            label in {row["verdict"], row["rubric"]}
+            or label in {one["id"] for one in row["checks"] if one["verdict"] == "fail" or one["unscored"] == "error"}
+            for row in found["rows"]
+        ]
+        assert [key in classes for classes in read.questions] == expected, label
+
+
+def test_a_timeline_has_the_scores_of_the_history(desk: Desk, ask: Ask) -> None:
+    a, b = (str(run.path) for run in worsen(desk))
+    desk.judge("3.0.0", "STRICT")
+    found = json.loads(ask("history", "rubric/r", "--run", a, "--run", b, form="json"))
+    rows = [row for row in require_inert(ask("history", "rubric/r", "--run", a, "--run", b)).rows if len(row) == 7][1:]
+    assert [row[0] for row in rows] == found["versions"]
+    for place, row in enumerate(rows):
+        for number, (score, bar) in enumerate(((row[3], row[4]), (row[5], row[6]))):
+            cell, before = found["cells"][number][place], found["cells"][number][place - 1] if place else None
+            assert score == ("-" if cell is None else f"{cell * 100:.2f}")
+            assert ("the run\u2019s own" in bar) == (found["recorded"][number] == found["versions"][place])
+            if cell is not None and before is not None and cell != before:
+                assert points(cell - before) in bar
+            if cell is None:
+                assert "cannot be graded" in bar
+    # The audit's page has the same of everything that was edited between the runs.
+    audit = require_inert(ask("audit", a, b))
+    assert [row[3:] for row in audit.rows if len(row) == 7 and row[0] in found["versions"]][: len(rows)]
+    assert "judge/acc" in audit.words
+    assert "Releases, with the score of each" in audit.words
+
+
+def test_a_comparison_says_what_its_document_says() -> None:
+    words = ["a", "<b>", "c " * 50]
+    checks = [{"id": f"c{n}", "kind": "must_not_contain", "values": ["x"]} for n in range(9)]
+    old = {"id": "r", "version": "1.0.0", "title": "t", "checks": checks, "scoring": {"combine": "weighted_avg"}}
+    new = {**old, "title": "u", "checks": [{**check, "values": ["x", *words]} for check in checks]}
+    result = compare(old, new)
+    found, page = json.loads(render(result, "json")), render(result, "html")
+    read = require_inert(page)
+    assert f"next version is {found['next_version']}" in read.words
+    for finding in found["findings"]:
+        assert finding["message"] in read.words
+        assert finding["fingerprint"] in read.words
+    assert set(re.findall(r'<option class="o([a-z])', page)) == {*"ldr"}
+    same = require_inert(render(compare(old, old), "html"))
+    assert "Nothing changed that anyone could notice" in same.words

@@ -1,0 +1,52 @@
+"""The modules that a command loads: what it does not need is not imported, which is most of its time in a small store."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WRITERS = {"git", "evalstore.release.bump", "ruamel.yaml", "httpx", "importlib.metadata"}
+COMPARISON = {"deepdiff", "evalstore.diff.compare", "evalstore.diff.rules", "evalstore.migration", "evalstore.audits"}
+GRADING = {"regex", "markdown_it", "tree_sitter", "evalstore.checks", "evalstore.schemas", "evalstore.judging"}
+READING = WRITERS | COMPARISON | {"jsonschema"}
+UNNEEDED = {
+    ("--version",): READING | GRADING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},
+    ("list",): READING | GRADING | {"evalstore.validation", "evalstore.status"},
+    ("resolve", "rubric/tone@1.0.0"): READING | GRADING | {"evalstore.validation", "evalstore.status"},
+    ("status",): READING | GRADING | {"evalstore.validation.run"},
+    ("verify",): READING | GRADING,
+}
+PROBE = "import sys\nfrom evalstore.cli.main import main\ntry:\n  main(sys.argv[1:])\nfinally:\n  print(*sys.modules, file=sys.stderr)"
+TEXT = 'id: tone\nversion: "1.0.0"\nchecks:\n  - kind: regex\n    pattern: hello\nscoring:\n  combine: all_pass\n'
+
+
+@pytest.fixture
+def store(git: Callable[..., str], template: Callable[..., object], cli: Callable[..., object], tmp_path: Path) -> Path:
+    """Return a store with one released rubric, of which nothing has changed since."""
+
+    def make() -> None:
+        git("status")
+        (repo / "rubrics").mkdir()
+        (repo / "rubrics" / "tone.yaml").write_text(TEXT)
+        (repo / "evalstore.yaml").write_text("strict: false\n")
+        cli("-C", str(repo), "bump", "--all")
+
+    repo = tmp_path / "repo"
+    template("one release", make)
+    return repo
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("argv", UNNEEDED, ids=" ".join)
+def test_a_command_loads_what_it_needs(argv: tuple[str, ...], store: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", PROBE, "-C", str(store), *argv], capture_output=True, text=True, check=False
+    )
+    loaded = set(ran.stderr.split())
+    assert ran.returncode == 0, ran.stderr.splitlines()[0]
+    assert "evalstore.cli.main" in loaded
+    assert not loaded & UNNEEDED[argv]

@@ -1,0 +1,133 @@
+"""`evalstore show RUN`: every output with its score, its checks and their reasons; what is asked for, and no more."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.model import Verdict
+from evalstore.resources import find_resource_folder
+from evalstore.runs import read_rows, read_run
+from evalstore.runs.run_view import RowChoice, view_run
+
+
+@pytest.fixture
+def run(tmp_path: Path, cli: Callable[..., Any]) -> Path:
+    """Score four answers, one of which cannot be graded, in a store of one rubric; a fifth has no answer."""
+    store = tmp_path / "store"
+    (store / "rubrics").mkdir(parents=True)
+    (store / "datasets").mkdir()
+    (store / "rubrics/r.yaml").write_text(
+        'id: r\nversion: "1.0.0"\nchecks:\n'
+        "- {id: short, kind: format, format: text, max_chars: 9}\n"
+        "- {id: polite, kind: must_not_contain, values: [way]}\n"
+        "- {id: fields, kind: fact_match}\n"
+        "scoring: {combine: weighted_avg}\n"
+    )
+    questions = [{"id": id_, "input": f"ask {id_}"} for id_ in ("fine", "half", "bad", "odd", "mute")]
+    (store / "datasets/d.yaml").write_text(
+        f'id: d\nversion: "1.0.0"\ndefaults: {{rubric_ref: rubric/r@worktree}}\nquestions: {json.dumps(questions)}\n'
+    )
+    outputs = {"fine": "good", "half": "a longer text", "bad": "\x1b[2Jno <b>way</b>", "odd": "way " * 3}
+    (tmp_path / "out.jsonl").write_text("".join(json.dumps({"id": k, "output": v}) + "\n" for k, v in outputs.items()))
+    assert cli("init", cwd=store).code == 0
+    ran = cli("score", "dataset/d@worktree", tmp_path / "out.jsonl", "--format", "json", cwd=store)
+    assert ran.code == 0, ran.err
+    return store / json.loads(ran.out)["run"]
+
+
+def show(cli: Callable[..., Any], run: Path, *argv: str) -> str:
+    ran = cli("show", run, *argv, cwd=run.parent)
+    assert ran.code == 0, ran.err
+    return str(ran.out)
+
+
+def test_each_output_has_its_score_and_each_check_its_reason(cli: Callable[..., Any], run: Path) -> None:
+    out = show(cli, run)
+    for row in read_rows(read_run(run)):
+        block = next(
+            part
+            for part in out.split("\n\n")
+            if re.search(rf"^(FAIL|pass|UNSCORED) +[0-9.-]+  {row.id}$", part, re.MULTILINE)
+        )
+        for check in row.checks:
+            line = next(line for line in block.split("\n") if line.split()[2:3] == [check.id])
+            assert line.split()[0] == check.verdict
+            assert check.reason[:20] in line
+    assert "\x1b" not in out
+    assert "no output  mute: " in out
+
+
+def test_the_worst_stand_first_and_no_more_are_kept_than_asked_for(run: Path) -> None:
+    view = view_run(run, RowChoice())
+    ranks = [({"fail": 0, "unscored": 1, "pass": 2}[row.verdict], row.score or 0) for row in view.rows]
+    assert ranks == sorted(ranks)
+    assert (view.found, view.total) == (4, 4)
+    two = view_run(run, RowChoice(), limit=2)
+    assert (two.rows, two.found) == (view.rows[:2], 4)
+    assert view_run(run, RowChoice(), limit=0).rows == ()
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [RowChoice(failed=True), RowChoice(question="half"), RowChoice(check="polite"), RowChoice(True, None, "polite")],
+)
+def test_what_is_asked_for_is_found(run: Path, choice: RowChoice) -> None:
+    expected = {
+        row.id
+        for row in read_rows(read_run(run))
+        if choice.question in {None, row.id}
+        for verdict in [
+            next(one.verdict for one in row.checks if one.id == choice.check) if choice.check else row.verdict
+        ]
+        if not choice.failed or verdict is not Verdict.PASS
+    }
+    view = view_run(run, choice)
+    assert {row.id for row in view.rows} == expected
+
+
+def test_one_question_is_shown_whole(cli: Callable[..., Any], run: Path) -> None:
+    out = show(cli, run, "--question", "bad")
+    assert "ask bad" in out
+    assert r"\x1b[2Jno <b>way</b>" in out
+    assert "half" not in out
+    assert "no output  mute" in show(cli, run, "--question", "mute")
+
+
+def test_a_document_is_what_its_schema_says(cli: Callable[..., Any], run: Path) -> None:
+    found = json.loads(show(cli, run, "--format", "json"))
+    schema = json.loads((find_resource_folder("schema") / "output/show_run.schema.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(found)
+    assert {row["id"]: row["output"] for row in found["rows"]}["bad"] == "\x1b[2Jno <b>way</b>"
+    assert found["missing_outputs"].keys() == {"mute"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (["--question", "hafl"], 3, "did you mean half?"),
+        (["--check", "polit"], 3, "did you mean polite?"),
+        (["--raw"], 2, "this is a run"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    cli: Callable[..., Any], run: Path, argv: list[str], code: int, words: str
+) -> None:
+    ran = cli("show", run, *argv, cwd=run.parent)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+
+
+def test_an_artifact_is_no_run(cli: Callable[..., Any], run: Path) -> None:
+    store = run.parent.parent
+    assert cli("show", "rubric/r@worktree", cwd=store).out == (store / "rubrics/r.yaml").read_text()
+    for argv in (["--failed"], ["--question", "x"], ["--format", "html"]):
+        assert cli("show", "rubric/r@worktree", *argv, cwd=store).code == 2
+    assert cli("show", "rubrik/r", cwd=store).code == 2
+    assert cli("show", "none.json", cwd=store).code == 3
