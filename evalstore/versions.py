@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 
 from evalstore.errors import RefError
 
@@ -83,6 +83,7 @@ class Version:
         return (*self.final, not self.prerelease, parts, self.build)
 
 
+@lru_cache(4096)  # a store of thousands has few versions
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
     if match := VERSION_PATTERN.fullmatch(text):

@@ -73,7 +73,7 @@ def check_writable(ref: str, against: str | None = None) -> None:
 
 def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft[Agreement]:
     """Return the judge's file with the measurement in its `validation` block."""
-    return _draft_block(agreement, judge, _build_entries(agreement, today))
+    return _draft_block(agreement, judge, _build_entries(agreement, judge.scoring_digest, today))
 
 
 def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
@@ -105,8 +105,11 @@ def _draft_block(
     return ValidationDraft(replace(result, entries=entries, diff=diff, notes=notes), path, before, after)
 
 
-def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
-    """Return the entries of the block; None removes an older entry that this measurement does not give."""
+def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, Scalar | None]:
+    """Return the entries of the block; None removes an older entry that this measurement does not give.
+
+    `digest` is the scoring digest of the judge that was measured.
+    """
     found = agreement.confusion
     return {
         "tpr": round_rate(found.tpr),
@@ -114,6 +117,9 @@ def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None
         "validated_against": agreement.against.ref if agreement.against else None,
         "validated_at": today.isoformat(),
         "sample_size": found.rows,
+        "digest": digest,
+        # Verdicts that stood in the labels name no model.
+        "model": ", ".join(agreement.engines) or None,
     }
 
 

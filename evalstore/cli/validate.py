@@ -20,7 +20,7 @@ from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, 
 if TYPE_CHECKING:
     from evalstore.model import Findings, MendedPlace
     from evalstore.store import ArtifactStore
-    from evalstore.validation import PendingAcceptances, ValidationSource
+    from evalstore.validation import KnownRules, PendingAcceptances, ValidationSource
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -75,11 +75,9 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 
 
 def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
-    from evalstore.diff.rule_sets import RULE_SETS
-    from evalstore.diff.rules import RULES as CHANGES
     from evalstore.documents import read_yaml
     from evalstore.references.reading import expect_references
-    from evalstore.validation import KnownRules, validate
+    from evalstore.validation import validate
 
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
@@ -100,11 +98,25 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
             expect=partial(expect_references, store) if store else None,
             parse=store.documents.read if store else read_yaml,
             watch=make_watch("validating", quiet=settings.quiet),
-            known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
+            known=_find_known_rules(store, sources),
         )
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings
+
+
+def _find_known_rules(store: ArtifactStore | None, sources: list[ValidationSource]) -> KnownRules:
+    from evalstore.diff.rule_sets import RULE_SETS
+    from evalstore.store.locate import SETTINGS_FILE
+    from evalstore.validation import KnownRules
+
+    pending = _find_pending_acceptances(store, sources)
+    # Only settings name the rules of changes, which are slow to load.
+    if not any(source.path == SETTINGS_FILE for source in sources):
+        return KnownRules(rule_sets=RULE_SETS, pending=pending)
+    from evalstore.diff.rules import RULES
+
+    return KnownRules(RULES, RULE_SETS, pending)
 
 
 def _find_pending_acceptances(

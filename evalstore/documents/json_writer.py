@@ -33,7 +33,14 @@ def write_canonical(value: Any) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        return "{" + ",".join([_encode_key(key) + ":" + write_canonical(value[key]) for key in sorted(value)]) + "}"
+        pairs = [
+            # Most values are texts: a call for each would take as long as the rest.
+            _encode_key(key)
+            + ":"
+            + (encode_basestring(item) if type(item := value[key]) is str else write_canonical(item))
+            for key in sorted(value)
+        ]
+        return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):

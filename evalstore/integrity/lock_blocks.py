@@ -19,6 +19,7 @@ from evalstore.integrity.tags import (
 )
 from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LockEntry
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import find_locked_version, resolve_at_commit
 from evalstore.store.tags import TAG_REFS
@@ -78,6 +79,18 @@ def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, Re
         )
     except EvalstoreError as error:
         yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), back)
+
+
+def check_resolved_block(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
+    """Yield what `check_block` does for a reference that resolves: the version, blob and rows are those of the lock."""
+    entry = block.entry
+    if (here.digest, here.scoring_digest) != (entry.digest, entry.scoring_digest):
+        yield block.make_finding("lock-edited", what="its digests are not those of its blob")
+        return
+    # The same content under another tag object: somebody made the tag again.
+    tag = store.tags.find(here.tag) if here.tag else None
+    if tag and (tag.oid if tag.target else None, here.commit) != (entry.tag_object, entry.commit):
+        yield block.make_finding("tag-remade", back=block.describe_restore(tag.name))
 
 
 class _ReleaseContent(NamedTuple):

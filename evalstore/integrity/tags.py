@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
 from evalstore.integrity.records import ReleaseRecords
 from evalstore.integrity.rules import make_finding
-from evalstore.model import Finding, Kind, PinType, Ref
+from evalstore.model import Finding, PinType, Ref
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger
@@ -28,14 +28,8 @@ class ReleaseTag(NamedTuple):
     name: str
     oid: str
     symref: str
-    kind: Kind
-    id: str
+    ref: Ref  # which names this release
     version: Version
-
-    @property
-    def ref(self) -> Ref:
-        """The reference that names this release."""
-        return Ref(self.kind, self.id, str(self.version), PinType.EXACT, self.version)
 
 
 class TagListing(NamedTuple):
@@ -53,7 +47,9 @@ def list_tag_refs(store: ArtifactStore) -> TagListing:
     listing = TagListing({}, [])
     for name, oid, symref in store.tags.list_unread():
         if release := store.tags.grammar.parse_name(name):
-            listing.releases[name] = ReleaseTag(name, oid, symref, *release)
+            kind, id_, version = release
+            ref = Ref(kind, id_, str(version), PinType.EXACT, version)
+            listing.releases[name] = ReleaseTag(name, oid, symref, ref, version)
         else:
             listing.others.append(name)
     return listing

@@ -14,6 +14,7 @@ from evalstore.integrity.ledger_history import check_depth, check_ledger_history
 from evalstore.integrity.lock_blocks import (
     LockBlock,
     check_block,
+    check_resolved_block,
     find_expected_tag,
     read_lock_blocks,
     report_untagged_block,
@@ -25,7 +26,7 @@ from evalstore.integrity.signatures import check_signatures
 from evalstore.integrity.tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
-from evalstore.references.reading import FindPlace, walk_references
+from evalstore.references.reading import FindPlace, ReferenceResolver, walk_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.resolve import build_unknown_error, expect_releases
 from evalstore.store.revisions import find_refs
@@ -144,13 +145,29 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
     blocks, malformed = read_lock_blocks(records, LOCK_FILE)
     expected_tags = _expect_block_tags(records, blocks)
-    expect_releases(store, (tag.ref for name in expected_tags if (tag := listing.releases.get(name))))
+    unchecked = {str(block.ref): block for block in blocks}
+    found: list[Finding] = []
+
+    def resolve_and_check(_: FindPlace, ref: Ref) -> Resolved | None:
+        # Each reference is resolved once: to be checked, and for what it refers to itself.
+        resolved = _resolve_or_none(store, ref)
+        if block := unchecked.pop(str(ref), None):
+            found.extend(
+                check_resolved_block(store, block, resolved)
+                if resolved
+                else check_block(records, block, listing.releases)
+            )
+        return resolved
+
+    found += _check_references(store, resolve_and_check, watch)
+    unused = list(unchecked.values())
+    expect_releases(store, (block.ref for block in unused))
     findings = chain(
         malformed,
-        chain.from_iterable(check_block(records, block, listing.releases) for block in watch(blocks)),
+        found,
+        chain.from_iterable(check_block(records, block, listing.releases) for block in watch(unused)),
         check_rewritten(records, lock.ledgers, LOCK_FILE),
         _report_missing_tags(store, expected_tags, listing),
-        _check_references(store, watch),
     )
     return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
 
@@ -222,9 +239,11 @@ def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, list
     yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
 
 
-def _check_references(store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[Finding]:
+def _check_references(
+    store: ArtifactStore, resolve: ReferenceResolver, watch: Callable[[Sequence[Any]], Iterable[Any]]
+) -> Iterator[Finding]:
     seen = set()
-    for find_place, ref, _ in walk_references(store, partial(_resolve_or_none, store), watch=watch):
+    for find_place, ref, _ in walk_references(store, resolve, watch=watch):
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
             yield make_finding("reference-unlocked", find_place(), ref=ref)
@@ -233,7 +252,7 @@ def _check_references(store: ArtifactStore, watch: Callable[[Sequence[Any]], Ite
             yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
 
 
-def _resolve_or_none(store: ArtifactStore, _: FindPlace, ref: Ref) -> Resolved | None:
+def _resolve_or_none(store: ArtifactStore, ref: Ref) -> Resolved | None:
     """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
     try:
         return store.resolve(ref)

@@ -16,7 +16,7 @@ MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueE
 # Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version"}),
-    Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to"}),
+    Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to", "retires"}),
     Kind.DATASET: frozenset({"id", "version"}),
 }
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from evalstore.documents import Pointer
@@ -90,7 +91,7 @@ class Ref(ArtifactIdentity):
     revision: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.pin}" if self.pin else self.name
+        return self.name + "@" + self.pin if self.pin else self.name
 
     @property
     def is_floating(self) -> bool:
@@ -117,6 +118,7 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None and text not in _DEVICES
 
 
+@lru_cache(1 << 14)  # each is asked for where it is found, looked up and resolved
 def parse_ref(text: str) -> Ref:
     """Parse a reference; `RefError` says what is wrong with it."""
     name, _, pin = text.partition("@")

@@ -91,7 +91,7 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
     while pending:
         try:
             ref = parse_ref(pending.pop())
-        except (RefError, AttributeError):  # another rule reports it
+        except (RefError, AttributeError, TypeError):  # no text, or none that is a reference: another rule reports it
             continue
         for artifact in files.list_named(ref.kind, ref.id):
             if (artifact.kind, artifact.id) not in reached:

@@ -19,6 +19,9 @@ from evalstore.model import MALFORMED_ERRORS, Artifact, read_judge
 from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
+_SHOWN = 12  # characters of a digest
+_LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
+_RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _EVIDENCE = ("tpr", "tnr", "validated_at")
 
 
@@ -29,6 +32,8 @@ def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
         yield from lint_prompt(artifact)
         yield from _lint_rates(value)
         yield from _lint_age(artifact, max_age, today)
+        yield from _lint_evidence(artifact)
+        yield from _lint_retirement(value, today)
 
 
 def lint_prompt(artifact: Artifact) -> Iterator[Note]:
@@ -110,5 +115,38 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
         yield make_note("judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written))
         return
     if (days := (today - day).days) > max_age:
-        where = (*pointer, "validated_at")
-        yield make_note("judge-validation-stale", where, found=day, days=days, limit=max_age)
+        where, why = (*pointer, "validated_at"), f"that of {day} is {days} days old, more than {max_age}"
+        yield make_note("judge-validation-stale", where, why=why)
+
+
+def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
+    """Yield what makes a validation no evidence: other content, too few rows, or an answer that a constant gives."""
+    validation = get_mapping(artifact.value, "validation")
+    digest = validation.get("digest")
+    if isinstance(digest, str) and digest != artifact.scoring_digest:
+        why = f"it measured {digest[:_SHOWN]}…, and the judge is {artifact.scoring_digest[:_SHOWN]}… now"
+        yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
+    size = validation.get("sample_size")
+    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _LEAST_ROWS:
+        yield make_note("judge-sample-small", ("validation", "sample_size"), found=size, least=_LEAST_ROWS)
+    rates = [validation.get(key) for key in ("tpr", "tnr")]
+    numbers = [rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)]
+    # Youden's J: at 0 the verdicts do not depend on the answers, and so Cohen's kappa is 0, too.
+    if len(numbers) == len(rates) and sum(numbers) <= 1:
+        percents = [f"{rate * 100:.0f} %" for rate in numbers]
+        yield make_note("judge-no-better-than-baseline", ("validation", "tnr"), tpr=percents[0], tnr=percents[1])
+
+
+def _lint_retirement(value: dict[str, Any], today: date) -> Iterator[Note]:
+    written = value.get("retires")
+    if not isinstance(written, str):
+        return
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        yield make_note("judge-date-malformed", ("retires",), found=describe_value(written))
+        return
+    left = (day - today).days
+    if left <= _RETIREMENT_DAYS:
+        when = f"in {left} days, on {day}" if left > 0 else f"since {day}"
+        yield make_note("judge-model-retires", ("retires",), when=when, today=today)

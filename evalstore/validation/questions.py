@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -29,17 +30,20 @@ from evalstore.validation.references import lint_pin
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
+# The line of a question, computed on demand: positions cost a second parse of their file.
+FindLine = Callable[[], int | None]
+
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
 def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
     """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
-    first: dict[str, int | None] = {}
-    value = artifact.document.value
+    first: dict[str, FindLine] = {}
+    value, locate = artifact.document.value, artifact.document.locate
     defaults, unscored = get_mapping(value, "defaults"), []
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
-        yield from _lint_duplicate_id(row, artifact.document.locate((*pointer, "id")).line, first, pointer)
+        yield from _lint_duplicate_id(row, partial(_find_id_line, locate, pointer), first, pointer)
         yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context)
         if _is_unscored(row, defaults):
             unscored.append(_note_unscored(row, pointer))
@@ -50,7 +54,7 @@ def lint_rows(
     root: Path, path: str, file: str, *, defaults: Mapping[str, Any] | None, context: ValidationContext
 ) -> Iterator[Note]:
     """Yield the findings of the rows in `root/path`, shown as `file`; without `defaults` no dataset is known."""
-    first: dict[str, int | None] = {}
+    first: dict[str, FindLine] = {}
     unscored, count = list[Note](), 0
     with open_below(root, path) as stream:
         for number, line in _read_lines(stream):
@@ -66,7 +70,7 @@ def lint_rows(
             count += 1
             # One broken row keeps no other from being scored.
             found = [replace(note, soft=True) for note in lint_shape(QUESTION, row)]
-            found += _lint_duplicate_id(row, number, first, ())
+            found += _lint_duplicate_id(row, partial(int, number), first, ())
             found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
@@ -125,14 +129,18 @@ def _lint_row(
 
 
 def _lint_duplicate_id(
-    row: dict[str, Any], line: int | None, first: dict[str, int | None], pointer: Pointer
+    row: dict[str, Any], find_line: FindLine, first: dict[str, FindLine], pointer: Pointer
 ) -> Iterator[Note]:
     id_ = row.get("id")
     if not isinstance(id_, str):
         return
     if id_ in first:
-        yield make_note("question-id-duplicate", (*pointer, "id"), found=id_, line=first[id_])
-    first.setdefault(id_, line)
+        yield make_note("question-id-duplicate", (*pointer, "id"), found=id_, line=first[id_]())
+    first.setdefault(id_, find_line)
+
+
+def _find_id_line(locate: Callable[[Pointer], Place], pointer: Pointer) -> int | None:
+    return locate((*pointer, "id")).line
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

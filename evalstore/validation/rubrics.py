@@ -40,7 +40,7 @@ def lint_rubric(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
 
 
 def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
-    first: dict[str, int | None] = {}
+    first: dict[str, Pointer] = {}
     for index, check in list_mappings(artifact.document.value, "checks"):
         id_, pointer = check.get("id"), ("checks", index, "id")
         if not isinstance(id_, str):
@@ -48,8 +48,8 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
         if not is_id(id_):
             yield make_note("id-malformed", pointer, found=describe_value(id_))
         if id_ in first:
-            yield make_note("check-id-duplicate", pointer, found=id_, line=first[id_])
-        first.setdefault(id_, artifact.document.locate(pointer).line)
+            yield make_note("check-id-duplicate", pointer, found=id_, line=artifact.document.locate(first[id_]).line)
+        first.setdefault(id_, pointer)
 
 
 def _mend_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Mend | None:

@@ -296,9 +296,30 @@ _ROWS = (
     ValidationRule(
         "judge-validation-stale",
         _WARNING,
-        "the validation of {found} is {days} days old, more than {limit}",
-        "validate the judge again, or set judge_max_age_days",
-        "Models change under a judge that stays the same.",
+        "the validation does not speak of this judge as it is today: {why}",
+        "evalstore judge validate measures it again; judge_max_age_days says how old it may be",
+        "Models change under a judge that stays the same, and judges under a validation that does.",
+    ),
+    ValidationRule(
+        "judge-no-better-than-baseline",
+        _WARNING,
+        "this judge tells good from bad no better than a constant answer: TPR {tpr}, TNR {tnr}",
+        "rewrite its template, and measure it again: evalstore judge validate",
+        "What passes everything grades nothing.",
+    ),
+    ValidationRule(
+        "judge-sample-small",
+        _WARNING,
+        "the validation rests on {found} labelled rows, fewer than {least}",
+        "label more answers, good and bad ones, and measure it again: evalstore judge validate",
+        "A rate of few rows may be luck.",
+    ),
+    ValidationRule(
+        "judge-model-retires",
+        _WARNING,
+        "the model of this judge is switched off {when} (today is {today})",
+        "choose another model, validate the judge with it, and release that as a new version",
+        "Without its model nothing that it graded can be graded again.",
     ),
     ValidationRule(
         "judge-date-malformed",

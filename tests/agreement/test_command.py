@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
 from evalstore.resources import find_resource_folder
+from evalstore.store import ArtifactStore
 
 ARGV = ("judge", "validate", "judge/accuracy", "--labels", "labels.jsonl")
 AGAINST = ("--against", "dataset/gold_answers@1.0.0")
@@ -39,6 +40,16 @@ def validation(store: Path, judge: str = "accuracy") -> dict[str, Any]:
     return read_yaml((store / f"judges/{judge}.yaml").read_bytes(), judge).value["validation"]
 
 
+def measured_before(text: str) -> str:
+    """Return a judge's file as a measurement of other content left it."""
+    return text.replace("  sample_size: 6\n", f"  sample_size: 6\n  digest: {'ab' * 32}\n")
+
+
+def scoring_digest(store: Path, judge: str = "accuracy") -> str:
+    with ArtifactStore.open(store) as opened:
+        return opened.resolve(f"judge/{judge}@worktree").scoring_digest
+
+
 # --- verdicts that are read ---
 
 
@@ -47,7 +58,8 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     store: Path, labelled: Callable, cli: Callable, git: Callable
 ) -> None:
     path = store / "judges/accuracy.yaml"
-    path.write_text(path.read_text("utf-8").replace("tpr: 1.0", "tpr: 0.5  # of March"), "utf-8")
+    older = path.read_text("utf-8").replace("tpr: 1.0", "tpr: 0.5  # of March")
+    path.write_text(measured_before(older), "utf-8")
     git("commit", "-qam", "an older validation")
     before = path.read_text("utf-8").split("\n")
     (path.parent / ".accuracy.yaml.7.tmp").write_text("a killed process left it", "utf-8")
@@ -55,20 +67,21 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     ran = cli(*ARGV, *AGAINST, cwd=store)
     assert (ran.code, ran.err) == (0, "")
     assert not list(path.parent.glob(".*"))
-    assert re.sub(r"20[0-9-]{8}", "<day>", ran.out) == TEXT
+    assert re.sub(r"20[0-9]{2}-[0-9-]{5}", "<day>", ran.out) == TEXT.format(old="ab" * 32, new=scoring_digest(store))
     written = validation(store)
-    assert list(written) == ["tpr", "tnr", "validated_against", "validated_at", "sample_size"]
+    assert list(written) == ["tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"]
     assert {**written, "validated_at": ""} == {
         "tpr": 1,
         "tnr": read_yaml("0.67", "").value,
         "validated_against": "dataset/gold_answers@1.0.0",
         "validated_at": "",
         "sample_size": 6,
+        "digest": scoring_digest(store),
     }
     after = path.read_text("utf-8").split("\n")
     changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    assert [after[number].split(":")[0].strip() for number in changed] == ["tpr", "validated_at"]
-    assert git("diff", "--stat").endswith("1 file changed, 2 insertions(+), 2 deletions(-)")
+    assert [after[number].split(":")[0].strip() for number in changed] == ["tpr", "validated_at", "digest"]
+    assert git("diff", "--stat").endswith("1 file changed, 3 insertions(+), 3 deletions(-)")
     again = cli(*ARGV, *AGAINST, cwd=store)
     assert again.out.endswith("\njudges/accuracy.yaml says so already\n")
     assert path.read_text("utf-8").split("\n") == after
@@ -92,7 +105,7 @@ judge and label differ on 1 row:
 written into judges/accuracy.yaml:
 --- a/judges/accuracy.yaml
 +++ b/judges/accuracy.yaml
-@@ -29,6 +29,6 @@
+@@ -29,8 +29,8 @@
  validation:
 -  tpr: 0.5  # of March
 +  tpr: 1.0  # of March
@@ -101,6 +114,9 @@ written into judges/accuracy.yaml:
 -  validated_at: <day>
 +  validated_at: <day>
    sample_size: 6
+-  digest: {old}
++  digest: {new}
+ applicable_to: [drupal, web]
 
 evalstore bump judge/accuracy releases it
 """
@@ -115,7 +131,8 @@ def test_a_refreshed_validation_is_a_patch(store: Path, labelled: Callable, cli:
         "patch",
         ["judge-validation-changed"],
     )
-    assert cli("validate", "judges", "--strict", cwd=store).code == 0
+    # Of what it says of the judges, six rows are all that is left to mend.
+    assert set(re.findall(r"judge-\S+", cli("validate", "judges", cwd=store).out)) == {"judge-sample-small"}
 
 
 @pytest.mark.heavy
@@ -130,7 +147,8 @@ def test_a_judge_without_a_validation_gets_one(store: Path, labelled: Callable, 
     assert cli("judge", "validate", "judge/tone", "--labels", "labels.jsonl", cwd=store).code == 0
     block = path.read_text("utf-8").removeprefix(before)
     assert re.fullmatch(
-        r"validation:\n  tpr: 1\.0\n  tnr: 0\.67\n  validated_at: 20[0-9-]{8}\n  sample_size: 6\n", block
+        r"validation:\n  tpr: 1\.0\n  tnr: 0\.67\n  validated_at: 20[0-9-]{8}\n  sample_size: 6\n  digest: [0-9a-f]{64}\n",
+        block,
     )
     assert "judge-unvalidated" not in cli("validate", "judges", cwd=store).out
 
@@ -151,7 +169,7 @@ def test_a_file_stays_in_its_layout(
     store: Path, labelled: Callable, cli: Callable, change: Callable[[str], str]
 ) -> None:
     path = store / "judges/accuracy.yaml"
-    path.write_bytes(change(path.read_text("utf-8")).encode())
+    path.write_bytes(change(measured_before(path.read_text("utf-8"))).encode())
     before = path.read_bytes()
     labelled()
     ran = cli(*ARGV, *AGAINST, cwd=store)
@@ -160,7 +178,7 @@ def test_a_file_stays_in_its_layout(
     old, new = before.split(b"\n"), after.split(b"\n")
     assert len(old) == len(new)
     differing = [(one, other) for one, other in zip(old, new, strict=True) if one != other]
-    assert all(re.match(rb"validation: \{|  validated_at: ", one) for one, _ in differing)
+    assert all(re.match(rb"validation: \{|  (validated_at|digest): ", one) for one, _ in differing)
     assert [one.endswith(b"\r") for one in old] == [one.endswith(b"\r") for one in new]
     assert b"note" not in before or b"note: 'it''s me', validated_against:" in after
 
@@ -189,7 +207,7 @@ def test_a_rate_of_no_row_is_said_and_not_written(
         "warning: the file's `tpr` is of an earlier validation, and goes",
         "warning: the file's `validated_against` is of an earlier validation, and goes",
     ]
-    assert sorted(validation(store)) == ["sample_size", "tnr", "validated_at"]
+    assert sorted(validation(store)) == ["digest", "sample_size", "tnr", "validated_at"]
 
 
 def test_the_document_is_complete_and_fits_its_schema(store: Path, labelled: Callable, cli: Callable) -> None:
@@ -435,7 +453,8 @@ def test_the_dataset_is_written_by_its_exact_name(store: Path, labelled: Callabl
     ran = cli(*ARGV, "--against", "dataset/gold_answers@git:main", cwd=store)
     assert (ran.code, "@git:main is no release, so a judge's file cannot name it" in ran.err) == (3, True)
     assert cli(*ARGV, "--against", "dataset/gold_answers@git:main", "--no-write", cwd=store).code == 0
-    assert cli("validate", "judges", "--strict", cwd=store).code == 0
+    # Of what it says of the judges, six rows are all that is left to mend.
+    assert set(re.findall(r"judge-\S+", cli("validate", "judges", cwd=store).out)) == {"judge-sample-small"}
 
 
 @pytest.mark.parametrize(
@@ -509,3 +528,38 @@ def test_no_text_of_a_stranger_acts_on_the_terminal(store: Path, labelled: Calla
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "\\x1b[2J\\u202e" in ran.out
+
+
+# --- what a validation is of ---
+
+
+def test_the_digest_and_the_model_that_were_measured_are_written(
+    store: Path, labelled: Callable, cli: Callable, rows: Callable, judge_server: Any
+) -> None:
+    labelled(rows(verdicts=False))
+    judge_server.text = says(SCORES)
+    assert cli(*JUDGED, cwd=store, **env(judge_server)).code == 0
+    written = validation(store)
+    assert (written["digest"], written["model"]) == (scoring_digest(store), "small-served")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stale"),
+    [
+        ("Judge one thing only", "Judge this one thing", True),
+        ("  temperature: 0\n", "  temperature: 0\n  id: another-model\n", True),
+        ("title: Is the answer right?", "title: Right?", False),
+        ("applicable_to: [drupal, web]", "applicable_to: [drupal]", False),
+    ],
+)
+def test_a_judge_that_is_edited_after_its_validation_is_stale(  # the fixtures, and what is edited
+    store: Path, labelled: Callable, cli: Callable, old: str, new: str, *, stale: bool
+) -> None:
+    labelled()
+    assert cli(*ARGV, *AGAINST, cwd=store).code == 0
+    assert "judge-validation-stale" not in cli("validate", "judges", cwd=store).out
+    path = store / "judges/accuracy.yaml"
+    assert old in path.read_text("utf-8")
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+    ran = cli("validate", "judges", "--strict", cwd=store)
+    assert (ran.code, "judge-validation-stale" in ran.out) == (1, stale)

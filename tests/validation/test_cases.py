@@ -39,8 +39,11 @@ def test_good_files_stay_silent(case: Path, strict: bool, run: Run) -> None:  # 
 def test_the_sample_store_is_silent_at_every_step(count: int, tmp_path: Path, run: Run) -> None:
     for step in STEPS[:count]:
         shutil.copytree(step, tmp_path / "files", dirs_exist_ok=True)
-    # Outside a store nobody knows the releases: what is left is a note that says so.
-    assert {finding.rule for finding in run(tmp_path, strict=True).findings} <= {"references-unchecked"}
+    # Outside a store nobody knows the releases: what is left is a note that says so; and six rows are few for a judge.
+    assert {finding.rule for finding in run(tmp_path, strict=True).findings} <= {
+        "judge-sample-small",
+        "references-unchecked",
+    }
 
 
 @pytest.mark.parametrize("case", LOUD, ids=lambda case: case.name)

@@ -22,6 +22,7 @@ KEY_RULES = {
     "level_scores": "judge-level-value-changed",
     "reply_pattern": "judge-reply-pattern-changed",
 }
+_RETIRES = "retires"  # a day, which no executor reads
 _LEVEL_KEYS = ("level_names", "level_scores")
 _DEFAULTS: Mapping[str, Any] = {
     "variables": [],
@@ -30,7 +31,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "model": {},
     "applicable_to": None,
 }
-_MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
+_MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"})
 
 
 def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int) -> Iterator[Change]:
@@ -42,7 +43,10 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
         old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move_score(edit, rule_set)]
     )
     yield from _find_domain_changes(before, after)
-    known = {*KEY_RULES, "model", "validation", "applicable_to", "version"}
+    if not is_same(old.get(_RETIRES), new.get(_RETIRES)):
+        before_at, after_at = ((_RETIRES,) if _RETIRES in side else None for side in (old, new))
+        yield Change("metadata-changed", old.get(_RETIRES), new.get(_RETIRES), before_at, after_at, name=_RETIRES)
+    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", _RETIRES}
     yield from find_extra_key_changes(old, new, known=known)
 
 

@@ -8,12 +8,11 @@ from evalstore.audits import Audit, Cause, Origin
 from evalstore.audits.conditions import AuditReport
 from evalstore.report.pages.html import Markup, join_markup, make_element, make_page
 from evalstore.report.pages.moved import MovedList, format_moved
+from evalstore.report.pages.sides import format_sides
 from evalstore.report.pages.tables import (
     format_cell,
     format_folded,
-    format_head,
     format_items,
-    format_refs,
     format_row,
     format_table,
 )
@@ -46,7 +45,7 @@ def write_page(
         make_element("h1", "Why the score changed"),
         make_element("p", audit.sentence, class_="answer"),
         format_items(conditions),
-        _format_runs(audit),
+        format_sides(audit.a, audit.b),
         make_element("h2", "What moved it"),
         format_waterfall(audit),
         _format_edits(audit, edits),
@@ -69,21 +68,6 @@ def list_moving_edits(audit: Audit) -> tuple[Cause, ...]:
         cause for factor in audit.factors for cause in factor.causes if cause.share or cause.passes or cause.moved
     ]
     return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))[:MOST_EDITS]
-
-
-def _format_runs(audit: Audit) -> Markup:
-    rows = [
-        format_row(
-            format_head(name),
-            format_cell("model", side.model, class_="words"),
-            format_cell("run", make_element("code", side.run)),
-            format_cell("dataset", format_refs([side.dataset])),
-            format_cell("rubrics", format_refs(side.rubrics)),
-            format_cell("scored", f"{side.scored:,} of {side.questions:,}", is_number=True),
-        )
-        for name, side in (("A", audit.a), ("B", audit.b))
-    ]
-    return format_table(("", "model", "run", "dataset", "rubrics", "scored"), rows, numbers=("scored",))
 
 
 def _format_edits(audit: Audit, edits: Sequence[Cause]) -> Markup:

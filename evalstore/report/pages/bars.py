@@ -50,6 +50,21 @@ def draw_step(start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool 
     return _frame(f"from {format_percent(start)} to {format_percent(end)}", _draw_level(scale.find_place(start)), shape)
 
 
+def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Markup:
+    """Draw both ends between which a value lies, with a line at 0; an exact one is a mark."""
+    places = scale.find_place(least), scale.find_place(most)
+    shape = make_element(
+        "rect",
+        x=f"{places[0] - 1:.2f}",
+        y="5",
+        width=f"{places[1] - places[0] + 2:.2f}",
+        height="6",
+        class_="mark",
+    )
+    label = f"from {format_percent(least)} to {format_percent(most)}"
+    return _frame(label, shape, _draw_level(scale.find_place(Fraction(0))))
+
+
 def draw_mark(value: Fraction, scale: BarScale) -> Markup:
     """Draw one level as a mark."""
     place = scale.find_place(value)

@@ -71,7 +71,7 @@ def _format_check(id_: str, cells: Sequence[QuestionCell], results: Sequence[Che
     kind = next((result.kind for result in results if result), "")
     lines = [make_element("li", *_describe_result(result, where)) for result, where in places.items()]
     return join_markup(
-        make_element("h3", make_element("code", id_), f" {kind}"),
+        make_element("h3", id_, " ", make_element("code", kind, class_="quiet")),
         make_element("ul", *lines),
     )
 

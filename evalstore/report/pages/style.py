@@ -30,6 +30,7 @@ tbody th.words{font-weight:400;font-size:1rem;width:30%}
 td svg{display:block;width:100%;min-width:6rem;height:1.5em}
 td.bar{width:20%}
 td.words{min-width:8rem}
+td.refs{min-width:14rem;font-size:.9rem}
 svg rect,svg line{vector-effect:non-scaling-stroke}
 .rise{fill:var(--up);stroke:var(--up)}
 .fall{fill:var(--down);stroke:var(--down)}
@@ -96,9 +97,9 @@ body{padding:1.2rem 1rem 2rem}
 .stack td.n[data-name]{display:inline-flex;gap:.5rem;margin-right:1.3rem}
 .stack td:empty,.stack td.n:empty[data-name]{display:none}
 .stack tbody th{padding-bottom:.2rem}
-.stack td.bar{width:auto}
+.stack td.bar{width:auto;max-width:24rem}
 .stack td.bar svg{height:1rem}
-.stack .words{min-width:0;width:auto}
+.stack .words,.stack .refs{min-width:0;width:auto}
 .stack .words code{white-space:normal}
 .answer{font-size:1.2rem}
 details>div{padding-left:.3rem}

@@ -1,0 +1,89 @@
+"""Words an audit that graded nothing: the ends of each share, and what is proved, of these questions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from evalstore.audits.wording import format_points
+from evalstore.report.text_layout import count_noun, format_percent, join_names
+
+if TYPE_CHECKING:
+    from evalstore.audits.static_audit import BoundedFactor, ProvedDirection, StaticAudit
+    from evalstore.audits.static_bounds import ShareBounds
+
+_LINES = (
+    ("question mix", "mix"),
+    ("no answer", "no_answer"),
+    ("judge errors", "judge_errors"),
+    ("not reproduced", "not_reproduced"),
+)
+_DIRECTIONS = {
+    "none": "scores cannot move",
+    "stricter": "scores can only fall",
+    "looser": "scores can only rise",
+    "either": "nothing is proved of where scores can go",
+}
+_VERDICTS = {"stricter": ", and fewer pass", "looser": ", and more pass", "either": ", and verdicts can turn"}
+
+
+def write_sentence(audit: StaticAudit) -> str:
+    """Return how the score moved, and between which ends each share is proved to be; it says nothing of other data."""
+    verb = "fell" if audit.delta < 0 else "rose"
+    moved = f"{verb} by {format_points(abs(audit.delta)).lstrip('+')} points" if audit.delta else "did not move"
+    shares = [f"{factor.player.label} {describe_bounds(factor.score)}" for factor in audit.factors]
+    effects = [(label, getattr(audit.lines, name).score) for label, name in _LINES]
+    lines = [f"{label} {format_points(share)}" for label, share in effects if share]
+    named = join_names([*shares, *lines]) or "nothing differs"
+    count = count_noun(audit.common, "question")
+    return f"The score {moved}. Nothing was graded again; the records of {count} prove, of them alone: {named}."
+
+
+def list_rows(audit: StaticAudit) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each run, player and line: name, score, passes, where it differs, and what is proved."""
+    yield "A", format_percent(audit.a.score), format_percent(audit.a.passes), "", ""
+    for factor in audit.factors:
+        words = describe_bounds(factor.score), describe_bounds(factor.passes)
+        yield factor.player.label, *words, f"{factor.changed:,} of {audit.common:,}", describe_claim(factor)
+    for label, name in _LINES:
+        effect = getattr(audit.lines, name)
+        if effect.score or effect.passes:
+            yield label, format_points(effect.score), format_points(effect.passes), "", "exact"
+    yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), "", ""
+
+
+def describe_bounds(bounds: ShareBounds) -> str:
+    """Return both ends of a share in points, or that it is exact."""
+    if bounds.least == bounds.most:
+        return f"exactly {format_points(bounds.least)}"
+    return f"{format_points(bounds.least)} to {format_points(bounds.most)}"
+
+
+def describe_claim(factor: BoundedFactor) -> str:
+    """Return which sign of a share is proved on these questions."""
+    least, most = factor.score
+    if least == most:
+        return "exact on these questions"
+    if most <= 0:
+        return "proved: no rise" if most == 0 else f"proved: {format_points(most)} or lower"
+    if least >= 0:
+        return "proved: no fall" if least == 0 else f"proved: {format_points(least)} or higher"
+    return "no sign is proved"
+
+
+def list_facts(audit: StaticAudit) -> Iterator[str]:
+    """Yield what else the records say: what was proved of each rubric, verdicts, and what is not stored."""
+    yield from map(_describe_proof, audit.proved)
+    own = audit.own
+    yield f"the outputs' own share, answers that B lacks as 0: {describe_bounds(own)}"
+    yield f"verdicts: {audit.flips[0]:,} from pass to fail, {audit.flips[1]:,} from fail to pass"
+    for run, count in zip("AB", audit.unstored, strict=True):
+        if count:
+            verb = "is" if count == 1 else "are"
+            yield f"{count_noun(count, 'output')} of {run} {verb} not stored, and may differ from that of the other run"
+    yield from (f"note: {note}" for note in audit.notes)
+
+
+def _describe_proof(proved: ProvedDirection) -> str:
+    effect = _DIRECTIONS[proved.score] + (_VERDICTS.get(proved.verdict, "") if proved.score == "none" else "")
+    return f"{proved.old} \u2192 {proved.new} ({count_noun(proved.questions, 'question')}): {effect}"

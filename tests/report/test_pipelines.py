@@ -1,0 +1,312 @@
+"""The action, the component and the hooks that the repository offers, run: their scripts in bash, in a real store."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+HEADER, _, COMPONENT = (ROOT / "templates/evalstore.yml").read_text("utf-8").partition("\n---\n")
+SPEC = yaml.safe_load(HEADER)
+RUBRIC = (
+    "id: tone\nversion: 1.0.0\nchecks:\n  - {kind: must_not_contain, values: [simply]}\nscoring: {combine: all_pass}\n"
+)
+GH = r'''
+"""The part of `gh api` that the action uses, over HTTP: methods, fields from files, and the one filter of --jq."""
+import json, os, sys, urllib.request
+
+words, method, body, filtered, path = iter(sys.argv[2:]), "GET", None, False, ""
+for word in words:
+    if word == "--method":
+        method = next(words)
+    elif word == "-F":
+        name, _, file = next(words).partition("=@")
+        body = json.dumps({name: open(file).read()}).encode()
+    elif word == "--jq":
+        filtered = next(words)
+    elif not word.startswith("--"):
+        path = word
+request = urllib.request.Request(os.environ["GH_API"] + "/" + path, body, method=method)
+request.add_header("Authorization", "Bearer " + os.environ["GH_TOKEN"])
+try:
+    answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+except urllib.error.HTTPError as error:
+    sys.exit(f"gh: HTTP {error.code}")
+if filtered:
+    assert 'startswith("<!-- evalstore -->")' in filtered
+    for one in answer:
+        if one["body"].startswith("<!-- evalstore -->"):
+            print(one["id"])
+            break
+'''
+
+
+@dataclass
+class Comments:
+    """A server that keeps the comments of a pull request; without `writable` it refuses to."""
+
+    url: str = ""
+    kept: dict[int, str] = field(default_factory=dict)
+    writable: bool = True
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def comments() -> Iterator[Comments]:
+    kept = Comments(kept={1: "Nice work", 2: "not ours <!-- evalstore -->"})
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, code: int, value: Any) -> None:
+            data = json.dumps(value).encode()
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            kept.asked.append(f"GET {self.path}")
+            self.answer(200, [{"id": id_, "body": body} for id_, body in kept.kept.items()])
+
+        def write(self) -> None:
+            kept.asked.append(f"{self.command} {self.path}")
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+            if not kept.writable:
+                self.answer(403, {})
+                return
+            id_ = int(self.path.rpartition("/")[2]) if self.command == "PATCH" else max(kept.kept) + 1
+            kept.kept[id_] = body
+            self.answer(200, {"id": id_})
+
+        do_POST = do_PATCH = write  # noqa: N815  # names of the library
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    kept.url = f"http://127.0.0.1:{server.server_port}"
+    yield kept
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> dict[str, str]:
+    """The environment of a runner: the real evalstore, `gh` over HTTP, and installers that only write what they are asked."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    log = tmp_path / "installed"
+    scripts = {
+        "evalstore": f'exec {sys.executable} -m evalstore "$@"',
+        "gh": f'exec {sys.executable} "{folder}/gh.py" "$@"',
+        "python3": f'printf "%s\\n" "$*" >> "{log}"',
+        "pip": f'printf "%s\\n" "$*" >> "{log}"',
+    }
+    for name, line in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    (folder / "gh.py").write_text(GH)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> Path:
+    """A store in a subfolder with one release."""
+    git("--version")
+    root = tmp_path / "repo/evals"
+    (root / "rubrics").mkdir(parents=True)
+    (root / "evalstore.yaml").write_text("# a store\n")
+    (root / "rubrics/tone.yaml").write_text(RUBRIC)
+    assert cli("-C", root, "bump", "--all").code == 0
+    return root
+
+
+def bash(script: str, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    return subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one run of the action answered: its output, what it printed, and the steps that ran."""
+
+    ok: str
+    code: int
+    out: str
+    steps: tuple[str, ...]
+    summary: str
+    temp: Path
+
+
+def run_action(folder: Path, env: dict[str, str], tmp_path: Path, event: str = "pull_request", **inputs: str) -> Job:
+    """Run the steps of the composite action as a runner does, with its expressions filled in."""
+    temp = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
+    temp.mkdir()
+    known = {f"inputs.{name}": str(one["default"]) for name, one in ACTION["inputs"].items()}
+    known |= {f"inputs.{name}": value for name, value in inputs.items()}
+    known |= {
+        "github.token": "t0ken",
+        "github.action_path": str(ROOT),
+        "github.repository": "ada/evals",
+        "github.event_name": event,
+        "github.event.pull_request.number": "7",
+        "runner.temp": str(temp),
+    }
+    files = {name: str(temp / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    code, out, ran = 0, "", []
+    for step in ACTION["runs"]["steps"]:
+        if "if" in step and not holds(step["if"], known):
+            continue
+        ran.append(step["name"])
+        if "uses" in step:
+            assert Path(fill(step["with"]["sarif_file"], known)).exists()
+            continue
+        assert step["shell"] == "bash"
+        # What strangers write is handed over by the environment, never within a script.
+        assert "${{" not in step["run"]
+        (temp / "GITHUB_OUTPUT").write_text("")
+        more = {name: fill(value, known) for name, value in step.get("env", {}).items()}
+        done = bash(step["run"], folder, {**env, **files, "RUNNER_TEMP": str(temp), **more})
+        out += done.stdout + done.stderr
+        for line in (temp / "GITHUB_OUTPUT").read_text().splitlines():
+            name, _, value = line.partition("=")
+            known[f"steps.{step['id']}.outputs.{name}"] = value
+        if done.returncode:
+            code = done.returncode
+            break
+    summary = (temp / "GITHUB_STEP_SUMMARY").read_text() if (temp / "GITHUB_STEP_SUMMARY").exists() else ""
+    return Job(fill(ACTION["outputs"]["ok"]["value"], known), code, out, tuple(ran), summary, temp)
+
+
+def fill(text: str, known: dict[str, str]) -> str:
+    for _ in range(2):  # a default is an expression itself
+        text = re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: known.get(found[1], ""), text)
+    return text
+
+
+def holds(condition: str, known: dict[str, str]) -> bool:
+    parts = condition.removeprefix("${{ ").removesuffix(" }}").split(" && ")
+    pairs = [re.fullmatch(r"([\w.]+) == '(\w+)'", part) for part in parts]
+    assert all(pairs), condition
+    return all(known[pair[1]] == pair[2] for pair in pairs if pair)
+
+
+def test_the_action_is_green_where_all_is_as_released(
+    store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path
+) -> None:
+    job = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, store="evals")
+    assert (job.ok, job.code) == ("true", 0), job.out
+    assert job.steps == ("Install", "Validate", "Verify", "Status", "Comment", "Answer")
+    assert (tmp_path / "installed").read_text() == f"-m pip install --quiet {ROOT}\n"
+
+
+def test_the_action_annotates_comments_once_and_fails(
+    store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path
+) -> None:
+    env = {**tools, "GH_API": comments.url}
+    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
+    first = run_action(store.parent, env, tmp_path, store="evals")
+    assert (first.ok, first.code) == ("false", 1)
+    assert "::error file=evals/rubrics/tone.yaml,line=2" in first.out
+    assert "phrase-reworded" in first.summary
+    (ours,) = [body for body in comments.kept.values() if body.startswith("<!-- evalstore -->")]
+    assert "phrase-reworded" in ours
+    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "obviously"))
+    run_action(store.parent, env, tmp_path, store="evals")
+    (edited,) = [body for body in comments.kept.values() if body.startswith("<!-- evalstore -->")]
+    assert edited != ours
+    assert (comments.kept[1], comments.kept[2]) == ("Nice work", "not ours <!-- evalstore -->")
+    assert [asked.split()[0] for asked in comments.asked] == ["GET", "POST", "GET", "PATCH"]
+
+
+def test_every_check_of_the_action_counts(
+    store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path
+) -> None:
+    env = {**tools, "GH_API": comments.url}
+    rubric = store / "rubrics/tone.yaml"
+    rubric.write_text(RUBRIC.replace("values: [simply]", "values: [simply], tilte: x"))
+    lax = run_action(store.parent, env, tmp_path, store="evals")
+    strict = run_action(store.parent, env, tmp_path, store="evals", strict="true", sarif="true")
+    assert "title=warning%3A key-" in lax.out
+    assert "title=error%3A key-" in strict.out
+    assert "Code scanning" in strict.steps
+    assert json.loads((strict.temp / "evalstore.sarif").read_text())["runs"][0]["results"]
+    rubric.write_text(RUBRIC)
+    subprocess.run(
+        ["git", "tag", "-f", "rubric/tone@1.0.0", "HEAD:evals/rubrics/tone.yaml"],
+        cwd=store,
+        check=True,
+        capture_output=True,
+    )
+    assert run_action(store.parent, env, tmp_path, store="evals").ok == "false"
+
+
+@pytest.mark.parametrize("case", ["no store", "no command"])
+def test_the_action_is_never_green_by_absence(
+    store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path, case: str
+) -> None:
+    env = {**tools, "GH_API": comments.url}
+    if case == "no command":
+        (tmp_path / "bin/evalstore").write_text("#!/bin/sh\nexit 127\n")
+    job = run_action(store.parent, env, tmp_path, store="." if case == "no store" else "evals")
+    assert (job.ok, job.code) == ("false", 1), job.out
+
+
+def test_a_fork_gets_no_comment_and_is_told_so(
+    store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path
+) -> None:
+    comments.writable = False
+    job = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, store="evals")
+    assert (job.ok, job.code) == ("true", 0)
+    assert "::notice title=evalstore::the comment could not be written" in job.out
+    pushed = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, event="push", store="evals")
+    assert "Comment" not in pushed.steps
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str], changed: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    if changed:
+        (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
+    inputs = {name: one["default"] for name, one in SPEC["spec"]["inputs"].items()} | {"store": "evals", "strict": True}
+    text = COMPONENT
+    for name, value in inputs.items():
+        text = text.replace(f"$[[ inputs.{name} ]]", str(value).lower() if isinstance(value, bool) else value)
+    assert "$[[" not in text
+    job = yaml.safe_load(text)["evalstore"]
+    subprocess.run(["git", "clone", "-q", "--bare", str(store.parent), str(tmp_path / "origin.git")], check=True)
+    subprocess.run(["git", "remote", "add", "origin", str(tmp_path / "origin.git")], cwd=store, check=True)
+    ran = bash("\n".join([*job["before_script"], *job["script"]]), store.parent, {**tools, **job["variables"]})
+    assert ran.returncode == int(changed), ran.stdout + ran.stderr
+    assert bool(json.loads((store.parent / "gl-code-quality-report.json").read_text())) is changed
+    assert (tmp_path / "installed").read_text() == "install --quiet evalstore\n"
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_the_hooks_of_pre_commit_do_what_they_say(hook: Any, store: Path, tools: dict[str, str]) -> None:
+    """The entry runs as pre-commit runs it: without file names, in the repository's root; here that is the store."""
+    assert hook["pass_filenames"] is False
+    for path in ("rubrics/tone.yaml", "evals/datasets/web.jsonl", "evalstore.yaml", "a/.evalstore/accepted.yaml"):
+        assert re.search(hook["files"], path)
+    assert not re.search(hook["files"], "src/main.py")
+    assert bash(hook["entry"], store, tools).returncode == 0
+    broken = {"evalstore-validate": ("values: [simply]", "values: simply"), "evalstore-status": ("simply", "just")}
+    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace(*broken[hook["id"]]))
+    assert bash(hook["entry"], store, tools).returncode == 1
