@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.grader import Grader, RunArtifactLoader, list_reuse_notes, list_run_pins, read_judge_model
+from evalstore.audits.grader import (
+    Grader,
+    RunArtifactLoader,
+    list_reuse_notes,
+    list_run_pins,
+    read_judge_model,
+    read_strictness,
+)
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
 from evalstore.audits.question_grid import QuestionAttributor
@@ -206,7 +213,10 @@ def open_attributor(
     loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    graders = [Grader(tokens, session, model, strict=finder.store.strict) for model in models]
+    graders = [
+        Grader(tokens, session, model, strict=read_strictness(stored.run, finder.store))
+        for model, stored in zip(models, (a, b), strict=True)
+    ]
     return QuestionAttributor(
         a=a,
         b=b,

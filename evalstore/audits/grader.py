@@ -26,6 +26,7 @@ from evalstore.model import (
     parse_ref,
 )
 from evalstore.runs import GradedRow, Run, UsedArtifact
+from evalstore.store import ArtifactStore
 
 _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 RecordedResults = Mapping[str, CheckResult]
@@ -150,6 +151,12 @@ def read_judge_model(run: Run) -> Mapping[str, Any]:
     """Return the judges' model that the run itself named; empty where it named none."""
     text = run.harness.get("judge_model")
     return read_row(text.encode(), "the run's judge_model", 0) if text else {}
+
+
+def read_strictness(run: Run, store: ArtifactStore) -> bool:
+    """Return whether a run was graded under `strict`: as it records, else as the store has it today."""
+    recorded = run.harness.get("strict")
+    return store.strict if recorded is None else recorded == "true"
 
 
 def list_reuse_notes(*graders: Grader) -> Iterator[str]:

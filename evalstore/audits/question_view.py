@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model
+from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model, read_strictness
 from evalstore.audits.question_versions import add_to_mix
 from evalstore.audits.rulers import grade_with_judges
 from evalstore.audits.run_opening import open_stored_run
@@ -79,7 +79,7 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
     load = RunArtifactLoader(finder, list_run_pins(rules.run))
-    grader = Grader(load, session, read_judge_model(rules.run), strict=finder.store.strict)
+    grader = Grader(load, session, read_judge_model(rules.run), strict=read_strictness(rules.run, finder.store))
     question = add_to_mix(rules.questions[id_], answer.questions[id_])
     missing, graded = 0, list[list[CheckResult]]()
     for one in row.outputs:

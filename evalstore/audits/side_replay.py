@@ -15,6 +15,7 @@ from evalstore.audits.grader import (
     list_run_pins,
     read_judge_model,
     read_recorded_results,
+    read_strictness,
 )
 from evalstore.audits.question_versions import QuestionVersion, digest_question
 from evalstore.audits.stored_run import StoredRun, list_check_contents, read_stored_run
@@ -152,7 +153,7 @@ class SideReplay:
         """Prepare one side of a change for the rows of a run."""
         recorded = list_run_pins(stored.run)
         load = _build_loader(side, RunArtifactLoader(finder, recorded))
-        grader = Grader(load, session, read_judge_model(stored.run), strict=finder.store.strict)
+        grader = Grader(load, session, read_judge_model(stored.run), strict=read_strictness(stored.run, finder.store))
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:
             questions = {item.id: digest_question(item) for item in side.questions() if item.id in stored.rows}

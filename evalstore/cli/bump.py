@@ -12,6 +12,7 @@ from evalstore.cli.param_types import PROSE, REF, name_artifact, read_ref
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
+_FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
 _KINDS = ("rubric/", "judge/", "dataset/")
 
@@ -94,6 +95,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             today=datetime.now(UTC).date(),
             watch=make_watch("planning", quiet=settings.quiet),
             watch_writing=make_watch("writing", quiet=settings.quiet),
+            watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
         )
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

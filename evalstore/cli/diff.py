@@ -43,7 +43,7 @@ _LIMIT = 1 << 20
     )
 )
 @click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
-@click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, or a setting moves scores.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @click.option(
     "--run",
@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913  # the options of the command line
         diff = compare_sides(pair, store, profile)
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
     settings.print_result(diff)
-    return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
+    return ExitCode.NO if exit_code and (diff.required_bump or diff.settings) else ExitCode.DONE
 
 
 def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_code: bool) -> ExitCode:
@@ -156,6 +156,8 @@ def _choose_release_and_file(a: str, settings: CommandSettings) -> tuple[str, st
 
 
 def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
+    from evalstore.status.acceptances import read_settings_at
+
     if is_file_name(word) or store is None:
         return _read_file_side(word, settings)
     ref = read_ref(word)
@@ -164,7 +166,8 @@ def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
-    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
+    settings_there = read_settings_at(store, resolved.commit) if resolved.commit else store.settings
+    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working, settings_there)
 
 
 def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:

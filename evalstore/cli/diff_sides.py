@@ -15,6 +15,7 @@ from evalstore.versions import Version
 
 if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff
+    from evalstore.diff.findings import SettingChange
     from evalstore.store import ArtifactStore
 
 _FILES = (".yaml", ".yml")
@@ -22,13 +23,17 @@ _FILES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """One side of a comparison: its name, its artifact, and whether it is a release or the working tree."""
+    """One side of a comparison: its name, its artifact, and whether it is a release or the working tree.
+
+    `settings` are those of evalstore.yaml beside it; None where it is a file by itself.
+    """
 
     name: str
     artifact: Artifact
     rows: Iterable[Mapping[str, Any]] | None = None
     release: Version | None = None
     working: bool = False
+    settings: Mapping[str, Any] | None = None
 
 
 def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None) -> Diff:
@@ -44,7 +49,18 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
         old.artifact, new.artifact, load=load, rows=rows, terms=_read_comparison_settings(old, new, store, profile)
     )
     notes = _describe_moved_references(old, new, store) if store else ()
-    return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
+    diff = replace(diff, notes=notes, settings=_find_setting_changes(old, new, load))
+    return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
+
+
+def _find_setting_changes(
+    old: DiffSide, new: DiffSide, load: Callable[[str], Artifact] | None
+) -> tuple[SettingChange, ...]:
+    from evalstore.diff.score_settings import find_setting_changes
+
+    if old.settings is None or new.settings is None or load is None:
+        return ()
+    return tuple(find_setting_changes(old.settings, new.settings, new.artifact, load))
 
 
 def make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:

@@ -126,7 +126,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
         files.extend(sources)
-        return make_watch("reading", quiet=settings.quiet)(sources)
+        return make_watch("planning", quiet=settings.quiet)(sources)
 
     result = migrate(
         [settings.path / path for path in paths],
@@ -140,6 +140,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         share_all=share == "all",
         tables=own_tables,
         watch=watch,
+        watch_survey=make_watch("reading", quiet=settings.quiet),
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"

@@ -13,10 +13,10 @@ from evalstore.cli.streams import can_show_bars
 _FEWEST = 100  # things; with fewer a bar is gone before anybody has read it
 
 
-def make_watch(label: str, *, quiet: bool) -> Callable[[Sequence[Any]], Iterable[Any]]:
-    """Return a function that wraps the iteration over many things in a bar, or leaves it as it is."""
+def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[Sequence[Any]], Iterable[Any]]:
+    """Return a function that wraps the iteration over `fewest` things or more in a bar, or leaves it as it is."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items: _draw_bar(items, label) if shows and len(items) >= _FEWEST else items
+    return lambda items: _draw_bar(items, label) if shows and len(items) >= fewest else items
 
 
 def _draw_bar(items: Sequence[Any], label: str) -> Iterator[Any]:

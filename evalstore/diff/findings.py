@@ -147,10 +147,29 @@ class RunMeasurement:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A setting that changed between two sides and moves scores: its old and new value, and what it does, in words."""
+
+    setting: str
+    old: str
+    new: str
+    level: Bump
+    direction: Direction
+    message: str
+
+    @property
+    def sentence(self) -> str:
+        """The change in one sentence."""
+        change = f"evalstore.yaml changes {self.setting} from {self.old} to {self.new}"
+        return f"{change} ({self.level}, {self.direction}): {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
 
     `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
+    `settings` are changes of evalstore.yaml between the two sides that do, each at its level.
     """
 
     old: Side
@@ -162,3 +181,4 @@ class Diff:
     profile: Profile = Profile.SCORE
     measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()
+    settings: tuple[SettingChange, ...] = ()

@@ -50,17 +50,18 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     judges_from: Path | str | None = None,
     tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
+    watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
     with both is a conflict, in which `force` takes the source's side and `keep` the store's. `share_all` lets suites
     share rubrics. `tables` are paths of tables of one's own, for further formats. `dialect` overrides the detected
-    dialect of every file whose format has it. `judges_from` is the
-    folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
-    migrated is reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar). Raises
-    `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
-    `ConflictError` when another process created a file meanwhile.
+    dialect of every file whose format has it. `judges_from` is the folder of the legacy program, by whose prompts
+    judges then ask; nothing in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps
+    the iteration over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are
+    called. Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
+    written, `ConflictError` when another process created a file meanwhile.
     """
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
@@ -80,7 +81,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             dialect=dialect,
             find_prompts=lambda table: prompts[table.format],
         )
-        survey = _survey_suites(sources, all_paths, root, options)
+        survey = _survey_suites(sources, all_paths, root, options, watch_survey)
         target = StoreTarget(survey.stored, ArtifactNames(), side, releases.find, share_all)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
@@ -113,9 +114,16 @@ def _open_root(into: Path | str) -> Path:
 
 
 def _survey_suites(
-    sources: Sequence[LegacyFile], paths: Sequence[Path], root: Path, options: MigrationOptions
+    sources: Sequence[LegacyFile],
+    paths: Sequence[Path],
+    root: Path,
+    options: MigrationOptions,
+    watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]],
 ) -> _SuiteSurvey:
-    """Read all sources once for what their suites are called: an id depends on none that is found later."""
+    """Read all sources once for what their suites are called: an id depends on none that is found later.
+
+    They are read again to be planned: what was kept of them would grow with their number.
+    """
     facts: list[SuiteFacts] = []
 
     def survey(context: SourceContext) -> SourcePlan:
@@ -124,7 +132,7 @@ def _survey_suites(
         # A target says that the files which the suite includes are its own.
         return SourcePlan({}, (), suite.file if suite else None)
 
-    for _ in read_sources(sources, replace(options, plan=survey)):
+    for _ in read_sources(watch(sources), replace(options, plan=survey)):
         pass
     stored = StoredArtifacts.read(root)
     places, gone = place_suites(facts, stored, find_gone(paths, root))

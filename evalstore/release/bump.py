@@ -54,6 +54,7 @@ class BumpRequest:
     today: date | None
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]]
     watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+    watch_signing: Callable[[Sequence[str]], Iterable[str]]
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -74,6 +75,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     today: date | None = None,
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
     watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
+    watch_signing: Callable[[Sequence[str]], Iterable[str]] = iter,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 
@@ -83,8 +85,9 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
     settings. Where evalstore.yaml asks for signed releases, they are signed without `sign`, too. `today` is the day by
     which acceptances end, and without one those that end at all do not hold. `watch` wraps the iteration over the files
-    that are planned (a progress bar), `watch_writing` that over those that are written. Raises `RefusedError` and its
-    like before anything is changed, and `ConflictError` when somebody else was faster.
+    that are planned (a progress bar), `watch_writing` that over those that are written, and `watch_signing` that over
+    the tags that are signed. Raises `RefusedError` and its like before anything is changed, and `ConflictError` when
+    somebody else was faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
@@ -106,6 +109,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
         today,
         watch,
         watch_writing,
+        watch_signing,
     )
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
@@ -208,7 +212,7 @@ def _publish_draft(
 ) -> Journal:
     with ExitStack() as locks:
         for tries_left in reversed(range(_TRIES)):
-            journal = write_release_objects(repository, draft, tip)
+            journal = write_release_objects(repository, draft, tip, watch=request.watch_signing)
             journal = replace(journal, released=tuple(replace(one, commit=journal.commit) for one in versions))
             if tries_left == _TRIES - 1:
                 # Held from here on: from the second try on nobody can begin a commit, however busy they are.

@@ -138,15 +138,23 @@ def write_release_files(
     return ReleaseDraft(checkout.branch, changes, committed, watched, messages)
 
 
-def write_release_objects(repository: LockedRepository, draft: ReleaseDraft, tip: str | None) -> Journal:
+def write_release_objects(
+    repository: LockedRepository,
+    draft: ReleaseDraft,
+    tip: str | None,
+    *,
+    watch: Callable[[Sequence[str]], Iterable[str]],
+) -> Journal:
     """Write the commit and the tags of a release and return its journal, not yet written: what remains to be done.
+
+    `watch` wraps the iteration over the tags that are signed (a progress bar).
 
     Killed here: as in `write_release_files`.
     """
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
     tree = write_tree(repository.git, tip, entries)
-    commit, tags = _write_commit_and_tags(repository, tree, [tip] if tip else [], draft.messages)
+    commit, tags = _write_commit_and_tags(repository, tree, [tip] if tip else [], draft.messages, watch)
     return Journal(draft.branch, tip, commit, {TAG_REFS + name: oid for name, oid in tags.items()}, draft.changes, ())
 
 
@@ -159,14 +167,18 @@ def find_moved_tip(repository: LockedRepository, draft: ReleaseDraft, tip: str |
 
 
 def _write_commit_and_tags(
-    repository: LockedRepository, tree: str, parents: Sequence[str], messages: ReleaseMessages
+    repository: LockedRepository,
+    tree: str,
+    parents: Sequence[str],
+    messages: ReleaseMessages,
+    watch: Callable[[Sequence[str]], Iterable[str]],
 ) -> tuple[str, Mapping[str, str]]:
     if not messages.sign:
         commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)
         return commit, write_tags(repository.git, commit, messages.tags) if messages.tags else {}
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
         commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        tags = sign_tags(scratch, commit, messages.tags)
+        tags = sign_tags(scratch, commit, messages.tags, watch=watch)
     if messages.signers is not None:
         _check_signer(repository, tags, messages.signers)
     return commit, tags

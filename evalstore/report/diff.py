@@ -11,7 +11,7 @@ from evalstore.documents import write_canonical
 from evalstore.report.diff_words import (
     describe_example,
     describe_finding,
-    describe_moved_references,
+    describe_other_causes,
     describe_places,
     format_exchange,
     sort_by_level,
@@ -46,7 +46,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
         "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
     )
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
-    notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_moved_references(diff))
+    notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
     return "\n\n".join([head, *overview, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measurements])
 
 
@@ -69,6 +69,17 @@ def document(diff: Diff) -> Any:
         "findings": [_document_finding(finding) for finding in diff.findings],
         "measured": [document_measurement(measurement) for measurement in diff.measured],
         "notes": list(diff.notes),
+        "settings": [
+            {
+                "setting": change.setting,
+                "old": change.old,
+                "new": change.new,
+                "level": str(change.level),
+                "direction": str(change.direction),
+                "message": change.message,
+            }
+            for change in diff.settings
+        ],
     }
 
 

@@ -37,9 +37,10 @@ _SCORE_DECIMALS = 4  # of a score in a line of text
 _ID_LIMIT = 40
 
 
-def describe_moved_references(diff: Diff) -> Iterator[str]:
-    """Yield a sentence for each reference that may move scores although neither side changed."""
-    return (f"And yet scores may move: {note}" for note in diff.notes)
+def describe_other_causes(diff: Diff) -> Iterator[str]:
+    """Yield a sentence for each reference, and each setting, that may move scores although neither side changed."""
+    yield from (f"And yet scores may move, which the next bump counts: {note}" for note in diff.notes)
+    yield from (f"A setting moves scores, too: {change.sentence}" for change in diff.settings)
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:

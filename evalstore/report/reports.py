@@ -15,7 +15,7 @@ from evalstore.report import status as standings
 from evalstore.report import verify as verified
 from evalstore.report.diff_words import (
     describe_finding,
-    describe_moved_references,
+    describe_other_causes,
     format_exchange,
     sort_by_level,
     summarize_measurement,
@@ -56,7 +56,7 @@ def _report_diff(diff: Diff) -> ProblemReport:
     can_accept = (diff.new.ref or "").endswith(_WORKING)
     problems = (_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings))
     about = (diff.old.ref or "old", diff.new.ref or "new")
-    remarks = (*describe_moved_references(diff), *map(summarize_measurement, diff.measured))
+    remarks = (*describe_other_causes(diff), *map(summarize_measurement, diff.measured))
     return replace(make_report("diff", summary(diff), problems), about=about, remarks=remarks)
 
 

@@ -15,9 +15,9 @@ limits of the check. "Incomparable" is shown by examples in both directions. Eac
 validator (`evalstore.schemas`), so no mistake in the search for examples can show in an answer.
 
 What is given up, as "assumed" with the reason: dialects other than 2020-12, 2019-09, draft-07 and draft-06 (and two of
-different dialects), unknown keywords and references that lead back (except in schemas of one normal form), names of
-parts, more than 1,500 values, too many steps. The prover is sound and not complete: `oneOf`, `if`, `dependentSchemas`
-and the `unevaluated...` keywords have no rule, and what no rule sees stays "assumed".
+different dialects), keywords of a later dialect and references that lead back (except in schemas of one normal form),
+names of parts, more than 1,500 values, too many steps. The prover is sound and not complete: `dependentSchemas` and
+what `unevaluated...` keywords find in other schemas have no rule, and what no rule sees stays "assumed".
 
 How, a module a step:
 

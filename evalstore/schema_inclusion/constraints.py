@@ -1,8 +1,8 @@
 """Takes a normal schema apart into constraints, single demands that must all be met, and names the set of its values.
 
 A constraint is a keyword with its value, except for the keywords that mean something together only: "list" stands for
-`prefixItems` with `items`, "shape" for `properties` with `patternProperties` and `additionalProperties`, "contains" and
-"if" for what stands with them, "unevaluated" for all of a schema. Equal constraints have one text.
+`prefixItems` with `items`, "shape" for `properties` with `patternProperties` and `additionalProperties`, "contains" for
+what stands with it, "unevaluated" for all of a schema. Equal constraints have one text.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ _KEYWORD_GROUPS = {
     "list": ("prefixItems", "items"),
     "contains": ("contains", "minContains", "maxContains"),
     "shape": ("properties", "patternProperties", "additionalProperties"),
-    "if": ("if", "then", "else"),
 }
 # Of these groups the first keyword decides: without it the others demand nothing.
-_HEADED_GROUPS = frozenset({"contains", "if"})
+_HEADED_GROUPS = frozenset({"contains"})
 # What a keyword of a group stands for when left out; the others stand for true.
 _DEFAULTS: Mapping[str, Any] = {
     "prefixItems": [],
@@ -91,6 +90,11 @@ def make_type_constraint(types: Iterable[str]) -> Constraint:
     return Constraint("type", names, f"type {' '.join(sorted(names))}")
 
 
+def make_choice_constraint(schemas: list[NormalSchema]) -> Constraint:
+    """Return the constraint to meet one of several schemas, or more."""
+    return Constraint("anyOf", schemas, f"anyOf {write_canonical(schemas)}")
+
+
 def list_constraints(schema: NormalSchema) -> tuple[Constraint, ...]:
     """Return the constraints of a schema, those of `allOf` and of references among them; kept with the schema."""
     if isinstance(schema, bool):
@@ -121,6 +125,12 @@ def _generate_constraints(schema: SchemaObject) -> Iterator[Constraint]:
         if schema[name] != _TRIVIAL_VALUES.get(name, ...):
             yield Constraint(name, schema[name], f"{name} {write_canonical(schema[name])}")
     yield from _join_keywords(schema)
+    if "if" in schema:
+        # Whatever meets the condition meets `then`; whatever does not, `else`.
+        condition = schema["if"]
+        for way, result in ((SchemaObject({"not": condition}), "then"), (condition, "else")):
+            if schema.get(result, True) is not True:
+                yield make_choice_constraint([way, schema[result]])
 
 
 def _join_keywords(schema: SchemaObject) -> Iterator[Constraint]:
@@ -134,8 +144,6 @@ def _join_keywords(schema: SchemaObject) -> Iterator[Constraint]:
 def _demands_nothing(name: str, value: list[Any]) -> bool:
     if name == "contains":
         return value[1:] == [0, None]
-    if name == "if":
-        return value[1:] == [True, True]
     *inner, rest = value
     schemas = (schema for parts in inner for schema in (parts.values() if isinstance(parts, dict) else parts))
     return rest is True and all(schema is True for schema in schemas)

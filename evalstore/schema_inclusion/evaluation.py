@@ -86,11 +86,6 @@ def _evaluate_one_of(schemas: list[NormalSchema], value: Any) -> Answer:
     return None if None in answers else accepted == 1
 
 
-def _evaluate_if(schemas: list[NormalSchema], value: Any) -> Answer:
-    chosen = evaluate_schema(schemas[0], value)
-    return None if chosen is None else evaluate_schema(schemas[1 if chosen else 2], value)
-
-
 def _evaluate_contains(contains: list[Any], items: list[Any]) -> Answer:
     schema, least, most = contains
     answers = [evaluate_schema(schema, item) for item in items]
@@ -133,7 +128,6 @@ _OF_ANY_VALUE: EvaluationTable = {
     "anyOf": lambda schemas, value: _disjoin_answers(evaluate_schema(schema, value) for schema in schemas),
     "oneOf": _evaluate_one_of,
     "not": lambda schema, value: _negate_answer(evaluate_schema(schema, value)),
-    "if": _evaluate_if,
 }
 _OF_NUMBERS: EvaluationTable = {
     "minimum": lambda bound, value: value >= bound,

@@ -64,12 +64,6 @@ def _split_choice(_: Prover, __: ValueSet, choice: Constraint) -> Iterator[tuple
     yield from map(list_constraints, choice.value)
 
 
-def _split_if(_: Prover, __: ValueSet, choice: Constraint) -> Iterator[tuple[Constraint, ...]]:
-    chosen, then, other = choice.value
-    yield (*list_constraints(chosen), *list_constraints(then))
-    yield (*list_constraints({"not": chosen}), *list_constraints(other))
-
-
 def _split_denial(prover: Prover, value_set: ValueSet, denial: Constraint) -> Iterator[tuple[Constraint, ...]]:
     """Yield the ways not to meet a schema: one constraint of it fails, and none that must be met anyway."""
     rest = value_set.replace(denial)
@@ -170,7 +164,6 @@ def _find_property_value(prover: Prover, value_set: ValueSet, name: str) -> list
 _SPLITTERS: Mapping[str, Callable[[Prover, ValueSet, Constraint], Iterator[tuple[Constraint, ...]]]] = {
     "anyOf": _split_choice,
     "oneOf": _split_choice,
-    "if": _split_if,
     "not": _split_denial,
 }
 _GENERATORS: Mapping[str, Callable[[Prover, ValueSet], ValueIterator]] = {

@@ -161,12 +161,6 @@ def _violate_one_of(value_set: ValueSet, schemas: list[NormalSchema]) -> Alterna
     yield from (_list_all(*pair) for pair in combinations(schemas, 2))
 
 
-def _violate_if(_: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
-    chosen, then, other = schemas
-    yield _list_all(chosen, {"not": then})
-    yield _list_all({"not": chosen}, {"not": other})
-
-
 _VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
     "type": _violate_type,
     "minimum": _violate_bound("exclusiveMaximum"),
@@ -190,6 +184,5 @@ _VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
     "dependentSchemas": _violate_dependent_schemas,
     "anyOf": _violate_any_of,
     "oneOf": _violate_one_of,
-    "if": _violate_if,
     "not": lambda _, schema: iter([_list_all(schema)]),
 }

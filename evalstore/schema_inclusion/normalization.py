@@ -71,6 +71,21 @@ def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
 
 
+def simplify_unevaluated(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema of the latest words; where only its own words look at properties, what is left is additional."""
+    if not keywords.keys() & _LOOKING and "unevaluatedProperties" in keywords:
+        return {_SYNONYMS.get(word, word): value for word, value in keywords.items()}
+    return dict(keywords)
+
+
+_SYNONYMS = {"unevaluatedProperties": "additionalProperties"}
+# With one of these, another schema may have looked at a property of the same object.
+_LOOKING = frozenset(
+    {"additionalProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+    | {"$ref", "$dynamicRef", "$recursiveRef"}
+)
+
+
 class SchemaObject(dict[str, Any]):
     """A normal schema with keywords; its constraints are kept with it once they are known (see `constraints`)."""
 
@@ -164,8 +179,10 @@ class _Normalizer:
         if isinstance(schema, bool):
             return schema
         self.depth += 1
-        keywords = convert_old_keywords(schema, self.dialect).items()
-        normal = {name: self._normalize_value(name, value, references) for name, value in keywords if _decides(name)}
+        keywords = simplify_unevaluated(convert_old_keywords(schema, self.dialect))
+        normal = {
+            name: self._normalize_value(name, value, references) for name, value in keywords.items() if _decides(name)
+        }
         self.depth -= 1
         return SchemaObject(normal)
 

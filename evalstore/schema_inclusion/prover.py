@@ -26,11 +26,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from evalstore.budget import SharedBudget
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
-from evalstore.schema_inclusion.constraints import TYPES, Constraint, ValueSet, list_constraints, make_type_constraint
+from evalstore.schema_inclusion.constraints import (
+    TYPES,
+    Constraint,
+    ValueSet,
+    list_constraints,
+    make_choice_constraint,
+    make_type_constraint,
+)
 from evalstore.schema_inclusion.evaluation import combine_answers, evaluate_constraint, find_type
 from evalstore.schema_inclusion.normalization import NormalSchema
 from evalstore.schema_inclusion.proof import Answer
@@ -163,6 +171,13 @@ def _prove_any_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]
     return any(map(narrow.has_all_of, branches)) or any(prover.entails_schema(narrow, branch) for branch in branches)
 
 
+def _prove_one_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]) -> bool:
+    if not prover.entails_constraint(narrow, make_choice_constraint(branches)):
+        return False
+    pairs = ((*list_constraints(one), *list_constraints(other)) for one, other in combinations(branches, 2))
+    return all(prover.is_empty(narrow.narrow(*pair)) for pair in pairs)
+
+
 def _prove_denial(prover: Prover, narrow: ValueSet, schema: NormalSchema) -> bool:
     return prover.is_empty(narrow.narrow(*list_constraints(schema)))
 
@@ -176,6 +191,7 @@ _RULES: Mapping[str, Rule] = {
     "enum": lambda _, __, ___: False,
     "nothing": lambda _, __, ___: False,
     "anyOf": _prove_any_of,
+    "oneOf": _prove_one_of,
     "not": _prove_denial,
     **numbers.RULES,
     **strings.RULES,

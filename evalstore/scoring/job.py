@@ -227,7 +227,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         scored=0,
         unscored=0,
         checks={},
-        harness=_describe_harness(),
+        harness=_describe_harness(strict=store.strict),
         commit=find_head(store.git),
     )
 
@@ -238,9 +238,10 @@ def _note_approximate_engines(run: Run) -> Iterator[str]:
             yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
 
 
-def _describe_harness() -> dict[str, str]:
-    """Return the versions of evalstore and Python; the engines of checks are added when they have graded."""
-    return {"evalstore": VERSION, "python": f"{platform.python_implementation()} {platform.python_version()}"}
+def _describe_harness(*, strict: bool) -> dict[str, str]:
+    """Return versions, and the setting that can move a score; the engines of checks are added when they have graded."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return {"evalstore": VERSION, "python": python, "strict": "true" if strict else "false"}
 
 
 def _choose_file_name(run: Run) -> str:

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -116,9 +116,22 @@ def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, si
     return oid
 
 
-def sign_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, str]:
-    """Write signed tag objects of a commit and return them by name; the tagger is its committer, to the second."""
-    return {name: _sign_tag(git, commit, name, message) for name, message in messages.items()}
+def sign_tags(
+    git: Git,
+    commit: str,
+    messages: Mapping[str, str],
+    *,
+    watch: Callable[[Sequence[str]], Iterable[str]] = iter,
+) -> dict[str, str]:
+    """Write signed tag objects of a commit and return them by name; the tagger is its committer, to the second.
+
+    Each takes a program of the user's, perhaps a touch of a key: `watch` wraps the iteration over the names.
+    """
+    person, _, stamp = read_committer(git, commit).rpartition(b"> ")
+    who, _, email = person.rpartition(b" <")
+    tagger = {"NAME": who, "EMAIL": email, "DATE": b"@" + stamp}
+    env = {f"GIT_COMMITTER_{part}": value.decode("utf-8", "surrogateescape") for part, value in tagger.items()}
+    return {name: _sign_tag(git, commit, name, messages[name], env) for name in watch(list(messages))}
 
 
 def read_committer(git: Git, commit: str) -> bytes:
@@ -209,11 +222,7 @@ def _format_update(update: RefUpdate) -> str:
     return f"create {name} {new}" if old is None else f"update {name} {new} {old}"
 
 
-def _sign_tag(git: Git, commit: str, name: str, message: str) -> str:
-    person, _, stamp = read_committer(git, commit).rpartition(b"> ")
-    who, _, email = person.rpartition(b" <")
-    tagger = {"NAME": who, "EMAIL": email, "DATE": b"@" + stamp}
-    env = {f"GIT_COMMITTER_{part}": value.decode("utf-8", "surrogateescape") for part, value in tagger.items()}
+def _sign_tag(git: Git, commit: str, name: str, message: str, env: Mapping[str, str]) -> str:
     try:
         # The ref goes with the scratch repository; the object stays.
         git.run("tag", "-s", "--cleanup=verbatim", "-F", "-", "--", name, commit, stdin=message.encode(), env=env)

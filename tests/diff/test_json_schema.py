@@ -100,7 +100,7 @@ def test_several_keywords_are_told_in_one_finding_notes_last() -> None:
 
 
 def test_it_is_said_where_nothing_shows_a_change() -> None:
-    closed = RUBRIC.replace("type: object", "type: object\n      unevaluatedProperties: false")
+    closed = RUBRIC.replace("type: object", "type: object\n      allOf: [true]\n      unevaluatedProperties: false")
     unshown = finding(("unevaluatedProperties: false", "unevaluatedProperties: {type: string}"), closed)
     assert unshown.witness is None
     assert unshown.reason == (

@@ -55,7 +55,9 @@ def verify(shop: Shop, key: Key, *argv: str) -> str:
 def test_the_commit_and_every_tag_are_signed(shop: Shop, key: Key) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/reviewed.yaml", judged())
-    assert shop.bump(sign=True).signed
+    watched: list[str] = []
+    assert shop.bump(sign=True, watch_signing=lambda names: watched.extend(names) or names).signed
+    assert sorted(watched) == sorted(shop.tags())
     for tag in shop.tags():
         assert 'Good "git" signature for ada@example.org with ED25519 key' in verify(shop, key, "verify-tag", tag)
     assert 'Good "git" signature for ada@example.org' in verify(shop, key, "verify-commit", "HEAD")

@@ -10,7 +10,7 @@ from evalstore.diff.findings import Direction
 from evalstore.report.diff_words import (
     describe_example,
     describe_finding,
-    describe_moved_references,
+    describe_other_causes,
     describe_places,
     format_exchange,
     sort_by_level,
@@ -53,7 +53,7 @@ def write_page(diff: Diff) -> str:
         f"Diff: {names[0]} to {names[1]}",
         make_element("h1", f"{names[0]} \u2192 {names[1]}"),
         make_element("p", f"{_capitalize(summary(diff))}.", class_="answer"),
-        format_items([*describe_moved_references(diff)]),
+        format_items([*describe_other_causes(diff)]),
         findings,
         *(_format_measurement(measurement) for measurement in diff.measured),
         rules=rules,

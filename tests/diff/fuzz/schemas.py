@@ -58,6 +58,15 @@ LISTED = ["allOf", "anyOf", "anyOf", "oneOf", "prefixItems"]
 NAMED = {"properties": NAMES, "patternProperties": PATTERNS, "dependentSchemas": NAMES, "$defs": NAMES}
 RARE = ["unevaluatedProperties", "unevaluatedItems", "additionalItems", "x-other"]
 
+SAID_OTHERWISE = {
+    "oneOf": "anyOf",
+    "anyOf": "oneOf",
+    "then": "else",
+    "else": "then",
+    "unevaluatedProperties": "additionalProperties",
+    "additionalProperties": "unevaluatedProperties",
+}
+
 
 def distinct(values: list[Any]) -> list[Any]:
     return list({write_canonical(value): value for value in values}.values())
@@ -84,6 +93,9 @@ def keyword(random: Random, depth: int) -> dict[str, Any]:
     if how == 4:
         made = {"contains": schema(random, depth)}
         return made | {name: random.randint(0, 2) for name in ("minContains", "maxContains") if random.random() < 0.4}
+    if how == 5:
+        names = random.choice([("if", "then"), ("if", "then", "else"), ("if", "else")])
+        return {name: schema(random, depth) for name in names}
     if how < 7:
         return {random.choice(ONE): schema(random, depth)}
     if how == 7:
@@ -135,6 +147,7 @@ def edited(random: Random, value: Schema) -> Schema:
         lambda: put(value, at, {"allOf": [here]}),
         lambda: put(value, at, {"anyOf": [here, schema(random, 0)]}),
         lambda: put(value, at, {"not": {"not": here}}),
+        lambda: put(value, at, {SAID_OTHERWISE.get(name, name): item for name, item in here.items()}),
         lambda: {**put(value, at, {"$ref": "#/$defs/moved"}), **moved} if moved and "$defs" not in at else value,
         lambda: put(value, at, {**here, "$ref": "#"}),
     ]
