@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 
 from evalstore.audits.explain import build_side, open_attributor, require_rulers
@@ -151,7 +152,8 @@ class StaticJob:
     def _add_question(self, id_: str) -> None:
         old, new = self.a.rows[id_], self.b.rows[id_]
         ends = (old.score or Fraction(0), new.score or Fraction(0)), (old.pass_share, new.pass_share)
-        players = [name for name in PlayerName if name in self.attributor.find_players(id_)]
+        differing = self.attributor.find_players(id_)
+        players = tuple(name for name in PlayerName if name in differing)
         score, verdict = self._find_directions(old, new) if PlayerName.RUBRIC in players else (Direction.EITHER,) * 2
         bounds = [
             _bound_players(players, *pair, direction)
@@ -223,8 +225,9 @@ def join_proved_directions(findings: Iterable[DiffFinding]) -> tuple[Direction, 
     return score, verdict
 
 
+@lru_cache(maxsize=4096)  # most questions of a dataset have few scores
 def _bound_players(
-    players: Sequence[PlayerName], old: Fraction, new: Fraction, rubric: Direction
+    players: tuple[PlayerName, ...], old: Fraction, new: Fraction, rubric: Direction
 ) -> tuple[ShareBounds, ...] | None:
     """Return the bounds of each player in one question; None where no players can have made this change."""
     if not players:

@@ -15,8 +15,8 @@ from evalstore.errors import EvalstoreError
 from evalstore.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore
 
-_MOST_ARTIFACTS, _MOST_RELEASES = 6, 16
-_MOST_GRADINGS = 200_000  # of one output under one release, for all timelines of an audit
+_MOST_ARTIFACTS, _MOST_RELEASES, _FEWEST_RELEASES = 6, 16, 2
+_MOST_GRADINGS = 60_000  # of one output under one release, for all timelines of an audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,19 @@ class Timelines:
 
 def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) -> Timelines:
     """Grade both runs under each release of every artifact with an edit; judges answer from kept replies only."""
-    names = [*_list_edited(audit)]
-    outputs = (audit.a.questions + audit.b.questions) * max(1, min(len(names), _MOST_ARTIFACTS))
-    most = max(2, min(_MOST_RELEASES, _MOST_GRADINGS // max(1, outputs)))
-    notes = [f"{len(names) - _MOST_ARTIFACTS} more artifacts were edited"] if len(names) > _MOST_ARTIFACTS else []
+    names, notes = [*_list_edited(audit)], list[str]()
+    if len(names) > _MOST_ARTIFACTS:
+        notes.append(f"{len(names) - _MOST_ARTIFACTS} more artifacts were edited, and have no timeline here")
+        del names[_MOST_ARTIFACTS:]
+    outputs = (audit.a.questions + audit.b.questions) * len(names)
+    most = min(_MOST_RELEASES, _MOST_GRADINGS // max(1, outputs))
+    if names and most < _FEWEST_RELEASES:
+        return Timelines((), (f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",))
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoreHistory]:
         graders = [OutputGrader(open_stored_run(run, finder, session), finder, session) for run in runs]
         found = []
-        for name in names[:_MOST_ARTIFACTS]:
+        for name in names:
             try:
                 releases, left_out = resolve_releases(store, name, most)
             except EvalstoreError as error:

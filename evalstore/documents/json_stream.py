@@ -10,6 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Collection, Iterator
+from itertools import accumulate, islice
 from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.document import DEPTH_LIMIT
@@ -33,6 +34,13 @@ def _build_balanced_pattern(levels: int) -> str:
 
 
 _BALANCED = re.compile(_build_balanced_pattern(3), re.DOTALL)
+_CLOSED = re.compile(rf"[\[{{]{_BALANCED.pattern}[\]}}]", re.DOTALL)  # most containers, at once
+_WHOLE = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
+_NO_BRACKETS = re.compile(rf'[^"\[\]{{}}]++|{_STRING}', re.DOTALL)
+_BRACKET = re.compile(rf"{_STRING}|([\[\]{{}}])", re.DOTALL)
+_DEPTH_CHANGES = {"[": 1, "{": 1, "]": -1, "}": -1}
+_SKIP_DEPTH = 1000  # levels of a part that is skipped; no reader of JSON in Python goes deeper
+_WINDOW = 1 << 10  # characters of a deep container that are looked at first; twice as many each time
 
 
 class Readable(Protocol):
@@ -169,18 +177,34 @@ class JsonStream:
         self._offset = match.end()
 
     def _skip_container(self) -> None:
-        """Skip a container; one match of `_BALANCED` skips all that is nested no deeper than its levels."""
-        depth = 0
-        while opened := self.peek():
-            if opened == '"':
+        if match := _CLOSED.match(self._text, self._offset):
+            self._offset = match.end()
+            return
+        # Where much is nested no deeper than `_BALANCED` reads, one match skips it. Elsewhere brackets are counted
+        # by the thousand: a loop over them would take a minute for what compresses to nothing.
+        depth, window = 0, _WINDOW
+        while self.peek():
+            if depth and (match := _BALANCED.match(self._text, self._offset)):
+                is_shallow = match.end() - self._offset >= _WINDOW
+                self._offset = match.end()
+                if is_shallow or not self.peek():
+                    window = _WINDOW
+                    continue
+            match = _WHOLE.match(self._text, self._offset, self._offset + window)
+            end = match.end() if match else self._offset
+            if end == self._offset:
                 self._skip_string()
-            elif opened in "[{]}":
-                self._offset += 1
-                depth += 1 if opened in "[{" else -1
-            if not depth:
+                continue
+            brackets = _NO_BRACKETS.sub("", self._text[self._offset : end])
+            depths = list(accumulate(map(_DEPTH_CHANGES.__getitem__, brackets), initial=depth))[1:]
+            if max(depths, default=0) > _SKIP_DEPTH:
+                raise LimitError(f"nested deeper than {_SKIP_DEPTH:,} levels", place=self._locate_position())
+            if 0 in depths:
+                found = (match for match in _BRACKET.finditer(self._text, self._offset, end) if match[1])
+                self._offset = next(islice(found, depths.index(0), None)).end()
                 return
-            match = _BALANCED.match(self._text, self._offset)
-            self._offset = match.end() if match else self._offset
+            depth = depths[-1] if depths else depth
+            self._offset, window = end, min(2 * window, _CHUNK)
         self._refuse_here("it ends in the middle of a value")
 
     def _take_character(self, characters: str, expected: str) -> str:

@@ -101,11 +101,14 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     dialect = _DIALECTS.get(_find_dialect(schema_copy))
     if dialect is None:
         return [Flaw(("$schema",), f"the dialect {schema_copy['$schema']!r} is not known", _DIALECTS_HINT)]
+    parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
+    # Nothing applies such a schema; what else its dialect has against it takes long, and helps nobody.
+    if too_deep := [flaw for flaw in parts.flaws if flaw.stops]:
+        return too_deep
     try:
         dialect_flaws = _find_dialect_flaws(schema_copy, dialect, guard)
     except SchemaError:
         return [Flaw((), "the schema is too large or too deep to be checked", "make it smaller")]
-    parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
     # All patterns of a schema are read together, for their size has one limit.
     written = [*_iterate_patterns(parts)]
     patterns = guard.read_patterns([pattern for _, pattern in written])

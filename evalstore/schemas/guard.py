@@ -39,11 +39,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a schema cannot be used, at the place within it."""
+    """Why a schema cannot be used, at the place within it; one that `stops` is told alone."""
 
     pointer: Pointer
     message: str
     hint: str
+    stops: bool = False
 
 
 class SchemaPatterns(Protocol):

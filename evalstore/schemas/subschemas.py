@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote
 
-from evalstore.schemas.guard import Flaw, Pointer
+from evalstore.schemas.guard import DEPTH_LIMIT, Flaw, Pointer
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -60,14 +60,17 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
     """
     subschemas: dict[int, Subschema] = {}
     targets: dict[tuple[str, int], Any] = {}
+    names: dict[tuple[int, str], dict[str, Any]] = {}
     flaws: list[Flaw] = []
     # A round a generation: references are followed to mappings that no keyword has led to yet.
     unvisited = [Subschema((), schema, schema)] if isinstance(schema, dict) else []
-    while unvisited:
+    for _ in range(DEPTH_LIMIT + 1):
+        if not unvisited:
+            break
         reached = list(_iterate_reachable(unvisited, id_key, subschemas))
-        names = {
+        names |= {
             (id(subschema.document), name): subschema.schema
-            for subschema in subschemas.values()
+            for subschema in reached
             for name in _iterate_anchors(subschema, id_key)
         }
         unvisited = []
@@ -79,6 +82,8 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
             targets[keyword, id(subschema.schema)] = target
             if isinstance(target, dict) and id(target) not in subschemas:
                 unvisited.append(Subschema((*subschema.pointer, keyword), target, subschema.document))
+    if unvisited:
+        return SchemaParts(tuple(subschemas.values()), targets, (_make_depth_flaw(unvisited[0]),))
     flaws += [*_find_ambiguous_references(subschemas.values()), *_find_loops(subschemas, targets)]
     return SchemaParts(tuple(subschemas.values()), targets, tuple(flaws))
 
@@ -175,15 +180,27 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
 
 
 def _find_loops(subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]) -> Iterator[Flaw]:
-    """Yield a cycle of references that all look at one value: nothing can apply it."""
+    """Yield a cycle of references that all look at one value, or a chain that is too long: nothing can apply them."""
     # Edges lead from a schema to those that it applies to the same value, at once or by reference.
     graph = {node: list(_iterate_in_place(subschema.schema, targets)) for node, subschema in subschemas.items()}
     try:
-        TopologicalSorter(graph).prepare()
+        order = [*TopologicalSorter(graph).static_order()]
     except CycleError as error:
         cycle = {*error.args[1]}
         subschema = next(subschema for node, subschema in subschemas.items() if node in cycle)
         yield Flaw(subschema.pointer, "a reference leads back to itself without looking deeper", "break the circle")
+        return
+    depths: dict[int, int] = {}
+    for node in order:
+        depths[node] = 1 + max((depths[inner] for inner in graph.get(node, ())), default=-1)
+        if depths[node] > DEPTH_LIMIT and node in subschemas:
+            yield _make_depth_flaw(subschemas[node])
+            return
+
+
+def _make_depth_flaw(subschema: Subschema) -> Flaw:
+    message = f"more than {DEPTH_LIMIT} schemas lead on to each other from here"
+    return Flaw(subschema.pointer, message, "shorten the chain", stops=True)
 
 
 def _iterate_in_place(schema: dict[str, Any], targets: Mapping[tuple[str, int], Any]) -> Iterator[int]:

@@ -189,6 +189,18 @@ def desk(repo: Repo, judge_server: Any, tmp_path: Path) -> Desk:
     return Desk(repo, judge_server, tmp_path)
 
 
+@pytest.fixture
+def print_page(desk: Desk, cli: Callable[..., Any]) -> Callable[..., str]:
+    """Run a command that succeeds, and return what it prints in a format: a page where none is named."""
+
+    def run(*argv: str | Path, form: str = "html") -> str:
+        ran = cli(*argv, "--format", form, cwd=desk.repo.root)
+        assert ran.code == 0, ran.err
+        return str(ran.out)
+
+    return run
+
+
 def rate(prompt: str) -> str:
     value = min(1.0, prompt.count("good") / 3) - 0.2 * ("HARD" in prompt) - 0.1 * ("STRICT" in prompt)
     return json.dumps({"score": max(0.0, round(value, 4))})

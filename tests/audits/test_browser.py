@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.audits.conftest import Desk
-from tests.audits.test_other_pages import list_commands
-from tests.audits.test_page import attack, make, write
+from tests.audits.test_other_pages import Ask, write_pages
+from tests.audits.test_page import attack, make, worsen, write
 
 WIDTHS = (1400, 800, 360)
 # What is in sight, and what the filters say should be.
@@ -32,10 +32,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
-def test_hostile_pages_are_inert_at_every_width(browser: Any, desk: Desk, pages: Path, cli: Callable[..., Any]) -> None:
-    for name, argv in list_commands(desk, attack).items():
-        page = pages / f"{name}.html"
-        page.write_text(cli(*argv, "--format", "html", cwd=desk.repo.root).out)
+def place_pages(texts: dict[str, str], folder: Path) -> Iterator[tuple[str, Path]]:
+    for name in sorted(texts.keys() - {"run.json"}):
+        page = folder / f"{name}.html"
+        page.write_text(texts[name])
+        yield name, page
+
+
+def test_hostile_pages_are_inert_at_every_width(browser: Any, desk: Desk, pages: Path, print_page: Ask) -> None:
+    for name, page in place_pages(write_pages(desk, print_page, attack), pages):
         browser.open(page)
         assert browser.evaluate("document.querySelector('h1').checkVisibility()")
         links = browser.evaluate("[...document.links].map(one=>one.getAttribute('href'))")
@@ -56,13 +61,12 @@ def test_a_page_that_acts_would_be_noticed(browser: Any, pages: Path) -> None:
     assert {"Runtime.consoleAPICalled", "Network.requestWillBeSent"} <= {*found}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out(browser: Any, desk: Desk, pages: Path, scheme: str) -> None:
-    page = pages / "worsen.html"
-    page.write_text(write(make(desk, "worsen")))
-    browser.open(page, prefers_color_scheme=scheme)
-    browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
-    assert browser.evaluate(CONTRAST) >= 4.5
+def test_every_text_stands_out(browser: Any, desk: Desk, pages: Path, print_page: Ask) -> None:
+    for name, page in place_pages(write_pages(desk, print_page, worsen), pages):
+        for scheme in ("light", "dark"):
+            browser.open(page, prefers_color_scheme=scheme)
+            browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
+            assert browser.evaluate(CONTRAST) >= 4.5, (name, scheme)
 
 
 def test_paper_has_what_is_folded_on_the_screen(browser: Any, desk: Desk, pages: Path) -> None:

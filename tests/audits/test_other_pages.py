@@ -20,16 +20,6 @@ from tests.report.test_hostile import diff as compare_hostile
 Ask = Callable[..., str]
 
 
-@pytest.fixture
-def ask(desk: Desk, cli: Callable[..., Any]) -> Ask:
-    def run(*argv: str | Path, form: str = "html") -> str:
-        ran = cli(*argv, "--format", form, cwd=desk.repo.root)
-        assert ran.code == 0, ran.err
-        return str(ran.out)
-
-    return run
-
-
 def list_commands(desk: Desk, make_runs: Callable[[Desk], Any]) -> dict[str, tuple[str | Path, ...]]:
     a, b = (run.path for run in make_runs(desk))
     return {
@@ -42,13 +32,25 @@ def list_commands(desk: Desk, make_runs: Callable[[Desk], Any]) -> dict[str, tup
     }
 
 
-def test_all_pages_are_inert_below_300_kb_and_the_same_again(desk: Desk, ask: Ask) -> None:
-    for argv in list_commands(desk, attack).values():
-        page = ask(*argv)
-        read = require_inert(page)
-        assert len(page.encode()) < 300_000
+_FOUND: dict[str, dict[str, str]] = {}  # pages are texts: those of each store are written once
+
+
+def write_pages(desk: Desk, print_page: Ask, make_runs: Callable[[Desk], Any]) -> dict[str, str]:
+    """Return every page of a store by name, and the JSON of the run that one shows."""
+    key = make_runs.__name__
+    if key not in _FOUND:
+        commands = list_commands(desk, make_runs)
+        found = {name: print_page(*argv) for name, argv in commands.items()}
+        _FOUND[key] = {**found, "run.json": print_page(*commands["run"], form="json")}
+    return _FOUND[key]
+
+
+def test_all_pages_are_inert_and_below_300_kb(desk: Desk, print_page: Ask) -> None:
+    pages = write_pages(desk, print_page, attack)
+    for name in pages.keys() - {"run.json"}:
+        read = require_inert(pages[name])
+        assert len(pages[name].encode()) < 300_000
         assert re.search("[A-Za-z]", read.words)
-    assert ask(*argv) == page
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
@@ -56,9 +58,9 @@ def test_a_hostile_document_compares_as_text(payload: str) -> None:
     require_inert(render(compare_hostile(payload), "html"))
 
 
-def test_a_run_has_every_output_with_every_reason(desk: Desk, ask: Ask) -> None:
-    run = attack(desk)[1].path
-    found, read = json.loads(ask("show", run, form="json")), require_inert(ask("show", run))
+def test_a_run_has_every_output_with_every_reason(desk: Desk, print_page: Ask) -> None:
+    pages = write_pages(desk, print_page, attack)
+    found, read = json.loads(pages["run.json"]), require_inert(pages["run"])
     assert f"The mean score is {found['score'] * 100:.2f} over {found['scored']} questions" in read.words
     assert len(read.questions) == len(found["rows"]) == found["found"]
     for row, classes in zip(found["rows"], read.questions, strict=True):
@@ -71,9 +73,9 @@ def test_a_run_has_every_output_with_every_reason(desk: Desk, ask: Ask) -> None:
     ]
 
 
-def test_filters_of_a_run_find_failing_and_broken_checks(desk: Desk, ask: Ask) -> None:
+def test_filters_of_a_run_find_failing_and_broken_checks(desk: Desk, print_page: Ask) -> None:
     run = fail(desk)[1].path
-    found, page = json.loads(ask("show", run, form="json")), ask("show", run)
+    found, page = json.loads(print_page("show", run, form="json")), print_page("show", run)
     read = PageReader(page)
     options = dict(re.findall(r'<option class="o(\w+)">([^<]*)</option>', page))
     assert {key[0] for key in options} >= {*"vc"}
@@ -87,11 +89,13 @@ def test_filters_of_a_run_find_failing_and_broken_checks(desk: Desk, ask: Ask) -
         assert [key in classes for classes in read.questions] == expected, label
 
 
-def test_a_timeline_has_the_scores_of_the_history(desk: Desk, ask: Ask) -> None:
+def test_a_timeline_has_the_scores_of_the_history(desk: Desk, print_page: Ask) -> None:
     a, b = (str(run.path) for run in worsen(desk))
     desk.judge("3.0.0", "STRICT")
-    found = json.loads(ask("history", "rubric/r", "--run", a, "--run", b, form="json"))
-    rows = [row for row in require_inert(ask("history", "rubric/r", "--run", a, "--run", b)).rows if len(row) == 7][1:]
+    found = json.loads(print_page("history", "rubric/r", "--run", a, "--run", b, form="json"))
+    rows = [
+        row for row in require_inert(print_page("history", "rubric/r", "--run", a, "--run", b)).rows if len(row) == 7
+    ][1:]
     assert [row[0] for row in rows] == found["versions"]
     for place, row in enumerate(rows):
         for number, (score, bar) in enumerate(((row[3], row[4]), (row[5], row[6]))):
@@ -103,10 +107,37 @@ def test_a_timeline_has_the_scores_of_the_history(desk: Desk, ask: Ask) -> None:
             if cell is None:
                 assert "cannot be graded" in bar
     # The audit's page has the same of everything that was edited between the runs.
-    audit = require_inert(ask("audit", a, b))
+    audit = require_inert(print_page("audit", a, b))
     assert [row[3:] for row in audit.rows if len(row) == 7 and row[0] in found["versions"]][: len(rows)]
     assert "judge/acc" in audit.words
     assert "Releases, with the score of each" in audit.words
+
+
+def test_timelines_of_many_outputs_or_releases_are_cut_and_say_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evalstore.audits import timelines
+    from evalstore.store import ArtifactStore
+
+    runs = worsen(desk)
+    found = desk.audit(*runs, asks=True)
+    with ArtifactStore.open(desk.repo.root) as store:
+
+        def build() -> timelines.Timelines:
+            return timelines.build_timelines(found, [run.path for run in runs], store)
+
+        whole = build()
+        assert {one.name for one in whole.histories} == {"rubric/r", "judge/acc"}
+        assert [one.versions for one in whole.histories] == [("1.0.0", "2.0.0")] * 2
+        assert whole.notes == ()
+        monkeypatch.setattr(timelines, "_MOST_RELEASES", 1)
+        monkeypatch.setattr(timelines, "_FEWEST_RELEASES", 1)
+        cut = build()
+        assert [one.versions for one in cut.histories] == [("2.0.0",)] * 2
+        assert all("1 newest releases of 2" in note for note in cut.notes)
+        monkeypatch.setattr(timelines, "_MOST_ARTIFACTS", 1)
+        assert build().histories == cut.histories[:1]
+        monkeypatch.setattr(timelines, "_MOST_GRADINGS", 10)
+        assert build().histories == ()
+        assert "no timelines for so many outputs" in build().notes[0]
 
 
 def test_a_comparison_says_what_its_document_says() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import KINDS
+from evalstore.checks import KINDS, phrases
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
 from evalstore.errors import RefError
@@ -199,3 +199,17 @@ def test_a_name_that_is_no_kind_is_not_in_the_table() -> None:
     assert "must_contain_all" not in KINDS
     with pytest.raises(KeyError):
         KINDS["../evaluate"]
+
+
+@pytest.mark.parametrize("kind", ["must_contain_any", "must_not_contain", "fact_match"])
+def test_more_phrases_than_steps_allow_are_unscored_and_counted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phrases, "STEP_LIMIT", 1025 * 50)
+    many = [f"phrase {number:04}" for number in range(1025)]
+    params = {"facts": many} if kind == "fact_match" else {"values": many}
+    grade = KINDS[kind].prepare_grading(params, NO_CONTEXT)
+    assert grade(Sample(Output("x" * 50))).score is not None
+    graded = grade(Sample(Output("x" * 51)))
+    assert (graded.score, graded.reason) == (None, "1,025 phrases in 51 characters are 52,275 steps, more than 51,250")
+    # As many as any dataset has are looked for in a text of any length.
+    few = {name: values[:1024] for name, values in params.items()}
+    assert KINDS[kind].prepare_grading(few, NO_CONTEXT)(Sample(Output("x" * 100_000))).score is not None

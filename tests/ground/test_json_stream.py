@@ -111,13 +111,41 @@ def test_what_is_broken_is_one_sentence_with_its_line(
     assert raised.value.place == Place("a.json", line)
 
 
-@pytest.mark.heavy
-def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
-    with pytest.raises(LoadError, match="ends in the middle"):
-        stream("[" * 500_000).skip()
-    deep = stream("[" * 200_000 + '{"]": "\\""}' + "]" * 200_000)
+def test_nesting_without_end_is_refused_where_it_is_skipped() -> None:
+    class Endless:
+        read_count = 0
+
+        def read(self, size: int, /) -> bytes:
+            self.read_count += 1
+            return b"[" * size
+
+    bomb = Endless()
+    with pytest.raises(LimitError, match="nested deeper than 1,000 levels"):
+        JsonStream(bomb, "a.json").skip()
+    assert bomb.read_count == 1
+    with pytest.raises(LimitError, match="nested deeper than 1,000 levels"):
+        stream("[" * 1001 + "]" * 1001).skip()
+    deep = stream("[" * 999 + '{"]": "\\""}' + "]" * 999 + "1")
     deep.skip()
-    deep.expect_end()
+    assert deep.read() == 1
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("[1,", "]"), ('{"]": [', "]}"), ("[[],", "1]")])
+def test_what_is_skipped_is_counted_by_windows_and_not_by_brackets(
+    opened: str, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stream("[" + (opened * 300 + closed * 300 + ",") * 100 + '"x"], 7')
+    looks = 0
+    real = JsonStream.peek
+
+    def peek(self: JsonStream) -> str:
+        nonlocal looks
+        looks += 1
+        return real(self)
+
+    monkeypatch.setattr(JsonStream, "peek", peek)
+    source.skip()
+    assert looks < 2000  # of some 60,000 brackets
 
 
 @pytest.mark.heavy

@@ -247,8 +247,10 @@ def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
 @pytest.mark.heavy
 def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
     chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH_LIMIT + 1)}
+    with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} schemas lead on"):
+        compile_schema({"$defs": {**chain, f"d{DEPTH_LIMIT + 1}": {}}, "$ref": "#/$defs/d0"})
     with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} keywords"):
-        compile_schema({"$defs": {**chain, f"d{DEPTH_LIMIT + 1}": {}}, "$ref": "#/$defs/d0"}).is_valid(1)
+        compile_schema({"items": {"$ref": "#"}}).is_valid(reduce(lambda inner, _: [inner], range(120), []))
     with pytest.raises(SchemaError, match="nested deeper than"):
         compile_schema(reduce(lambda inner, _: {"not": inner}, range(5000), {}))
     circle: dict[str, Any] = {}
@@ -300,3 +302,16 @@ def test_a_message_holds_little_of_a_large_value() -> None:
         f"'{'y' * 79}…' does not match '^x'",
         "1.50 is not of type 'string'",
     }
+
+
+@pytest.mark.parametrize("place", ["$defs", "elsewhere"])
+def test_a_chain_of_references_that_nothing_can_apply_is_told_before_anything_is_checked(place: str) -> None:
+    chain: dict[str, Any] = {f"d{number}": {"$ref": f"#/{place}/d{number + 1}"} for number in range(20_000)}
+    schema = {"$ref": f"#/{place}/d0", place: {**chain, "d20000": {"type": 5}}}
+    no_steps = Guard(0, TRUSTED.read_patterns)
+    (flaw,) = find_flaws(schema, no_steps)
+    assert flaw.message == "more than 200 schemas lead on to each other from here"
+    assert len(flaw.pointer) <= 202
+    short = {"$ref": f"#/{place}/d0", place: {f"d{n}": {"$ref": f"#/{place}/d{n + 1}"} for n in range(150)}}
+    short[place]["d150"] = {"type": "string"}
+    assert compile_schema(short).is_valid("x")

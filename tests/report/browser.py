@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ KEYS = {
     "ArrowUp": ("ArrowUp", 38, ""),
     "Home": ("Home", 36, ""),
 }
+_PATIENCE = 60  # seconds: of a machine that is busy with other tests
 # What the browser says of a page: these are complaints, and any request but that for the page itself is one.
 _COMPLAINTS = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening"}
 
@@ -98,6 +100,7 @@ class Browser:
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            assert select.select([self._in], [], [], _PATIENCE)[0], "the browser says nothing"
             block = os.read(self._in.fileno(), 1 << 20)
             assert block, "the browser is gone"
             self._rest += block

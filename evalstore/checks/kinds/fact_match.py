@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
 from evalstore.checks.jury import compute_mean_score
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
@@ -60,6 +61,8 @@ def _search_facts(
     exact = params.get("case_sensitive", False)
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
+        if excess := find_excess(facts, sample.text):
+            return grade_error(excess)
         text = spell(sample.text if exact else sample.lowercase_text)
         absent = [written for written, wanted in facts if wanted not in text]
         stated = len(facts) - len(absent)

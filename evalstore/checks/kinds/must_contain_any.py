@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import grade_binary
+from evalstore.model.outcome import grade_binary, grade_error
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
@@ -24,6 +25,8 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
     def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowercase_text
+        if excess := find_excess(values, text):
+            return grade_error(excess)
         return answer([value in text for value in values].count(True))
 
     return grade

@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import grade_binary
+from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
-    values = [(value if exact else value.lower(), value) for value in params["values"]]
+    values = [(value if exact else value.lower(), value) for value in dict.fromkeys(params["values"])]
     clean = grade_binary(True, "none of the values found")
 
     def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowercase_text
+        if excess := find_excess(values, text):
+            return grade_error(excess)
         for value, written in values:
             if value in text:
                 return grade_binary(False, f"found {make_excerpt(written)!r}")

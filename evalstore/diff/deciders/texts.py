@@ -7,6 +7,7 @@ from functools import partial
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.patterns import compile_pattern, limit_text_length
+from evalstore.checks.phrases import PHRASE_LIMIT, STEP_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.rubric_state import CheckState
 from evalstore.model import Output, Sample
@@ -59,9 +60,10 @@ def prove_same_text(change: Change) -> Proof | None:
 
 
 def _find_length_limit(check: CheckState) -> int | None:
-    """Return how long an output the pattern of a check is run on; None where there is no limit."""
+    """Return how long an output a check looks at; None where there is no limit."""
     if check.kind != "regex":
-        return None
+        count = len(check.params["values"])
+        return STEP_LIMIT // count if count > PHRASE_LIMIT else None
     compiled = compile_pattern(check.params["pattern"], check.params["flags"])
     return None if isinstance(compiled, str) else limit_text_length(compiled)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import CheckKind, Param, Row
@@ -60,7 +61,7 @@ KIND = CheckKind(
     },
     is_binary=lambda params: _count_parts(params) == 1,
     may_miss=lambda params: not params["facts"],
-    may_err=lambda params: params["facts"] is None or _asks_judge(params),
+    may_err=lambda params: params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
 from evalstore.diff.params import REQUIRED, Params, read_integer, read_switch, read_texts
 
@@ -29,7 +30,7 @@ KIND = CheckKind(
     },
     is_binary=say_always,
     may_miss=say_never,
-    may_err=say_never,
+    may_err=lambda params: len(params["values"]) > PHRASE_LIMIT,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
 )

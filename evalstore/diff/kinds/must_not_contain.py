@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
 from evalstore.diff.params import REQUIRED, read_switch, read_texts
 
@@ -19,7 +20,7 @@ KIND = CheckKind(
     },
     is_binary=say_always,
     may_miss=say_never,
-    may_err=say_never,
+    may_err=lambda params: len(params["values"]) > PHRASE_LIMIT,
     question_parts=read_no_question,
     sample_texts=lambda params: yield_phrase_texts(params["values"], 1),
     bans=True,

@@ -1,0 +1,20 @@
+"""Bounds the search for phrases: very many in a very long output take minutes, whatever is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# So many phrases in the longest output that a line of JSON can hold take some two seconds.
+PHRASE_LIMIT = 1 << 10
+STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase
+
+
+def find_excess(phrases: Sequence[object], text: str) -> str | None:
+    """Say why so many phrases are not looked for in so long a text; None where they are.
+
+    Of `PHRASE_LIMIT` phrases or fewer there is no limit.
+    """
+    steps = len(phrases) * len(text)
+    if len(phrases) <= PHRASE_LIMIT or steps <= STEP_LIMIT:
+        return None
+    return f"{len(phrases):,} phrases in {len(text):,} characters are {steps:,} steps, more than {STEP_LIMIT:,}"
