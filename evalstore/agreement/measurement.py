@@ -19,8 +19,8 @@ from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question,
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import compute_file_sha256
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
-from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import find_nearest, make_excerpt
 
 _CHECK_CACHE_SIZE = 64  # sets of variables that are kept ready

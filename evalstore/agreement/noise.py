@@ -23,8 +23,8 @@ from evalstore.model import Artifact, Check, Kind, Rubric, Sample, parse_ref, re
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
-from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import QuestionIndex, open_question_index
 
 _NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
 _FEWEST_REPEATS = 2

@@ -27,7 +27,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from math import prod
 from types import MappingProxyType
 
@@ -72,14 +72,14 @@ Alike = Mapping[int, EditClass]
 _NONE_ALIKE: Alike = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Coalition:
     """A node of the tree of edits: what it holds enters together, and where it is `ordered`, in this order only."""
 
     members: tuple[Coalition | int, ...]
     ordered: bool = False
 
-    @property
+    @cached_property
     def edits(self) -> int:
         """All edits below, as a set."""
         return sum(find_edits(member) for member in self.members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from evalstore.audits.stored_run import QuestionVersion
+from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.values import Drift
 from evalstore.model import CheckResult, RubricResult, Verdict
 from evalstore.runs import GradedRow

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from evalstore.audits.grader import (
     Grader,
@@ -16,26 +15,28 @@ from evalstore.audits.grader import (
     read_judge_model,
     read_strictness,
 )
-from evalstore.audits.judge_noise import estimate_judge_noise
+from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
 from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import QuestionSets, compute_mean, read_passes, sort_questions, sum_lines
+from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, QuestionPair, SideSum, list_pairs
+from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
-from evalstore.audits.run_notes import list_run_notes
+from evalstore.audits.run_notes import RunNotes
 from evalstore.audits.run_opening import open_stored_run
-from evalstore.audits.slices import AuditSlice, SliceKind, slice_by_check, slice_by_labels
+from evalstore.audits.slices import SliceKind, Slicer
 from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
 from evalstore.audits.totals import AuditTotals
-from evalstore.audits.values import Audit, Drift, Flips, LineEffect, RunSide
+from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
-from evalstore.runs import Run
-from evalstore.statistics import compute_sign_flip_p
+from evalstore.runs import GradedRow, Run
+from evalstore.statistics import ExactMean, compute_sign_flip_p
 from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
+_ZERO = Fraction(0)
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -61,9 +62,9 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
-            job = _open_job(run_a, run_b, store, session, ask=ask)
-            job.moved.limit = moved
-            found = job.build_audit(allow_drift=allow_drift, by=by)
+            attributor = _open_runs(run_a, run_b, store, session, ask=ask)
+            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by))
+            found = job.build_audit(allow_drift=allow_drift)
             if not session.can_ask:
                 return found
             session.ask_missing()
@@ -73,22 +74,44 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 class AuditJob:
     """One pass over the questions of two runs."""
 
-    a: StoredRun
-    b: StoredRun
-    sets: QuestionSets
     attributor: QuestionAttributor
     session: JudgeSession
+    moved: MovedQuestions
+    slicer: Slicer
+    a: StoredRun = field(init=False)
+    b: StoredRun = field(init=False)
+    noise: tuple[JudgeNoiseReader, JudgeNoiseReader] = field(init=False)
+    sums: PairSums = field(default_factory=PairSums)
     totals: AuditTotals = field(default_factory=AuditTotals)
-    moved: MovedQuestions = field(default_factory=lambda: MovedQuestions(0))
+    notes: RunNotes = field(default_factory=RunNotes)
     drift: list[Drift] = field(default_factory=list)
-    lost: list[tuple[Fraction, Fraction]] = field(default_factory=list)
+    # What replay does not reproduce, of score and of passes.
+    lost: tuple[ExactMean, ExactMean] = field(default_factory=lambda: (ExactMean(), ExactMean()))
+    has_lost: bool = False
+    worse: list[str] = field(default_factory=list)
+    better: list[str] = field(default_factory=list)
+    turned: list[Fraction] = field(default_factory=list)
+    input_changed: list[str] = field(default_factory=list)
 
-    def build_audit(self, *, allow_drift: bool, by: SliceKind | None) -> Audit:
-        """Attribute all questions, and sum them up."""
-        for id_ in self.sets.compared:
-            self.attributor.add_evidence(id_)
-        for id_ in self.sets.compared:
-            self._add_question(id_)
+    def __post_init__(self) -> None:
+        self.a, self.b = self.attributor.a, self.attributor.b
+        finder = self.attributor.finder
+        self.noise = JudgeNoiseReader(self.a, finder), JudgeNoiseReader(self.b, finder)
+
+    def build_audit(self, *, allow_drift: bool) -> Audit:
+        """Attribute all questions, one after the other, and sum them up."""
+        if self.attributor.is_judged:
+            for pair in list_pairs(self.a, self.b):
+                if pair.set is PairSet.COMPARED:
+                    require_rulers(self.a, self.b, pair)
+                    self.attributor.add_evidence(pair.id)
+        for pair in list_pairs(self.a, self.b):
+            self.sums.add_pair(pair)
+            if pair.set is PairSet.COMPARED and pair.old and pair.new:
+                require_rulers(self.a, self.b, pair)
+                self._add_question(pair.id, (pair.old, pair.new))
+        if not self.sums.count(*COMPARABLE):
+            raise RefusedError("no question was scored in both runs, so nothing can be compared")
         if self.drift and not allow_drift:
             raise _make_drift_error(self.drift)
         found = self._sum_up()
@@ -96,114 +119,97 @@ class AuditJob:
             found,
             sentence=write_sentence(found),
             notes=(*found.notes, *list_noise_notes(found)),
-            slices=self._list_slices(by) if by else (),
+            slices=self.slicer.list_slices(self.totals.list_shares(), self.totals.groups),
             moved=self.moved.list_questions(),
             moved_count=self.moved.count,
         )
-        _assert_sums(found, any(score or passes for score, passes in self.lost) and not self.drift)
+        _assert_sums(found, self.has_lost and not self.drift)
         return found
 
-    def _add_question(self, id_: str) -> None:
+    def _add_question(self, id_: str, rows: tuple[GradedRow, GradedRow]) -> None:
         question = self.attributor.attribute_question(id_)
-        old, new = self.a.rows[id_], self.b.rows[id_]
+        row = self.b.questions[id_].question.row
         self.drift += question.drift
-        self.totals.add_question(question, new.group)
-        self.moved.add_question(question, (old, new), tuple(_read_tags(self.b.questions[id_].question.row)))
-        ends = [(row.score or Fraction(0), read_passes(row)) for row in (old, new)]
-        shares = question.shares
-        graded = (shares.old, shares.new) if shares else ((Fraction(0),) * 2,) * 2
-        change = [ends[1][channel] - ends[0][channel] - graded[1][channel] + graded[0][channel] for channel in (0, 1)]
-        self.lost.append((change[0], change[1]))
+        self.totals.add_question(question, rows[1].group)
+        self.moved.add_question(question, rows, row)
+        self.slicer.add_question(rows, row)
+        self.notes.add_question(rows)
+        for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
+            reader.add_question(own, other)
+        if PlayerName.INPUT in question.changed:
+            self.input_changed.append(id_)
+        self._add_change(id_, rows, question.shares)
+
+    def _add_change(self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None) -> None:
+        """Note how far a question moved, and what of it replay does not reproduce."""
+        old, new = rows
+        change = (new.score or _ZERO) - (old.score or _ZERO), new.pass_share - old.pass_share
+        if shares is None or (shares.old, shares.new) != ((old.score, old.pass_share), (new.score, new.pass_share)):
+            for channel in (0, 1):
+                lost = change[channel] - (shares.new[channel] - shares.old[channel] if shares else _ZERO)
+                self.lost[channel].add(lost)
+                self.has_lost |= bool(lost)
+        # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
+        if change[1]:
+            self.turned.append(change[1])
+            (self.worse if change[1] < 0 else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
-        a, b, common = build_side(self.a), build_side(self.b), len(self.sets.compared)
-        lost = (
-            LineEffect(*(sum(column, Fraction(0)) / common for column in zip(*self.lost, strict=True)))
-            if common
-            else LineEffect()
-        )
-        lines = sum_lines(self.a, self.b, self.sets, lost)
+        a, b = (build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
+        common = self.sums.count(PairSet.COMPARED)
+        compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
+        lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = self.totals.build_factors()
         flips, own = self._find_flips(), self.totals.build_own_share(lines.no_answer.score)
-        compared = [(self.a.rows[id_], self.b.rows[id_]) for id_ in self.sets.compared]
         return Audit(
             a=a,
             b=b,
             delta=b.score - a.score,
             passes_delta=b.passes - a.passes,
             common=common,
-            common_a=compute_mean(old.score or Fraction(0) for old, _ in compared) if common else Fraction(0),
-            common_b=compute_mean(new.score or Fraction(0) for _, new in compared) if common else Fraction(0),
+            common_a=compared[0].compute_mean() or _ZERO,
+            common_b=compared[1].compute_mean() or _ZERO,
             factors=factors,
             lines=lines,
             own=own,
             own_as_zero=self.totals.build_own_share(lines.no_answer_as_zero.score),
             drift=tuple(self.drift),
             flips=flips,
-            input_changed=tuple(self._list_changed_inputs()),
+            input_changed=tuple(self.input_changed),
             sentence="",
             price=self.attributor.price.count_calls(),
-            judge_noise=estimate_judge_noise(self.a, self.b, self.sets.compared, self.attributor.finder),
+            judge_noise=estimate_judge_noise(self.noise, common),
             notes=tuple(self._list_notes()),
         )
 
-    def _list_slices(self, by: SliceKind) -> tuple[AuditSlice, ...]:
-        ids = self.sets.compared
-        if by is SliceKind.CHECK:
-            return slice_by_check([(self.a.rows[id_], self.b.rows[id_]) for id_ in ids])
-        if by is SliceKind.GROUP:
-            labels = [[group] if group else [] for group in self.totals.groups]
-        else:
-            labels = [_read_tags(self.b.questions[id_].question.row) for id_ in ids]
-        return slice_by_labels(labels, self.totals.list_shares(), self.totals.groups)
-
     def _find_flips(self) -> Flips:
-        # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
-        turned = {id_: read_passes(self.b.rows[id_]) - read_passes(self.a.rows[id_]) for id_ in self.sets.compared}
-        worse = tuple(id_ for id_, change in turned.items() if change < 0)
-        better = tuple(id_ for id_, change in turned.items() if change > 0)
         sampled = self.totals.has_other_outputs or self.totals.has_estimates
         # With single outputs this is McNemar's test.
-        p = compute_sign_flip_p([*turned.values()], [None] * len(turned)) if sampled else None
-        return Flips(worse, better, self.totals.list_flips(), p)
-
-    def _list_changed_inputs(self) -> Iterator[str]:
-        a, b = self.a.questions, self.b.questions
-        return (id_ for id_ in self.sets.compared if a[id_].input_digest != b[id_].input_digest)
+        p = compute_sign_flip_p(self.turned, [None] * len(self.turned)) if sampled else None
+        return Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), p)
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
         yield from list_reuse_notes(*self.attributor.graders)
         yield from self.attributor.evidence.list_notes()
-        yield from list_run_notes(self.a, self.b, self.sets.compared)
+        yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
         yield from self.session.list_store_notes()
 
 
-def _open_job(
+def _open_runs(
     run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, session: JudgeSession, *, ask: bool
-) -> AuditJob:
+) -> QuestionAttributor:
     finder = VersionFinder(store)
     a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
     a = follow_renames(a, b, finder)
-    sets = sort_questions(a, b)
-    if not (sets.compared or sets.errors or any(sets.silent)):
-        raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    for stored in (a, b):
-        require_rulers(stored, sets.compared)
-    return AuditJob(a, b, sets, open_attributor(a, b, sets.compared, finder, session, asks_service=ask), session)
+    return open_attributor(a, b, finder, session, asks_service=ask)
 
 
-def open_attributor(  # noqa: PLR0913  # two runs, and what they are compared with
-    a: StoredRun,
-    b: StoredRun,
-    ids: Sequence[str],
-    finder: VersionFinder,
-    session: JudgeSession,
-    *,
-    asks_service: bool,
+def open_attributor(
+    a: StoredRun, b: StoredRun, finder: VersionFinder, session: JudgeSession, *, asks_service: bool
 ) -> QuestionAttributor:
-    """Return what attributes the questions `ids` of two runs."""
+    """Return what attributes the questions of two runs."""
     loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
     models = [read_judge_model(stored.run) for stored in (a, b)]
@@ -219,23 +225,17 @@ def open_attributor(  # noqa: PLR0913  # two runs, and what they are compared wi
         tokens=tokens,
         rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
-        history=read_question_history(a, b, ids, finder),
+        history=read_question_history(a, b, finder),
         asks_service=asks_service,
     )
 
 
-def _read_tags(row: Mapping[str, Any]) -> list[str]:
-    tags = row.get("tags")
-    return [str(tag) for tag in tags] if isinstance(tags, list) else []
-
-
-def require_rulers(stored: StoredRun, ids: Sequence[str]) -> None:
-    """Raise `RefusedError` for a row whose question or rubric a run does not name."""
-    for id_ in ids:
-        row = stored.rows[id_]
-        if id_ not in stored.questions:
+def require_rulers(a: StoredRun, b: StoredRun, pair: QuestionPair) -> None:
+    """Raise `RefusedError` for a row whose question or rubric its run does not name."""
+    for stored, row in ((a, pair.old), (b, pair.new)):
+        if row is not None and pair.id not in stored.questions:
             raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
-        if row.rubric not in stored.rubrics:
+        if row is not None and row.rubric not in stored.rubrics:
             what = row.rubric or "the rubric"
             raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
 
@@ -255,11 +255,9 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def build_side(stored: StoredRun) -> RunSide:
+def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
     """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
-    run = stored.run
-    scored = [(row.score, read_passes(row)) for row in stored.rows.values() if row.score is not None]
-    score = compute_mean(score for score, _ in scored)
+    run, score = stored.run, sums.scores.compute_mean() or _ZERO
     if run.score not in {None, score}:
         raise RefusedError(
             f"{run.path} says {run.score}, but its rows average to {score}",
@@ -268,9 +266,9 @@ def build_side(stored: StoredRun) -> RunSide:
     return RunSide(
         run=str(run.path),
         score=score,
-        passes=compute_mean(passes for _, passes in scored),
+        passes=sums.passes.compute_mean() or _ZERO,
         questions=len(stored.rows),
-        scored=len(scored),
+        scored=sums.scores.count,
         model=run.model,
         dataset=run.dataset.ref if run.dataset else "",
         rubrics=tuple(pinned.ref for pinned in run.rubrics),

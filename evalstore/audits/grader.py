@@ -67,9 +67,11 @@ class Grader:
         # Of several replies to one call, the one that the run saw.
         self._wanted, self._served = recorded.reply_digests if recorded else (), served
         try:
-            result = self._prepare(check, content)(sample)._replace(id=check.id)
+            result = self._prepare(check, content)(sample)
         except SchemaError as error:  # a version in between may be malformed
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
+        if result.id != check.id:
+            result = result._replace(id=check.id)
         if recorded and (self.lacking or _rests_on_others(recorded, result)):
             self.lacking.clear()
             self.reuse_count += 1
@@ -103,7 +105,7 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
 
 def _rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
     """Whether a recorded result rests on replies that are not kept, or on an engine that was not there."""
-    if recorded.unscored is UnscoredReason.ERROR:
+    if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
         return True
     return bool(recorded.replies) and recorded.replies != result.replies
 

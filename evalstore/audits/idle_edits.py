@@ -19,7 +19,7 @@ _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
 _TRIED_EDITS = 8
 
 
-def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], outer: str = "") -> int:
+def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int]) -> int:
     """Return the edits of a rubric that no cell of this question can tell from not made.
 
     `contexts` are the mixes of question and answer. Leaves in `cells` which items act alike.
@@ -27,11 +27,11 @@ def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Seque
     idle = 0
     for check in rubric.checks:
         if check.inner:
-            idle |= find_idle_edits(check.inner, cells, contexts, check.name)
+            idle |= find_idle_edits(check.inner, cells, contexts)
         elif check.grading and not check.is_judged:
-            idle |= _find_idle_items(check, cells, contexts, outer)
-            idle |= _find_idle_params(check, cells, contexts, check.grading & ~idle, outer)
-    if not outer:
+            idle |= _find_idle_items(check, cells, contexts)
+            idle |= _find_idle_params(check, cells, contexts, check.grading & ~idle)
+    if not rubric.path:
         idle |= _find_idle_scoring(rubric, cells, contexts, idle)
     return idle
 
@@ -48,7 +48,7 @@ def prune_tree(node: Coalition, idle: int) -> Coalition | None:
     return Coalition(tuple(members), node.ordered) if members else None
 
 
-def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], outer: str) -> int:
+def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int]) -> int:
     if not check.probes:
         return 0
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
@@ -66,7 +66,7 @@ def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequen
             alike.setdefault((probe.key, hits), []).append((probe.bit, probe.adds))
         else:
             idle |= 1 << probe.bit
-    cells.alike[f"{outer or check.name}/{check.name}"] = [
+    cells.alike[check.path] = [
         AlikeItems(tuple(bits), frozenset(place for _, place in hits), check.decisive_hits)
         for (_, hits), bits in alike.items()
     ]
@@ -78,7 +78,7 @@ def _hits(cells: QuestionCells, probe: CheckVariant, sample: Sample) -> bool:
     return result is None or result.score != _IDLE_SCORES.get(probe.check.kind, Fraction(1))
 
 
-def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int, outer: str) -> int:
+def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:
     """Return the edits of one check, items aside, that change its result in none of its variants."""
     bits = [bit for bit in range(held.bit_length()) if held >> bit & 1]
     tried = [bit for bit, edit in check.edits if held >> bit & 1 and edit.part.area != "item"]
@@ -87,7 +87,7 @@ def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Seque
     states = [
         sum(1 << bit for number, bit in enumerate(bits) if state >> number & 1) for state in range(1 << len(bits))
     ]
-    table = {state: [cells.grade_outcomes(check, state | context, outer) for context in contexts] for state in states}
+    table = {state: [cells.grade_outcomes(check, state | context) for context in contexts] for state in states}
     return sum(1 << bit for bit in tried if all(table[state] == table[state ^ 1 << bit] for state in states))
 
 
@@ -127,6 +127,6 @@ def _list_outcomes(
             found |= {
                 one[:2] or (None, Verdict.UNSCORED)
                 for context in contexts
-                for one in cells.grade_outcomes(check, mask | context, "")
+                for one in cells.grade_outcomes(check, mask | context)
             }
     return found

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.rulers import OutputGrader, RowResult, RunResults, grade_with_judges
-from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, index_rows
+from evalstore.audits.question_versions import QuestionVersion, digest_question
+from evalstore.audits.rulers import OutputGrader, RunResults, grade_with_judges
+from evalstore.audits.side_replay import RowResult
+from evalstore.audits.stored_run import StoredRun, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
 from evalstore.errors import EvalstoreError, RefError, RefusedError
@@ -76,7 +79,8 @@ def infer_rulers(
     """Grade the outputs of a run under every released ruler of the store, and count what each reproduces.
 
     `rubric` and `dataset` are references without a pin, or with a range, that limit the search. Without them, datasets
-    with the run's questions count, and the rubrics that these pin. Raises `RefusedError` where there is none.
+    with all of the run's questions count, and the rubrics that these pin; one that is named may lack some. Raises
+    `RefusedError` where there is none.
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
@@ -102,9 +106,10 @@ class RulerSearch:
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
         if not datasets:
+            named = f"{self.dataset} has none of" if self.dataset else "no released dataset has all of"
             raise RefusedError(
-                f"no released dataset has the questions of {self.source.path}",
-                hint="evalstore infer RUN --dataset dataset/<id> names one",
+                f"{named} the {len(scored):,} scored questions of {self.source.path}",
+                hint=self._suggest_dataset(scored),
             )
         ranked = _rank(RulerCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
                        for one in datasets)  # fmt: skip
@@ -134,6 +139,18 @@ class RulerSearch:
                 continue
             if questions.keys() == rows.keys() or (named and questions):
                 yield _assume_dataset(self.source, rows, ArtifactVersion(resolved, release), questions)
+
+    def _suggest_dataset(self, scored: Mapping[str, GradedRow]) -> str:
+        """Return which dataset has the most of the questions; only one that is named may lack some."""
+        store, counts = self.finder.store, Counter[str]()
+        for release in reversed(_list_releases(store, Kind.DATASET, None)):
+            with suppress(EvalstoreError, *MALFORMED_ERRORS):
+                ref = f"{release.name}@{release.version}"
+                counts[ref] = sum(question.id in scored for question in store.questions(ref))
+        if not (best := counts.most_common(1)) or not best[0][1]:
+            return "evalstore list shows the datasets that there are"
+        ref, count = best[0]
+        return f"{ref} has {count:,} of them: evalstore infer RUN --dataset {ref.partition('@')[0]}"
 
     def _grade_by_pins(self, stored: StoredRun) -> RunResults:
         """Return the results under the rubrics that the dataset pins."""
@@ -204,7 +221,7 @@ def _agrees(row: GradedRow, result: RowResult | None) -> bool:
         return False
     # Only what evalstore wrote is exact, and has the verdict of the rubric's threshold.
     if row.checks:
-        return (row.score, row.verdict) == result
+        return (row.score, row.verdict) == (result.score, result.verdict)
     return abs(row.score - result.score) <= _ROUNDING
 
 

@@ -6,18 +6,30 @@ a question's score depends on the rubric: the check is moved by its standard dev
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from math import sqrt
 from typing import Any
 
+from evalstore.audits.grader import RunArtifactLoader, list_run_pins
 from evalstore.audits.stored_run import RunRubric, StoredRun
 from evalstore.audits.values import JudgeNoiseEstimate
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.errors import EvalstoreError
-from evalstore.model import Check, CheckResult, Verdict, parse_fraction, parse_ref
+from evalstore.model import (
+    Check,
+    CheckResult,
+    Combine,
+    Verdict,
+    find_check_pins,
+    parse_fraction,
+    parse_ref,
+    read_rubric,
+)
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.statistics import compute_noise_reach
@@ -28,27 +40,24 @@ _Replies = Collection[tuple[str, ...]]
 
 @dataclass(slots=True)
 class JudgeNoiseReader:
-    """Reads the noise of one run's judges: what their files say of it, each once."""
+    """Reads the noise of one run's judges: what their files say of it, and how far it moves the questions so far."""
 
     stored: StoredRun
     finder: VersionFinder
     measures: dict[str, Fraction | None] = field(default_factory=dict)
+    deviations: array[float] = field(default_factory=lambda: array("d"))
     _noisy: dict[str, list[tuple[Check, Fraction]]] = field(default_factory=dict)
 
-    def list_deviations(self, other: StoredRun, ids: Sequence[str]) -> Iterator[float]:
-        """Yield for each question the standard deviation of its score by the noise of its judges.
+    def add_question(self, row: GradedRow, other: GradedRow) -> None:
+        """Note the standard deviation of a question's score by the noise of its judges; `other` is the other run's row.
 
         A reply on which the other run rests, too, is the same judgement, and no noise between the two.
         """
-        for id_ in ids:
-            row = self.stored.rows[id_]
-            rubric = self.stored.rubrics.get(row.rubric)
-            if rubric is not None and not self._list_noisy_checks(row.rubric, rubric):
-                yield 0.0
-            elif rubric is not None:
-                shared = {check.reply_digests for one in other.rows[id_].outputs for check in one.checks} - {()}
-                squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
-                yield sqrt(sum(squares)) / len(squares)
+        rubric = self.stored.rubrics.get(row.rubric)
+        if rubric is not None and self._list_noisy_checks(row.rubric, rubric):
+            shared = {check.reply_digests for one in other.outputs for check in one.checks} - {()}
+            squares = [self._find_deviation(one, rubric, shared) ** 2 for one in row.outputs]
+            self.deviations.append(sqrt(sum(squares)) / len(squares))
 
     def _find_deviation(self, row: GradedRow, rubric: RunRubric, shared: _Replies) -> float:
         results = {check.id: check for check in row.checks}
@@ -74,6 +83,8 @@ class JudgeNoiseReader:
     def _find_check_deviation(self, check: Check) -> Fraction | None:
         """Return the standard deviation of a check's score; None where a judge of it is not measured."""
         params = check.params
+        if "rubric_ref" in params:
+            return self._find_rubric_deviation(str(params["rubric_ref"]))
         members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
         weights = [parse_fraction(one.get("weight", 1)) for one in members]
         found = [self._find_measure(one["judge_prompt_ref"]) for one in members if "judge_prompt_ref" in one]
@@ -82,6 +93,24 @@ class JudgeNoiseReader:
             return None
         squares = sum((weight * measure) ** 2 for weight, measure in zip(weights, measures, strict=True))
         return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
+
+    def _find_rubric_deviation(self, ref: str) -> Fraction | None:
+        """Return the standard deviation of an inner rubric's score by that of its checks; None where it is not known.
+
+        A weighted average weighs them. What a minimum or a median does is not recorded: at most it moves as far as all.
+        """
+        rubric = read_rubric(RunArtifactLoader(self.finder, list_run_pins(self.stored.run))(ref).value)
+        judged = [check for check in rubric.checks if any(True for _ in find_check_pins((), check.params))]
+        found = [(check, self._find_check_deviation(check)) for check in judged]
+        if not found:
+            return None
+        if rubric.scoring.combine in {Combine.ALL_PASS, Combine.ANY_PASS}:
+            self.measures[ref] = None  # it turns on verdicts, of which a standard deviation says nothing
+            return None
+        weights = {check.id: rubric.scoring.weights.get(check.id, Fraction(1)) for check in rubric.checks}
+        total = sum(weights.values()) if rubric.scoring.combine is Combine.WEIGHTED_AVG else Fraction(0)
+        parts = [(deviation, weights[check.id] / total if total else 1) for check, deviation in found if deviation]
+        return parse_fraction(sqrt(sum(float(deviation * weight) ** 2 for deviation, weight in parts))) or None
 
     def _find_measure(self, ref: str) -> Fraction | None:
         if ref not in self.measures:
@@ -104,18 +133,15 @@ class JudgeNoiseReader:
             yield _get_validation(now.artifact.value)
 
 
-def estimate_judge_noise(
-    a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder
-) -> JudgeNoiseEstimate | None:
+def estimate_judge_noise(readers: Sequence[JudgeNoiseReader], questions: int) -> JudgeNoiseEstimate | None:
     """Return how far the noise of judges alone moves the change between two runs; None where none is measured."""
-    readers = JudgeNoiseReader(a, finder), JudgeNoiseReader(b, finder)
-    deviations = [*readers[0].list_deviations(b, ids), *readers[1].list_deviations(a, ids)]
+    deviations = chain.from_iterable(reader.deviations for reader in readers)
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}
     measured = {ref: float(measure) for ref, measure in measures.items() if measure is not None}
     if not measured:
         return None
     unmeasured = tuple(ref for ref, measure in measures.items() if measure is None)
-    return JudgeNoiseEstimate(compute_noise_reach(deviations, len(ids)), measured, unmeasured)
+    return JudgeNoiseEstimate(compute_noise_reach(deviations, questions), measured, unmeasured)
 
 
 def _get_validation(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.question_view import number_samples
 from evalstore.audits.rubric_plan import INPUT, OUTPUTS
+from evalstore.audits.slices import read_tags
 from evalstore.audits.values import EditSource, LineEffect, MovedQuestion, QuestionCell, name_players
-from evalstore.model import CheckResult, Verdict
+from evalstore.model import Verdict
 from evalstore.runs import GradedRow
 
 _ANSWERS = 1 << INPUT | 1 << OUTPUTS
@@ -29,17 +32,21 @@ class MovedQuestions:
     _ranked: list[tuple[_Rank, MovedQuestion]] = field(default_factory=list)
 
     def add_question(
-        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], tags: tuple[str, ...]
+        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]
     ) -> None:
-        """Add one question where some factor moved it; its cells are made only if it is kept."""
-        if question.shares is None or not (shares := _read_shares(question.shares)):
+        """Add one question where some factor moved it; its cells are made if it is kept. `asked` is its row in B."""
+        if question.shares is None or not any(any(block.share) for block in question.shares.blocks.values()):
             return
         self.count += 1
+        if not self.limit:
+            return
+        shares = _read_shares(question.shares)
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
         cells = tuple(build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric)))
         edits = tuple(_list_edits(question.shares))
+        tags = tuple(read_tags(asked))
         moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, question.cells.is_estimated)
         insort(self._ranked, (rank, moved), key=lambda one: one[0])
         del self._ranked[self.limit :]
@@ -57,16 +64,9 @@ def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, s
             score, passes = cells.find_score(mask), cells.find_passes(mask)
             verdict = Verdict.UNSCORED if passes is None else Verdict.PASS if passes == 1 else Verdict.FAIL
             missing = int(cells.is_unasked(mask))
-            checks = tuple(_list_checks(cells, mask))
+            samples = range(len(cells.list_contents(mask)))
+            checks = tuple(number_samples([cells.grade_all(mask, sample).checks for sample in samples]))
             yield QuestionCell(answers, rules, rubrics[ruler], score, verdict, checks, recorded=False, missing=missing)
-
-
-def _list_checks(cells: QuestionCells, mask: int) -> Iterator[CheckResult]:
-    """Yield the results of a cell; those of several samples by the number of the sample."""
-    several = len(cells.list_contents(mask))
-    for sample in range(several):
-        for check in cells.grade_all(mask, sample).checks:
-            yield check._replace(id=f"{check.id} (sample {sample + 1})") if several > 1 else check
 
 
 def _read_shares(shares: QuestionShares) -> dict[str, LineEffect]:

@@ -11,13 +11,23 @@ from typing import NamedTuple
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckVariant, PlannedCheck, PlannedRubric
-from evalstore.audits.stored_run import QuestionVersion, add_to_mix
+from evalstore.audits.question_versions import QuestionVersion, add_to_mix
+from evalstore.audits.rubric_plan import (
+    DATASET,
+    INPUT,
+    OUTPUTS,
+    SERVICE,
+    CheckPath,
+    CheckVariant,
+    PlannedCheck,
+    PlannedRubric,
+)
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, RubricResult, Sample, Verdict
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
+from evalstore.runs.samples import compute_question_mean
 
 _ANSWERS = 1 << INPUT | 1 << OUTPUTS
 
@@ -73,6 +83,15 @@ class AlikeItems:
         return mask & ~(self.added | self.removed) | self.masks[min(present, self.decisive)]
 
 
+class _GradedSample(NamedTuple):
+    """One sample in one cell; the results of checks that were not asked are left out, and it is not complete."""
+
+    score: Fraction | None
+    verdict: Verdict
+    results: tuple[CheckResult, ...]
+    is_complete: bool
+
+
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
 NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
 
@@ -94,13 +113,16 @@ class QuestionCells:
     moved: Mapping[str, JudgedPair]
     evidence: JudgeEvidence
     note_calls: NoteCalls
-    alike: dict[str, list[AlikeItems]] = field(default_factory=dict)
+    alike: dict[CheckPath, list[AlikeItems]] = field(default_factory=dict)
     is_estimated: bool = False
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
     _same_answers: list[bool] = field(default_factory=list)
+    _has_records: bool = False
+    _contents: dict[tuple[int, int], list[Content]] = field(default_factory=dict)
     _scores: dict[int, CellScore | None] = field(default_factory=dict)
-    _results: dict[tuple[str, int, Content], CheckResult | None] = field(default_factory=dict)
+    _graded: dict[tuple[int, Content], _GradedSample] = field(default_factory=dict)
+    _results: dict[tuple[CheckPath, int, Content], CheckResult | None] = field(default_factory=dict)
     _samples: dict[Content, Sample] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,6 +130,7 @@ class QuestionCells:
         self._same_reference = old.reference_digest == new.reference_digest
         same_input = old.input_digest == new.input_digest
         self._same_answers = [same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)]
+        self._has_records = any(found for side in self.recorded for found in side)
 
     def find_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell; None where it has none, or replies of judges are missing."""
@@ -125,22 +148,23 @@ class QuestionCells:
             self._scores[mask] = self._grade_cell(mask)
         return self._scores[mask]
 
-    def grade_outcomes(self, check: PlannedCheck, mask: int, outer: str) -> tuple[tuple[object, ...], ...]:
-        """Return what the results of one check in a cell mean to a score, sample by sample; `outer` holds it."""
-        found = [self._grade_check(check, mask, place, outer or check.name) for place in self.list_contents(mask)]
+    def grade_outcomes(self, check: PlannedCheck, mask: int) -> tuple[tuple[object, ...], ...]:
+        """Return what the results of one check in a cell mean to a score, sample by sample."""
+        found = [self._grade_check(check, mask, content) for content in self.list_contents(mask)]
         return tuple((one.score, one.verdict, one.unscored) if one else () for one in found)
 
     def grade_all(self, mask: int, sample: int = 0) -> RubricResult:
         """Return the result of a whole cell for one sample; checks that were not asked are left out."""
-        content = self.list_contents(mask)[sample]
-        results = [self._grade_check(check, mask, content, check.name) for check in self.rubric.checks]
-        present = [result for result in results if result is not None]
-        return RubricResult(*self.rubric.combine_cell(mask, present), tuple(present))
+        found = self._grade_sample(mask, self.list_contents(mask)[sample])
+        return RubricResult(found.score, found.verdict, found.results)
 
     def list_contents(self, mask: int) -> list[Content]:
         """Return what the graders of a cell look at, sample by sample."""
-        answer = int(bool(mask & _ANSWERS))
-        return [self.find_content(mask >> DATASET & 1, answer, sample) for sample in range(len(self.rows[answer]))]
+        key = dataset, answer = mask >> DATASET & 1, int(bool(mask & _ANSWERS))
+        if key not in self._contents:
+            numbers = range(len(self.rows[answer]))
+            self._contents[key] = [self.find_content(dataset, answer, number) for number in numbers]
+        return self._contents[key]
 
     def is_unasked(self, mask: int) -> bool:
         """Whether a cell has no score because replies of judges are missing."""
@@ -148,44 +172,41 @@ class QuestionCells:
 
     def _grade_cell(self, mask: int) -> CellScore | None:
         found = [self._grade_sample(mask, content) for content in self.list_contents(mask)]
-        scored = [(score, verdict) for result in found if result for score, verdict in [result] if score is not None]
         # A sample without a score leaves the mean of the others; one that was not asked leaves none.
-        if None in found:
+        if not all(one.is_complete for one in found):
             self._unasked.add(mask)
-        if None in found or not scored:
             return None
-        passed = sum(verdict is Verdict.PASS for _, verdict in scored)
-        return CellScore(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
+        mean = compute_question_mean((one.score, one.verdict) for one in found)
+        return None if mean.score is None or mean.pass_share is None else CellScore(mean.score, mean.pass_share)
 
-    def _grade_sample(self, mask: int, content: Content) -> tuple[Fraction | None, Verdict] | None:
-        results = self._grade_rubric(self.rubric, mask, content, "")
-        return None if results is None else self.rubric.combine_cell(mask, results)
+    def _grade_sample(self, mask: int, content: Content) -> _GradedSample:
+        key = mask, content
+        if key not in self._graded:
+            results = self._grade_rubric(self.rubric, mask, content)
+            present = tuple(result for result in results if result is not None)
+            score, verdict = self.rubric.combine_cell(mask, present)
+            self._graded[key] = _GradedSample(score, verdict, present, len(present) == len(results))
+        return self._graded[key]
 
-    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content, outer: str) -> list[CheckResult] | None:
-        results = []
-        for check in rubric.checks:
-            if check.is_optional and check.build_variant(mask) is None:
-                continue
-            # All checks are graded, so that every missing call is noted.
-            results.append(self._grade_check(check, mask, content, outer or check.name))
-        return None if None in results else [result for result in results if result]
+    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content) -> list[CheckResult | None]:
+        """Return the results of the checks that a cell has; None for those that were not asked."""
+        # All checks are graded, so that every missing call is noted.
+        return [
+            self._grade_check(check, mask, content)
+            for check in rubric.checks
+            if not check.is_optional or check.build_variant(mask) is not None
+        ]
 
-    def _grade_check(self, check: PlannedCheck, mask: int, content: Content, outer: str) -> CheckResult | None:
-        path = f"{outer}/{check.name}"
+    def _grade_check(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
         mask &= check.relevant | 1 << SERVICE if check.is_judged else check.relevant
-        if path in self.alike:
-            mask = self.merge_alike(path, mask, content)
-        key = path, mask, content
+        for items in self.alike.get(check.path, ()):
+            # One mask for all that make the check hold as many items that count.
+            mask = items.merge(mask) if content in items.contents else mask & ~(items.added | items.removed)
+        key = check.path, mask, content
         if key not in self._results:
             variant = check.build_variant(mask)
-            self._results[key] = self._grade_variant(check, variant, mask, content, outer) if variant else None
+            self._results[key] = self._grade_variant(check, variant, mask, content) if variant else None
         return self._results[key]
-
-    def merge_alike(self, path: str, mask: int, content: Content) -> int:
-        """Return one mask for all that make a check hold as many items of each kind that hit this content."""
-        for items in self.alike.get(path, ()):
-            mask = items.merge(mask) if content in items.contents else mask & ~(items.added | items.removed)
-        return mask
 
     def list_alike(self) -> dict[int, EditClass]:
         """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
@@ -197,30 +218,27 @@ class QuestionCells:
         }
 
     def _grade_variant(
-        self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content, outer: str
+        self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content
     ) -> CheckResult | None:
         if check.inner:
-            return self._grade_composite(check.inner, variant, mask, content, outer)
+            return self._grade_composite(check.inner, variant, mask, content)
         service = mask >> SERVICE & 1 if check.is_judged else 0
-        if outer in self.moved:
-            is_inner = check.owner is not self.rubric.owner
-            return self._grade_moved(variant, service, content, self.moved[outer], is_inner=is_inner)
-        recorded = next(
-            (hit for side in (service, 1 - service) if (hit := self._find_recorded(side, content, variant))), None
-        )
+        if (pair := self.moved.get(check.path[0])) is not None:
+            return self._grade_moved(variant, service, content, pair, is_inner=len(check.path) > 1)
+        recorded = self._find_recorded(service, content, variant) or self._find_recorded(1 - service, content, variant)
         found = self._replay(variant, service, content, recorded)
         if found is None:
             self.note_calls(self.graders[service].lacking, False)
         return found
 
     def _grade_composite(
-        self, inner: PlannedRubric, variant: CheckVariant, mask: int, content: Content, outer: str
+        self, inner: PlannedRubric, variant: CheckVariant, mask: int, content: Content
     ) -> CheckResult | None:
-        results = self._grade_rubric(inner, mask, content, outer)
-        if results is None:
+        results = self._grade_rubric(inner, mask, content)
+        present = tuple(result for result in results if result is not None)
+        if len(present) < len(results):
             return None
-        score, verdict = inner.combine_cell(mask, results)
-        result = RubricResult(score, verdict, tuple(results))
+        result = RubricResult(*inner.combine_cell(mask, present), present)
         grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), result)
         return apply_threshold(variant.check, grade, strict=self.graders[0].strict)
 
@@ -280,7 +298,9 @@ class QuestionCells:
         return self.graders[service].grade_check(variant.check, variant.content, sample, recorded, served)
 
     def _find_recorded(self, side: int, content: Content, variant: CheckVariant) -> CheckResult | None:
-        if content != self.find_content(side, side, content.sample) or content.sample >= len(self.recorded[side]):
+        if not self._has_records or content.sample >= len(self.recorded[side]):
+            return None
+        if content != self.find_content(side, side, content.sample):
             return None
         return self.recorded[side][content.sample].get(variant.content)
 

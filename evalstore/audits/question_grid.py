@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from evalstore.audits.attribution import Coalition, find_blocks
 from evalstore.audits.drift import find_drift
@@ -28,7 +28,7 @@ from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, 
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import JudgeSession
-from evalstore.model import CheckResult, JudgeCall, UnscoredReason
+from evalstore.model import CheckResult, JudgeCall, UnscoredReason, find_check_pins
 
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,
@@ -76,7 +76,7 @@ class PriceList:
         return Price(len(self.players), len(self.players | self.steps))
 
 
-@dataclass(slots=True)
+@dataclass
 class QuestionAttributor:
     """Attributes common questions; plans of rubrics are made once. `asks_service` lets today's judge be asked."""
 
@@ -92,6 +92,12 @@ class QuestionAttributor:
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
     price: PriceList = field(default_factory=PriceList)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge may have a part in some score, so that evidence of services is worth a look."""
+        rubrics = (*self.a.rubrics.values(), *self.b.rubrics.values())
+        return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
 
     def add_evidence(self, id_: str) -> None:
         """Note what one question says of the service behind the judges; all are noted before one is attributed."""
@@ -122,7 +128,7 @@ class QuestionAttributor:
             id=id_,
             shares=shares,
             changed=frozenset(plan.trees) | frozenset(contexts),
-            is_judged=any(check.is_judged for check in plan.rubric.checks),
+            is_judged=plan.rubric.is_judged,
             anchors=max(anchors, default=0),
             silent=plan.silent,
             drift=tuple(self._find_drift(id_, plan, cells, whole)),
@@ -138,7 +144,7 @@ class QuestionAttributor:
     def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
         """Return the results of the judged checks that both runs have graded, by the name of the check."""
         plan, rows = self._find_plan(id_), (self.a.rows[id_], self.b.rows[id_])
-        if not any(check.is_judged for check in plan.rubric.checks):
+        if not plan.rubric.is_judged:
             return {}
         old, new = (_index_results(plan, rows[side].checks, side) for side in (0, 1))
         pairs: dict[str, JudgedPair] = {}
@@ -227,16 +233,22 @@ class QuestionAttributor:
             return plan.sources[bit]
         if player is PlayerName.JUDGE_SERVICE:
             return _SERVICE_SOURCE
-        old, new = self.a.dataset, self.b.dataset
         if player is PlayerName.DATASET:
-            return trace_reference(self.history, id_, Origin(new.resolved.name, old.label, new.label))
-        if player is PlayerName.INPUT:
-            message = "another question is asked, and answered"
-            return EditSource(None, Origin(new.resolved.name, old.label, new.label), message=message)
-        models = self.a.run.model, self.b.run.model
+            return trace_reference(self.history, id_, self._change_sources[PlayerName.DATASET].origin)
+        return self._change_sources[player]
+
+    @cached_property
+    def _change_sources(self) -> Mapping[PlayerName, EditSource]:
+        """The sources that are the same for all questions: another dataset, other inputs, other outputs."""
+        old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
+        dataset = Origin(new.resolved.name, old.label, new.label)
         same = "the same model answered again"
-        message = same if models[0] == models[1] else "model and its settings, which stored outputs cannot separate"
-        return EditSource(None, Origin(None, *models), message=message)
+        answered = same if models[0] == models[1] else "model and its settings, which stored outputs cannot separate"
+        return {
+            PlayerName.DATASET: EditSource(None, dataset),
+            PlayerName.INPUT: EditSource(None, dataset, message="another question is asked, and answered"),
+            PlayerName.OUTPUTS: EditSource(None, Origin(None, *models), message=answered),
+        }
 
 
 def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dict[PlayerName, Coalition]:

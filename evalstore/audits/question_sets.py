@@ -8,140 +8,197 @@ the lines and the difference on the compared questions sum to the whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from fractions import Fraction
+from itertools import chain
+from typing import NamedTuple
 
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import FailedCheck, LineEffect, Lines, Mix
 from evalstore.model import CheckResult, UnscoredReason
 from evalstore.runs import GradedRow
+from evalstore.statistics import ExactMean
 
 _ZERO = Fraction(0)
 
 
-@dataclass(slots=True)
-class QuestionSets:
-    """Ids: `compared` in both, `errors` that one run could not grade, `silent` without an answer in A or in B, mix."""
+class PairSet(Enum):
+    """What became of a question: compared, or behind a line (of errors, of no answer in A or in B, or of the mix)."""
 
-    compared: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    silent: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
-    added: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    ungraded: list[str] = field(default_factory=list)
+    COMPARED = auto()
+    ERRORS = auto()
+    SILENT_A = auto()
+    SILENT_B = auto()
+    ADDED = auto()
+    REMOVED = auto()
+    UNGRADED = auto()
 
 
-def sort_questions(a: StoredRun, b: StoredRun) -> QuestionSets:
-    """Return the questions of both runs by what became of them."""
-    found = QuestionSets()
-    for id_ in dict.fromkeys((*a.rows, *b.rows)):
+# A question of one of these says something of both runs.
+COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
+_SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
+
+
+class QuestionPair(NamedTuple):
+    """One question of two runs: its row in each (None without an answer), and what became of it; None for nothing."""
+
+    id: str
+    old: GradedRow | None
+    new: GradedRow | None
+    set: PairSet | None
+
+
+def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
+    """Yield the questions of both runs, in the order of A's rows; those that only B has come last."""
+    for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
         old, new = a.rows.get(id_), b.rows.get(id_)
-        if old is None or new is None:
-            side = int(new is None)
-            if id_ in (a, b)[side].asked:
-                found.silent[side].append(id_)
-            else:
-                (found.removed if side else found.added).append(id_)
-        elif next(_list_failures(old, new), None) is not None:
-            found.errors.append(id_)
-        elif old.score is not None and new.score is not None:
-            found.compared.append(id_)
-        elif (old.score, new.score) != (None, None):
-            # Nothing to grade in one of two answers is no answer; in one and the same, the rulers say so.
-            same = old.output_digest == new.output_digest
-            (found.ungraded if same else found.silent[int(new.score is None)]).append(id_)
-    return found
+        if old is not None and new is not None:
+            yield QuestionPair(id_, old, new, _sort_answered(old, new))
+        else:
+            yield QuestionPair(id_, old, new, _sort_absent(id_, a if old is None else b, is_new=old is None))
 
 
-def sum_lines(a: StoredRun, b: StoredRun, sets: QuestionSets, lost: LineEffect) -> Lines:
-    """Return the lines; `lost` is what replay does not reproduce on the compared questions."""
-    silent = {*sets.silent[0], *sets.silent[1]}
-    steps = [
-        [*sets.compared],
-        [*sets.compared, *sets.errors],
-        [*sets.compared, *sets.errors, *silent],
-        [*sets.compared, *sets.errors, *silent, *sets.added, *sets.removed, *sets.ungraded],
-    ]
-    # Steps that add no question change nothing.
-    known = {len(step): step for step in steps}
-    by_size = {size: _change_means(a.rows, b.rows, step) for size, step in known.items()}
-    changes = [by_size[len(step)] for step in steps]
-    zeros = _change_means(a.rows, b.rows, steps[2], zeros=silent) if silent else changes[2]
-    return Lines(
-        mix=_subtract(changes[3], changes[2]),
-        no_answer=_subtract(changes[2], changes[1]),
-        no_answer_as_zero=_subtract(zeros, changes[1]) if silent else LineEffect(),
-        judge_errors=_subtract(changes[1], changes[0]),
-        not_reproduced=lost,
-        questions=Mix(tuple(sets.added), tuple(sets.removed), tuple(sets.ungraded)),
-        silent_a=tuple(sets.silent[0]),
-        silent_b=tuple(sets.silent[1]),
-        errors=tuple(sets.errors),
-        failed_checks=tuple(_count_failures(a.rows, b.rows, sets.errors)),
-    )
+def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> PairSet:
+    if id_ in other.questions:
+        return PairSet.SILENT_A if is_new else PairSet.SILENT_B
+    return PairSet.ADDED if is_new else PairSet.REMOVED
 
 
-def compute_mean(scores: Iterable[Fraction]) -> Fraction:
-    """Return the exact mean; there is at least one."""
-    # By denominator: a sum of fractions would be reduced term by term.
-    sums: Counter[int] = Counter()
-    count = 0
-    for score in scores:
-        sums[score.denominator] += score.numerator
-        count += 1
-    return sum((Fraction(total, unit) for unit, total in sums.items()), _ZERO) / count
+def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
+    if next(_list_failures(old, new), None) is not None:
+        return PairSet.ERRORS
+    if old.score is not None and new.score is not None:
+        return PairSet.COMPARED
+    if old.score is None and new.score is None:
+        return None
+    # Nothing to grade in one of two answers is no answer; in one and the same, the rulers say so.
+    if old.output_digest == new.output_digest:
+        return PairSet.UNGRADED
+    return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B
 
 
-def read_passes(row: GradedRow) -> Fraction:
-    """Return 1 for a pass, else 0; of samples the share that passes."""
-    return row.pass_share
+class SideSum(NamedTuple):
+    """The sums over the rows of one run that have a score."""
+
+    scores: ExactMean
+    passes: ExactMean
 
 
-def _change_means(
-    a: Mapping[str, GradedRow], b: Mapping[str, GradedRow], ids: Sequence[str], *, zeros: Iterable[str] = ()
-) -> LineEffect:
-    """Return the change of both means over some questions; 0 where one run has none. `zeros` count 0 if unscored."""
-    counted = {*zeros}
-    sides = []
-    for rows in (a, b):
-        held = [rows.get(id_) for id_ in ids]
-        scored = [(row.score, read_passes(row)) for row in held if row is not None and row.score is not None]
-        absent = sum(
-            1 for id_, row in zip(ids, held, strict=True) if id_ in counted and (row is None or row.score is None)
+@dataclass(slots=True)
+class _SetSum:
+    """The sums over one set of questions, of run A and of run B."""
+
+    questions: int = 0
+    sides: tuple[SideSum, SideSum] = field(default_factory=lambda: (_make_side_sum(), _make_side_sum()))
+
+
+@dataclass(slots=True)
+class PairSums:
+    """The sums over all questions so far, by what became of them; ids are held of those behind a line only."""
+
+    ids: dict[PairSet, list[str]] = field(default_factory=dict)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    first_errors: dict[tuple[str, str], str] = field(default_factory=dict)
+    _sums: dict[PairSet | None, _SetSum] = field(default_factory=dict)
+
+    def add_pair(self, pair: QuestionPair) -> None:
+        """Add one question."""
+        if pair.set not in self._sums:
+            self._sums[pair.set] = _SetSum()
+        found = self._sums[pair.set]
+        found.questions += 1
+        for side, row in zip(found.sides, (pair.old, pair.new), strict=True):
+            if row is not None and row.score is not None:
+                side.scores.add(row.score)
+                side.passes.add(row.pass_share)
+        if pair.set not in {PairSet.COMPARED, None}:
+            self.ids.setdefault(pair.set, []).append(pair.id)
+        if pair.set is PairSet.ERRORS and pair.old and pair.new:
+            for run, name, check in _list_failures(pair.old, pair.new):
+                self.failures[run, name] += 1
+                self.first_errors.setdefault((run, name), check.reason)
+
+    def count(self, *sets: PairSet) -> int:
+        """Return how many questions some sets have."""
+        return sum(self._sums[one].questions for one in sets if one in self._sums)
+
+    def sum_side(self, side: int, sets: Iterable[PairSet] | None = None) -> SideSum:
+        """Return the sums of run A (0) or B (1) over some sets; over all rows without `sets`."""
+        scores, passes = _make_side_sum()
+        for one in self._sums if sets is None else sets:
+            if one in self._sums:
+                scores.add_all(self._sums[one].sides[side].scores)
+                passes.add_all(self._sums[one].sides[side].passes)
+        return SideSum(scores, passes)
+
+    def sum_lines(self, lost: LineEffect) -> Lines:
+        """Return the lines; `lost` is what replay does not reproduce on the compared questions."""
+        compared = self._change_means([PairSet.COMPARED])
+        graded = self._change_means([PairSet.COMPARED, PairSet.ERRORS])
+        asked = self._change_means(COMPARABLE)
+        return Lines(
+            mix=_subtract(self._change_means(PairSet), asked),
+            no_answer=_subtract(asked, graded),
+            no_answer_as_zero=_subtract(self._change_means(COMPARABLE, zeros=True), graded),
+            judge_errors=_subtract(graded, compared),
+            not_reproduced=lost,
+            questions=Mix(
+                added=self._list_ids(PairSet.ADDED),
+                removed=self._list_ids(PairSet.REMOVED),
+                ungraded=self._list_ids(PairSet.UNGRADED),
+            ),
+            silent_a=self._list_ids(PairSet.SILENT_A),
+            silent_b=self._list_ids(PairSet.SILENT_B),
+            errors=self._list_ids(PairSet.ERRORS),
+            failed_checks=tuple(
+                FailedCheck(run, check, count, self.first_errors[run, check])
+                for (run, check), count in self.failures.most_common()
+            ),
         )
-        sides.append(scored + [(_ZERO, _ZERO)] * absent)
-    if not all(sides):
-        return LineEffect()
-    score, passes = ([compute_mean(pair[channel] for pair in side) for side in sides] for channel in (0, 1))
-    return LineEffect(score[1] - score[0], passes[1] - passes[0])
+
+    def _list_ids(self, one: PairSet) -> tuple[str, ...]:
+        return tuple(self.ids.get(one, ()))
+
+    def _change_means(self, sets: Iterable[PairSet], *, zeros: bool = False) -> LineEffect:
+        """Return the change of both means over some sets; 0 where one run has none. `zeros`: no answer counts 0."""
+        held = [*sets]
+        means = []
+        for side in (0, 1):
+            found = self.sum_side(side, held)
+            silent = self.count(*_SILENT) - self.sum_side(side, _SILENT).scores.count if zeros else 0
+            count = found.scores.count + silent
+            if not count:
+                return LineEffect()
+            means.append((found.scores.total / count, found.passes.total / count))
+        return LineEffect(means[1][0] - means[0][0], means[1][1] - means[0][1])
 
 
-def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, CheckResult]]:
-    """Yield each check that one run graded and the other could not, with the run that failed; sample by sample."""
+def _make_side_sum() -> SideSum:
+    return SideSum(ExactMean(), ExactMean())
+
+
+def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:
+    """Yield each check that one run graded and the other could not: that run, its name, its result; by sample."""
     for pair in zip(old.outputs, new.outputs, strict=False):
-        checks = [{check.id: check for check in row.checks} for row in pair]
+        failed = [dict(_list_errors(row)) for row in pair]
         for side in (0, 1):
             is_lost = pair[side].score is None and pair[1 - side].score is not None
-            for check in pair[side].checks:
-                twin = checks[1 - side].get(check.id)
+            for name, check in failed[side].items():
+                has_twin = any(other.id == check.id for other in pair[1 - side].checks)
                 # A check that the other run does not have fails where the question has no score for it.
-                if check.unscored is UnscoredReason.ERROR and (
-                    twin.unscored is not UnscoredReason.ERROR if twin else is_lost
-                ):
-                    yield "AB"[side], check
+                if name not in failed[1 - side] and (has_twin or is_lost):
+                    yield "AB"[side], name, check
 
 
-def _count_failures(
-    a: Mapping[str, GradedRow], b: Mapping[str, GradedRow], ids: Sequence[str]
-) -> Iterator[FailedCheck]:
-    counts: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], str] = {}
-    for id_ in ids:
-        for run, check in _list_failures(a[id_], b[id_]):
-            counts[run, check.id] += 1
-            first.setdefault((run, check.id), check.reason)
-    return (FailedCheck(run, check, count, first[run, check]) for (run, check), count in counts.most_common())
+def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:
+    """Yield the checks of a row that could not be graded, by name; within a composite as `<composite>/<check>`."""
+    for check in row.checks:
+        if check.unscored is UnscoredReason.ERROR:
+            yield check.id, check
+        for inner in check.inner_errors if check.score is not None else ():
+            yield f"{check.id}/{inner}", check
 
 
 def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:

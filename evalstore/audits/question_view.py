@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model, read_strictness
+from evalstore.audits.question_versions import add_to_mix
 from evalstore.audits.rulers import grade_with_judges
 from evalstore.audits.run_opening import open_stored_run
-from evalstore.audits.stored_run import StoredRun, add_to_mix, follow_renames
+from evalstore.audits.stored_run import StoredRun, follow_renames
 from evalstore.audits.values import QuestionCell
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
@@ -17,6 +18,7 @@ from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession
 from evalstore.model import CheckResult, Sample, Verdict
 from evalstore.runs import GradedRow
+from evalstore.runs.samples import compute_question_mean
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest
 
@@ -72,35 +74,37 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     answer, rules = runs[output], runs[ruler]
     row, rubric = answer.rows[id_], rules.rubrics.get(rules.rows[id_].rubric)
     if output == ruler and row.checks:
-        return QuestionCell(output, ruler, row.rubric, row.score, row.verdict, row.checks, recorded=True)
+        checks = tuple(number_samples([one.checks for one in row.outputs]))
+        return QuestionCell(output, ruler, row.rubric, row.score, row.verdict, checks, recorded=True)
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
     load = RunArtifactLoader(finder, list_run_pins(rules.run))
     grader = Grader(load, session, read_judge_model(rules.run), strict=read_strictness(rules.run, finder.store))
     question = add_to_mix(rules.questions[id_], answer.questions[id_])
-    sample, results = Sample(row.output, question.question), list[CheckResult]()
-    missing = 0
-    for check, content in rubric.checks:
-        result = grader.grade_check(check, content, sample)
-        missing += len(grader.lacking)
-        for call in grader.lacking:
-            session.missing.add_call(call)
-        if result is not None:
-            results.append(result)
+    missing, graded = 0, list[list[CheckResult]]()
+    for one in row.outputs:
+        graded.append([])
+        for check, content in rubric.checks:
+            result = grader.grade_check(check, content, Sample(one.output, question.question))
+            missing += len(grader.lacking)
+            for call in grader.lacking:
+                session.missing.add_call(call)
+            if result is not None:
+                graded[-1].append(result)
+    ref, checks = rules.rows[id_].rubric, tuple(number_samples(graded))
     if missing:
-        return QuestionCell(
-            output,
-            ruler,
-            rules.rows[id_].rubric,
-            None,
-            Verdict.UNSCORED,
-            tuple(results),
-            recorded=False,
-            missing=missing,
-        )
-    found = combine_results(rubric.rubric.scoring, results)
-    ref = rules.rows[id_].rubric
-    return QuestionCell(output, ruler, ref, found.score, found.verdict, tuple(results), recorded=False)
+        return QuestionCell(output, ruler, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing)
+    found = [combine_results(rubric.rubric.scoring, results) for results in graded]
+    score, pass_share = compute_question_mean((one.score, one.verdict) for one in found)
+    verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
+    return QuestionCell(output, ruler, ref, score, verdict, checks, recorded=False)
+
+
+def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckResult]:
+    """Yield the results of all samples; those of several by the number of the sample."""
+    for number, results in enumerate(samples, 1):
+        for check in results:
+            yield check._replace(id=f"{check.id} (sample {number})") if len(samples) > 1 else check
 
 
 def list_checks(cells: Sequence[QuestionCell]) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.rulers import OutputGrader, RowResult, RunTotals, grade_with_judges, list_pairs, sum_results
+from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, list_pairs, sum_results
 from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.side_replay import RowResult
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved

@@ -23,14 +23,27 @@ from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import combine_results
-from evalstore.model import Artifact, Check, CheckResult, Rubric, Scoring, Verdict, find_check_pins, read_rubric
+from evalstore.model import (
+    Artifact,
+    Check,
+    CheckResult,
+    Rubric,
+    Scoring,
+    UnscoredReason,
+    Verdict,
+    find_check_pins,
+    read_rubric,
+)
 
+# The name of a check after those of the composites that it is in.
+CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
 _FIRST_EDIT = 4
 _JUDGE_RULE = "judge-released"
 # What decides whether an item of a list hits; other parameters would fail by themselves.
 _PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
 _TRIED_PARAMS = 8
+_KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
 
 
@@ -98,10 +111,11 @@ class ItemProbe:
 class PlannedCheck:
     """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
 
+    `path` is its name after those of the composites that it is in.
     `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have a part in it.
     """
 
-    name: str
+    path: CheckPath
     owner: RubricEdits
     first: int
     slots: Mapping[str, Slot]
@@ -110,6 +124,11 @@ class PlannedCheck:
     is_judged: bool
     inner: PlannedRubric | None = None
     _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the check in its rubric."""
+        return self.path[-1]
 
     @cached_property
     def edits(self) -> tuple[tuple[int, Edit], ...]:
@@ -156,16 +175,22 @@ class PlannedCheck:
         return CheckVariant(pinned, encode_check(pinned))
 
 
-@dataclass(slots=True)
+@dataclass
 class PlannedRubric:
-    """All hybrids of one rubric: its checks, and how they combine in each cell."""
+    """All hybrids of one rubric (within the composites of a path): its checks, and how they combine in each cell."""
 
     owner: RubricEdits
     first: int
     checks: list[PlannedCheck]
     scoring_bits: int
+    path: CheckPath = ()
     _scorings: dict[int, Scoring] = field(default_factory=dict)
-    _scores: dict[tuple[int, tuple[object, ...]], tuple[Fraction | None, Verdict]] = field(default_factory=dict)
+    _scores: dict[tuple[object, ...], tuple[Fraction | None, Verdict]] = field(default_factory=dict)
+
+    @cached_property
+    def is_judged(self) -> bool:
+        """Whether judges have a part in it."""
+        return any(check.is_judged for check in self.checks)
 
     def build_scoring(self, mask: int) -> Scoring:
         """Return how a cell combines its checks."""
@@ -177,11 +202,20 @@ class PlannedRubric:
     def combine_cell(self, mask: int, results: Sequence[CheckResult]) -> tuple[Fraction | None, Verdict]:
         """Return score and verdict of a cell."""
         # Most questions of a dataset give equal outcomes, so a score is computed once for all of them.
-        key = mask & self.scoring_bits, tuple((one.id, one.score, one.verdict, one.unscored) for one in results)
+        key = mask & self.scoring_bits, *map(_read_outcome, results)
         if key not in self._scores:
+            if len(self._scores) >= _KEPT_SCORES:
+                self._scores.clear()
             found = combine_results(self.build_scoring(mask), results)
             self._scores[key] = found.score, found.verdict
         return self._scores[key]
+
+
+def _read_outcome(result: CheckResult) -> tuple[object, ...]:
+    """Return what a score depends on, as plain values: hashes of fractions and enums take their time."""
+    if result.score is None:
+        return result.id, result.unscored is UnscoredReason.ERROR
+    return result.id, result.score.as_integer_ratio(), result.verdict is Verdict.PASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +253,8 @@ class PlanBuilder:
         trees = {name: tree for name, tree in trees.items() if tree.members}
         return RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)
 
-    def _plan_rubric(self, history: EditHistory, sides: tuple[Rubric, Rubric]) -> PlannedRubric:
-        rubric = self._reserve_bits(history)
+    def _plan_rubric(self, history: EditHistory, sides: tuple[Rubric, Rubric], path: CheckPath = ()) -> PlannedRubric:
+        rubric = self._reserve_bits(history, path)
         names = history.edits.names
         ends = [{names[end][check.id]: check for check in sides[end].checks} for end in (0, -1)]
         for name in history.edits.check_names:
@@ -240,20 +274,21 @@ class PlanBuilder:
             }
             slots = {ref: Slot(tuple(tokens), (bit,)) for ref, tokens in pins.items()}
             judged = any(self._find_judges(check, side) for side, check in checks)
-            rubric.checks.append(PlannedCheck(name, rubric.owner, bit, slots, 1 << bit, 1 << bit, judged))
+            rubric.checks.append(PlannedCheck((name,), rubric.owner, bit, slots, 1 << bit, 1 << bit, judged))
         return rubric
 
-    def _reserve_bits(self, history: EditHistory) -> PlannedRubric:
+    def _reserve_bits(self, history: EditHistory, path: CheckPath = ()) -> PlannedRubric:
         first, edits = self._next, history.edits.edits
         self._next += len(edits)
         self.sources |= {first + number: history.sources[edit.part] for number, edit in enumerate(edits)}
         self.silent += history.silent
         scoring = sum(1 << first + number for number, edit in enumerate(edits) if edit.part.area in _SCORING_AREAS)
-        return PlannedRubric(history.edits, first, [], scoring)
+        return PlannedRubric(history.edits, first, [], scoring, path)
 
     def _plan_check(self, name: str, pair: tuple[Check | None, Check | None], rubric: PlannedRubric) -> PlannedCheck:
         refs = [dict(list_slots(check)) if check else {} for check in pair]
-        inner = self._plan_inner(refs[0], refs[1])
+        path = (*rubric.path, name)
+        inner = self._plan_inner(refs[0], refs[1], path)
         slots = {slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}
         judges = {judge for side in (0, 1) if (check := pair[side]) for judge in self._find_judges(check, side)}
         grading = sum(1 << rubric.first + number for number in rubric.owner.list_grading_edits(name))
@@ -264,9 +299,9 @@ class PlanBuilder:
             # Neither check nor judge names a model, so it is whatever the run said.
             relevant |= 1 << SERVICE
         self.floats |= bool(relevant >> SERVICE & 1)
-        return PlannedCheck(name, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), inner)
+        return PlannedCheck(path, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), inner)
 
-    def _plan_inner(self, old: Mapping[str, str], new: Mapping[str, str]) -> PlannedRubric | None:
+    def _plan_inner(self, old: Mapping[str, str], new: Mapping[str, str], path: CheckPath) -> PlannedRubric | None:
         """Return the plan of a composite's rubric; None where there is none in both, or nothing in it changed."""
         name = next((name for name in old if name.startswith("rubric/") and name in new), None)
         if name is None:
@@ -279,7 +314,7 @@ class PlanBuilder:
         ]
         if versions[0].resolved.digest == versions[1].resolved.digest and tokens[0] == tokens[1]:
             return None
-        return self._plan_rubric(trace_edits(self.finder, *versions), rubrics)
+        return self._plan_rubric(trace_edits(self.finder, *versions), rubrics, path)
 
     def _plan_slot(self, old: str | None, new: str | None) -> Slot:
         if old is None or new is None:

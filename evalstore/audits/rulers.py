@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from evalstore.audits.side_replay import ChangeSide, SideReplay
+from evalstore.audits.side_replay import ChangeSide, RowResult, SideReplay
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import Judges, JudgeSession, open_session
-from evalstore.model import CheckResult, Kind, Verdict
+from evalstore.model import CheckResult, Kind
+from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
 
 _Answer = TypeVar("_Answer")
-
-
-class RowResult(NamedTuple):
-    """A score and a verdict of one output; the score is None where it is unscored."""
-
-    score: Fraction | None
-    verdict: Verdict
 
 
 # What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact is missing.
@@ -30,7 +24,7 @@ RunResults = Mapping[str, RowResult | None]
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """The mean score and the share of passes over the scored outputs; None without any, or where some lack replies.
+    """The mean score and the mean share of passes over the scored questions; None without any, or where replies lack.
 
     `missing` counts the outputs that could not be graded, because a reply or an artifact is missing.
     """
@@ -50,10 +44,14 @@ class OutputGrader:
     session: JudgeSession
     _known: dict[tuple[str, str, str], dict[str, CheckResult]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Rows are held, for they are graded under one ruler after the other.
+        self.stored = replace(self.stored, rows=dict(self.stored.rows))
+
     @property
     def recorded(self) -> RunResults:
         """The results that the run recorded."""
-        return {id_: RowResult(row.score, row.verdict) for id_, row in self.stored.rows.items()}
+        return {id_: RowResult(row.score, row.verdict, row.pass_share) for id_, row in self.stored.rows.items()}
 
     def grade_under(self, ruler: Resolved) -> RunResults:
         """Return the results of all outputs with `ruler` in place of the artifact of its name.
@@ -78,7 +76,7 @@ class OutputGrader:
     def _grade_row(self, replay: SideReplay, id_: str) -> RowResult | None:
         row, before, after = replay.stored.rows[id_], self.stored.questions.get(id_), replay.questions.get(id_)
         if not replay.can_affect(row):
-            return RowResult(row.score, row.verdict)
+            return RowResult(row.score, row.verdict, row.pass_share)
         # An output for another input does not answer this question.
         if before is None or after is None or before.input_digest != after.input_digest:
             return None
@@ -87,8 +85,7 @@ class OutputGrader:
         if found is None:
             for call in replay.grader.lacking:
                 self.session.missing.add_call(call)
-            return None
-        return RowResult(found.score, found.verdict)
+        return found
 
 
 def sum_results(results: RunResults) -> RunTotals:
@@ -97,9 +94,11 @@ def sum_results(results: RunResults) -> RunTotals:
     scored = [result for result in results.values() if result and result.score is not None]
     if missing or not scored:
         return RunTotals(None, None, len(scored), missing)
-    mean = sum((result.score or Fraction(0) for result in scored), Fraction(0)) / len(scored)
-    passed = sum(result.verdict is Verdict.PASS for result in scored)
-    return RunTotals(mean, Fraction(passed, len(scored)), len(scored))
+    scores, passes = ExactMean(), ExactMean()
+    for result in scored:
+        scores.add(result.score or Fraction(0))
+        passes.add(result.pass_share)
+    return RunTotals(scores.compute_mean(), passes.compute_mean(), len(scored))
 
 
 def grade_with_judges(

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from evalstore.audits.stored_run import StoredRun
 from evalstore.model import UnscoredReason
+from evalstore.runs import GradedRow
 from evalstore.text import make_excerpt
 
 _JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
 
 
-def list_run_notes(a: StoredRun, b: StoredRun, ids: Sequence[str]) -> Iterator[str]:
-    """Yield notes about the engines of checks, and about checks that could not be graded in either run."""
-    engines: dict[str, tuple[Counter[str], Counter[str]]] = {}
-    failed: Counter[str] = Counter()
-    reasons: dict[str, str] = {}
-    for id_ in ids:
-        for side, stored in enumerate((a, b)):
-            for check in stored.rows[id_].checks:
-                if check.kind not in _JUDGED and check.score is not None:
-                    engines.setdefault(check.kind, (Counter(), Counter()))[side][check.engine] += 1
+@dataclass(slots=True)
+class RunNotes:
+    """What was noted of the compared questions so far; engines are by kind of check, for run A and for run B."""
+
+    questions: int = 0
+    engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
+        """Note the checks of one question, as both runs recorded them."""
+        self.questions += 1
+        for side, row in enumerate(rows):
+            for check in row.checks:
+                if check.score is not None and check.kind not in _JUDGED:
+                    if check.kind not in self.engines:
+                        self.engines[check.kind] = set(), set()
+                    self.engines[check.kind][side].add(check.engine)
                 if side and check.unscored is UnscoredReason.ERROR:
-                    failed[check.id] += 1
-                    reasons.setdefault(check.id, check.reason)
-    for kind, (old, new) in engines.items():
-        if old and new and old.keys() != new.keys():
-            yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
-        elif any(name.endswith("(approximate)") for name in new):
-            yield f"{kind} was graded by {', '.join(sorted(new))} in both runs, which only comes close"
-    for id_, count in failed.items():
-        yield (
-            f"{make_excerpt(id_, 60)} could not be graded in either run on {count:,} of {len(ids):,} questions: "
-            f"{make_excerpt(reasons[id_])}"
-        )
+                    self.failed[check.id] += 1
+                    self.reasons.setdefault(check.id, check.reason)
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield the notes."""
+        for kind, (old, new) in self.engines.items():
+            if old and new and old != new:
+                yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
+            elif any(name.endswith("(approximate)") for name in new):
+                yield f"{kind} was graded by {', '.join(sorted(new))} in both runs, which only comes close"
+        for id_, count in self.failed.items():
+            yield (
+                f"{make_excerpt(id_, 60)} could not be graded in either run on {count:,} of {self.questions:,} "
+                f"questions: {make_excerpt(self.reasons[id_])}"
+            )

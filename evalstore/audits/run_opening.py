@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalstore.audits.inference import Inference, RulerCandidate, RulerSearch
+from evalstore.audits.question_versions import digest_question
 from evalstore.audits.rulers import OutputGrader, RunResults
-from evalstore.audits.stored_run import RunRubric, StoredRun, digest_question, index_rows, read_stored_run
+from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import RefusedError
 from evalstore.judging import JudgeSession
@@ -69,7 +70,7 @@ def _build_stored_run(
     rubrics = {ref: RunRubric.from_version(_build_version(store, one)) for ref, one in resolved.items()}
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)
-    bare = StoredRun(run, named, _build_version(store, dataset), rubrics, questions, frozenset(known))
+    bare = StoredRun(run, named, _build_version(store, dataset), rubrics, known)
     results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.audits.grader import (
     Grader,
@@ -16,13 +17,8 @@ from evalstore.audits.grader import (
     read_recorded_results,
     read_strictness,
 )
-from evalstore.audits.stored_run import (
-    QuestionVersion,
-    StoredRun,
-    digest_question,
-    list_check_contents,
-    read_stored_run,
-)
+from evalstore.audits.question_versions import QuestionVersion, digest_question
+from evalstore.audits.stored_run import StoredRun, list_check_contents, read_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.diff import MovedOutput, RunMeasurement
@@ -35,7 +31,6 @@ from evalstore.model import (
     CheckResult,
     Kind,
     Question,
-    RubricResult,
     Sample,
     Scoring,
     Verdict,
@@ -54,6 +49,17 @@ _RULE_OF_THREE = 3  # where none of n moved, at most 3/n do, with 95 % confidenc
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
 _GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
+
+
+class RowResult(NamedTuple):
+    """What the outputs to one question get: the mean score (None where unscored), and the share of them that pass.
+
+    The verdict is pass where all of them do.
+    """
+
+    score: Fraction | None
+    verdict: Verdict
+    pass_share: Fraction
 
 
 def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
@@ -75,7 +81,7 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     return _sum_impact(stored.run, found)
 
 
-def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[RubricResult | None, RubricResult | None]:
+def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[RowResult | None, RowResult | None]:
     known: dict[str, CheckResult] = {}
     before, after = old.questions.get(row.id), new.questions.get(row.id)
     if before is None or after is None or before.input_digest != after.input_digest:
@@ -85,12 +91,10 @@ def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[Rubri
     return first, new.grade_row(row, known if before.reference_digest == after.reference_digest else {})
 
 
-def _sum_impact(
-    run: Run, found: Iterable[tuple[GradedRow, RubricResult | None, RubricResult | None]]
-) -> RunMeasurement:
+def _sum_impact(run: Run, found: Iterable[tuple[GradedRow, RowResult | None, RowResult | None]]) -> RunMeasurement:
     rows = list(found)
     pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
-    moved = [(row, old, new) for row, old, new in pairs if (old.score, old.verdict) != (new.score, new.verdict)]
+    moved = [(row, old, new) for row, old, new in pairs if old != new]
     shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
     return RunMeasurement(
         run=str(run.path),
@@ -104,7 +108,7 @@ def _sum_impact(
     )
 
 
-def _list_examples(run: Run, moved: list[tuple[GradedRow, RubricResult, RubricResult]]) -> Iterator[MovedOutput]:
+def _list_examples(run: Run, moved: list[tuple[GradedRow, RowResult, RowResult]]) -> Iterator[MovedOutput]:
     lines = _find_lines(run, {row.id for row, _, _ in moved})
     for row, old, new in moved:
         place = Place(str(run.samples), lines.get(row.id))
@@ -180,7 +184,7 @@ class SideReplay:
             )
         return self._affected_rubrics[row.rubric]
 
-    def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
+    def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RowResult | None:
         """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
         if row.samples:
             return self._grade_samples(row)
@@ -201,16 +205,17 @@ class SideReplay:
             return None
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
         known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
-        return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
+        found = combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
+        return RowResult(found.score, found.verdict, Fraction(found.verdict is Verdict.PASS))
 
-    def _grade_samples(self, row: GradedRow) -> RubricResult | None:
+    def _grade_samples(self, row: GradedRow) -> RowResult | None:
         """Return the mean over the samples of a row, which passes where each of them does."""
         results = [self.grade_row(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
         if None in results:
             return None
         score, pass_share = compute_question_mean((one.score, one.verdict) for one in results if one)
         verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
-        return RubricResult(score, verdict)
+        return RowResult(score, verdict, pass_share or Fraction(0))
 
     def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from evalstore.runs import GradedRow
-from evalstore.statistics import compute_holm_p_values, compute_sign_flip_p
+from evalstore.statistics import ExactMean, compute_holm_p_values, compute_sign_flip_p
 
 _SAMPLED = frozenset({"outputs", "input"})
 _NONE = "(none)"  # of questions without a tag or a group
@@ -38,29 +40,48 @@ class AuditSlice:
     p_holm: float | None = None
 
 
-def slice_by_labels(
-    labels: Sequence[Sequence[str]], shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None]
-) -> tuple[AuditSlice, ...]:
-    """Return a slice for each label; `labels` are by question, `shares` by factor, then question, without zeros."""
-    places: dict[str, list[int]] = {}
-    for place, names in enumerate(labels):
-        for name in names or [_NONE]:
-            places.setdefault(name, []).append(place)
-    slices = (_sum_slice(name, places[name], shares, groups) for name in sorted(places))
-    return _adjust_p_values([*slices])
+@dataclass(slots=True)
+class Slicer:
+    """Slices the questions of an audit `by` what was asked for; nothing is held where nothing was."""
 
+    by: SliceKind | None
+    _questions: int = 0
+    # By label the places of its questions, by check the change of its score.
+    _places: dict[str, array[int]] = field(default_factory=dict)
+    _changes: dict[str, ExactMean] = field(default_factory=dict)
 
-def slice_by_check(pairs: Sequence[tuple[GradedRow, GradedRow]]) -> tuple[AuditSlice, ...]:
-    """Return a slice for each check that both runs graded, from what they recorded."""
-    changes: dict[str, list[Fraction]] = {}
-    for old, new in pairs:
+    def add_question(self, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]) -> None:
+        """Add one question; `asked` is its row in the dataset of B."""
+        if self.by is SliceKind.CHECK:
+            self._add_checks(*rows)
+        elif self.by is not None:
+            group = rows[1].group
+            labels = read_tags(asked) if self.by is SliceKind.TAG else [group] if group else []
+            for name in labels or [_NONE]:
+                self._places.setdefault(name, array("L")).append(self._questions)
+        self._questions += 1
+
+    def list_slices(
+        self, shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None]
+    ) -> tuple[AuditSlice, ...]:
+        """Return the slices; `shares` are by factor, then question, without zeros; those of checks are as recorded."""
+        if self.by is SliceKind.CHECK:
+            means = sorted(self._changes.items())
+            return tuple(AuditSlice(id_, one.count, one.compute_mean() or Fraction(0), {}) for id_, one in means)
+        slices = (_sum_slice(name, places, shares, groups) for name, places in sorted(self._places.items()))
+        return _adjust_p_values([*slices])
+
+    def _add_checks(self, old: GradedRow, new: GradedRow) -> None:
         before = {check.id: check.score for check in old.checks}
         for check in new.checks:
             if check.score is not None and (score := before.get(check.id)) is not None:
-                changes.setdefault(check.id, []).append(check.score - score)
-    return tuple(
-        AuditSlice(id_, len(moves), sum(moves, Fraction(0)) / len(moves), {}) for id_, moves in sorted(changes.items())
-    )
+                self._changes.setdefault(check.id, ExactMean()).add(check.score - score)
+
+
+def read_tags(row: Mapping[str, Any]) -> list[str]:
+    """Return the tags of a question's row."""
+    tags = row.get("tags")
+    return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
 def _sum_slice(

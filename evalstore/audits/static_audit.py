@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalstore.audits.explain import build_side, open_attributor, require_rulers
 from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import QuestionSets, read_passes, sort_questions, sum_lines
+from evalstore.audits.question_sets import PairSet, PairSums, list_pairs
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.audits.stored_run import StoredRun, follow_renames, read_stored_run
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
@@ -91,15 +91,18 @@ def audit_statically(
     finder = VersionFinder(store)
     (a, bare_a), (b, bare_b) = (_read_side(run, finder, name) for run, name in ((run_a, "A"), (run_b, "B")))
     a = follow_renames(a, b, finder)
-    sets = sort_questions(a, b)
-    if not sets.compared:
+    sums, compared = PairSums(), list[str]()
+    for pair in list_pairs(a, b):
+        sums.add_pair(pair)
+        if pair.set is PairSet.COMPARED:
+            require_rulers(a, b, pair)
+            compared.append(pair.id)
+    if not compared:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    for stored in (a, b):
-        require_rulers(stored, sets.compared)
     with open_session(Judges(), store.git.find_common_directory) as session:
-        attributor = open_attributor(a, b, sets.compared, finder, session, asks_service=False)
-        job = StaticJob(a, b, sets, attributor, finder, allow_drift)
-        return job.build_audit((bare_a & {*sets.compared}, bare_b & {*sets.compared}))
+        attributor = open_attributor(a, b, finder, session, asks_service=False)
+        job = StaticJob(a, b, compared, sums, attributor, finder, allow_drift)
+        return job.build_audit((bare_a & {*compared}, bare_b & {*compared}))
 
 
 @dataclass(slots=True)
@@ -108,7 +111,8 @@ class StaticJob:
 
     a: StoredRun
     b: StoredRun
-    sets: QuestionSets
+    compared: Sequence[str]
+    pairs: PairSums
     attributor: QuestionAttributor
     finder: VersionFinder
     allow_drift: bool
@@ -119,12 +123,12 @@ class StaticJob:
 
     def build_audit(self, bare: tuple[set[str], set[str]]) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
-        for id_ in self.sets.compared:
+        for id_ in self.compared:
             self.attributor.add_evidence(id_)
-        for id_ in self.sets.compared:
+        for id_ in self.compared:
             self._add_question(id_)
-        a, b, count = build_side(self.a), build_side(self.b), len(self.sets.compared)
-        lines = sum_lines(self.a, self.b, self.sets, self._sum_lost())
+        a, b = (build_side(stored, self.pairs.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
+        count, lines = len(self.compared), self.pairs.sum_lines(self._sum_lost())
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
         found = {player: self.sums[player] for player in PlayerName if player in self.sums}
         return StaticAudit(
@@ -147,7 +151,7 @@ class StaticJob:
 
     def _add_question(self, id_: str) -> None:
         old, new = self.a.rows[id_], self.b.rows[id_]
-        ends = (old.score or Fraction(0), new.score or Fraction(0)), (read_passes(old), read_passes(new))
+        ends = (old.score or Fraction(0), new.score or Fraction(0)), (old.pass_share, new.pass_share)
         differing = self.attributor.find_players(id_)
         players = tuple(name for name in PlayerName if name in differing)
         score, verdict = self._find_directions(old, new) if PlayerName.RUBRIC in players else (Direction.EITHER,) * 2
@@ -173,7 +177,7 @@ class StaticJob:
                 f"the rulers cannot have given the recorded scores of {len(self.lost):,} questions, such as {names}",
                 hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
             )
-        size = len(self.sets.compared)
+        size = len(self.compared)
         score = sum((change for _, change, _ in self.lost), Fraction(0))
         passes = sum((change for _, _, change in self.lost), Fraction(0))
         return LineEffect(score / size, passes / size)
@@ -201,7 +205,7 @@ class StaticJob:
         return ProvedDirection(old, new, *join_proved_directions(findings))
 
     def _count_flips(self) -> tuple[int, int]:
-        turned = [read_passes(self.b.rows[id_]) - read_passes(self.a.rows[id_]) for id_ in self.sets.compared]
+        turned = [self.b.rows[id_].pass_share - self.a.rows[id_].pass_share for id_ in self.compared]
         return sum(change < 0 for change in turned), sum(change > 0 for change in turned)
 
     def _list_notes(self) -> Iterator[str]:

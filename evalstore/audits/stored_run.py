@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
-from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
+from evalstore.model import Check, Rubric, read_rubric
 from evalstore.provenance import ArtifactPart
 from evalstore.runs import GradedRow, Run, read_rows, read_run
+from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.samples import merge_samples
 
+_Item = TypeVar("_Item")
 _REFERENCE_RULE = "question-reference-changed"
 _REFERENCE_MESSAGE = "graders read other expected answers"
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionVersion:
-    """A question in one version of its dataset, and the digests of its input and of its reference."""
-
-    question: Question
-    input_digest: str
-    reference_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +42,9 @@ class RunRubric:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run, ready for replay: its rows and questions by id, its rubrics by reference, as they are in the store.
+    """One run, ready for replay: its rows by id, its rubrics by reference, and all questions of its dataset by id.
 
-    `asked` are the ids of all questions of its dataset, also of those without a row.
+    Rows and questions are read when they are asked for, so that only one of each needs to be in memory.
     """
 
     run: Run
@@ -57,7 +52,11 @@ class StoredRun:
     dataset: ArtifactVersion
     rubrics: Mapping[str, RunRubric]
     questions: Mapping[str, QuestionVersion]
-    asked: frozenset[str] = frozenset()
+
+    def find_rubric_name(self, id_: str) -> str:
+        """Return `rubric/<id>` of what graded a question; empty where the run does not say."""
+        rubric = self.rows.find_rubric(id_) if isinstance(self.rows, RowIndex) else self.rows[id_].rubric
+        return rubric.partition("@")[0]
 
 
 def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable[GradedRow] | None = None) -> StoredRun:
@@ -71,22 +70,14 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable
             f"{run.path} names no dataset version, so its rulers cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
-    # One pass over the rows; an audit needs them by id, several times.
     by_id = index_rows(run, rows)
     dataset = finder.locate_pin(run.dataset)
-    asked: set[str] = set()
-    questions: dict[str, QuestionVersion] = {}
-    for question in finder.store.questions(dataset.resolved):
-        asked.add(question.id)
-        if question.id in by_id:
-            questions[question.id] = digest_question(question)
     return StoredRun(
         run=run,
         rows=by_id,
         dataset=dataset,
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions=questions,
-        asked=frozenset(asked),
+        questions=finder.open_questions(dataset.resolved),
     )
 
 
@@ -94,15 +85,32 @@ def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredR
     """Return run A with the ids that its questions have in run B, where the settings declare a rename."""
     declared = finder.store.settings.get("renames", {}).get(b.dataset.resolved.name, {})
     names = {
-        id_: next((name for name in list_later_ids(declared, id_) if name in b.asked), id_) for id_ in a.asked - b.asked
+        id_: next((name for name in list_later_ids(declared, id_) if name in b.questions), id_)
+        for id_ in declared
+        if id_ in a.questions and id_ not in b.questions
     }
     taken = Counter(names.values())
-    names = {id_: name for id_, name in names.items() if name != id_ and name not in a.asked and taken[name] == 1}
-    if not names:
-        return a
-    rows = {names.get(id_, id_): row for id_, row in a.rows.items()}
-    questions = {names.get(id_, id_): question for id_, question in a.questions.items()}
-    return replace(a, rows=rows, questions=questions, asked=frozenset(names.get(id_, id_) for id_ in a.asked))
+    names = {id_: name for id_, name in names.items() if name != id_ and name not in a.questions and taken[name] == 1}
+    return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
+
+
+class Renamed(Mapping[str, _Item]):
+    """A mapping in which some keys have other names: `names` are the new ones by the old."""
+
+    def __init__(self, held: Mapping[str, _Item], names: Mapping[str, str]) -> None:
+        self._held, self._names = held, names
+        self._earlier = {new: old for old, new in names.items()}
+
+    def __getitem__(self, key: str) -> _Item:
+        if key in self._names:
+            raise KeyError(key)
+        return self._held[self._earlier.get(key, key)]
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._names.get(key, key) for key in self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
 
 
 def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
@@ -110,35 +118,22 @@ def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
     return tuple((check, encode_check(check)) for check in rubric.checks)
 
 
-def digest_question(question: Question) -> QuestionVersion:
-    """Return a question with the digests of its input (what the model saw) and its reference (what graders read)."""
-    return QuestionVersion(question, question.input_digest, question.reference_digest)
-
-
-def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
-    """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
-    if reference.input_digest == input_.input_digest:
-        return reference
-    reference_fields = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
-    input_fields = {key: input_.question.row[key] for key in INPUT_KEYS if key in input_.question.row}
-    question = Question(reference.question.id, input_.question.input, {**reference_fields, **input_fields})
-    return QuestionVersion(question, input_.input_digest, reference.reference_digest)
-
-
-def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> dict[str, GradedRow]:
+def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[str, GradedRow]:
     """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
-    several: dict[str, list[GradedRow]] = {}
-    for row in read_rows(run) if found is None else found:
-        if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
-            raise RefusedError(
-                f"{run.samples} holds the question {row.id} twice",
-                hint="several answers to one question are numbered: score them as samples",
-            )
-        several[row.id].append(row)
-    rows = {id_: merge_samples(samples) for id_, samples in several.items()}
+    is_held = found is not None or run.samples == run.path
+    rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
+
+
+def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
+    several: dict[str, list[GradedRow]] = {}
+    for row in found:
+        if any(row.sample == other.sample for other in several.setdefault(row.id, [])):
+            raise make_doubled_error(run.samples, row.id)
+        several[row.id].append(row)
+    return {id_: merge_samples(samples) for id_, samples in several.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +144,12 @@ class QuestionHistory:
     rubrics: Mapping[str, Origin]
 
 
-def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder) -> QuestionHistory:
-    """Find the origins for those of `ids` whose reference or rubric changed, in one walk through the dataset."""
-    references = [id_ for id_ in ids if a.questions[id_].reference_digest != b.questions[id_].reference_digest]
-    rubrics = [id_ for id_ in ids if _has_other_rubric(a, b, id_)]
+def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
+    """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
+    ids = [id_ for id_ in a.rows if id_ in b.rows]
+    # Runs with one version of a dataset have one collection of questions.
+    references = [id_ for id_ in ids if _has_other_reference(a, b, id_)] if a.questions is not b.questions else []
+    rubrics = [id_ for id_ in ids if a.find_rubric_name(id_) != b.find_rubric_name(id_)]
     parts = [
         *(ArtifactPart("reference", id_) for id_ in references),
         *(ArtifactPart("rubric", id_) for id_ in rubrics),
@@ -176,5 +173,6 @@ def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
     return origin if origin and origin.commit else None
 
 
-def _has_other_rubric(a: StoredRun, b: StoredRun, id_: str) -> bool:
-    return a.rows[id_].rubric.partition("@")[0] != b.rows[id_].rubric.partition("@")[0]
+def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:
+    old, new = a.questions.get(id_), b.questions.get(id_)
+    return old is not None and new is not None and old.reference_digest != new.reference_digest

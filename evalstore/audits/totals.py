@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -10,31 +12,66 @@ from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
 from evalstore.audits.values import Cause, EditSource, Factor, OwnShare, PlayerName, QuestionShare, name_players
 from evalstore.audits.wording import choose_claim
-from evalstore.statistics import ChangeEstimate, estimate_change
+from evalstore.statistics import ChangeEstimate, ExactMean, estimate_change
 
 _WORST = 5
 _ZERO = Fraction(0)
 _SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 
 
+class ShareColumn(Mapping[int, Fraction]):
+    """The shares of the questions that one factor moved, by place, in the order of the questions.
+
+    Shares that are equal are held once, and twelve bytes a question.
+    """
+
+    def __init__(self) -> None:
+        self._places, self._numbers = array("Q"), array("L")
+        self._values: dict[Fraction, int] = {}
+
+    def add(self, place: int, share: Fraction) -> None:
+        """Add the share of one question, later than all others."""
+        self._places.append(place)
+        self._numbers.append(self._values.setdefault(share, len(self._values)))
+
+    def __getitem__(self, place: int) -> Fraction:
+        at = bisect_left(self._places, place)
+        if at == len(self._places) or self._places[at] != place:
+            raise KeyError(place)
+        return [*self._values][self._numbers[at]]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def list_all(self, questions: int) -> list[Fraction]:
+        """Return the shares of all questions: 0 of those that it did not move."""
+        values, found = [*self._values], [_ZERO] * questions
+        for place, number in zip(self._places, self._numbers, strict=True):
+            found[place] = values[number]
+        return found
+
+
 @dataclass(slots=True)
 class _CauseSum:
-    share: Fraction = _ZERO
-    passes: Fraction = _ZERO
+    share: ExactMean = field(default_factory=ExactMean)
+    passes: ExactMean = field(default_factory=ExactMean)
     error: float = 0.0
     moved: int = 0
 
 
 @dataclass(slots=True)
 class _FactorSum:
-    """The sums of one block of players; `shares` are those of the questions that it moved, by place."""
+    """The sums of one block of players; `shares` are those of the questions that it moved."""
 
-    share: Fraction = _ZERO
-    passes: Fraction = _ZERO
-    first: Fraction = _ZERO
-    last: Fraction = _ZERO
-    shares: dict[int, Fraction] = field(default_factory=dict)
-    anchored: list[int] = field(default_factory=list)
+    share: ExactMean = field(default_factory=ExactMean)
+    passes: ExactMean = field(default_factory=ExactMean)
+    first: ExactMean = field(default_factory=ExactMean)
+    last: ExactMean = field(default_factory=ExactMean)
+    shares: ShareColumn = field(default_factory=ShareColumn)
+    anchored: array[int] = field(default_factory=lambda: array("Q"))
     flipped: list[str] = field(default_factory=list)
     worst: list[QuestionShare] = field(default_factory=list)
     anchors: int = 0
@@ -42,20 +79,21 @@ class _FactorSum:
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
 
     def add_question(self, place: int, question: AttributedQuestion, block: BlockShare) -> None:
-        self.share += block.share[0]
-        self.passes += block.share[1]
-        self.first += block.first
-        self.last += block.last
+        self.share.add(block.share[0])
+        self.passes.add(block.share[1])
+        self.first.add(block.first)
+        self.last.add(block.last)
         if block.share[0]:
-            self.shares[place] = block.share[0]
-            self.worst.append(QuestionShare(question.id, block.share[0]))
-            self.worst = sorted(self.worst, key=lambda one: (-abs(one.share), one.id))[:_WORST]
+            self.shares.add(place, block.share[0])
+            insort(self.worst, QuestionShare(question.id, block.share[0]), key=lambda one: (-abs(one.share), one.id))
+            del self.worst[_WORST:]
         if block.share[1]:
             self.flipped.append(question.id)
         for source, score, passes in block.edits:
-            total = self.causes.setdefault(source, _CauseSum())
-            total.share += score.share
-            total.passes += passes.share
+            if (total := self.causes.get(source)) is None:
+                total = self.causes[source] = _CauseSum()
+            total.share.add(score.share)
+            total.passes.add(passes.share)
             # All questions sample the same orders, so their errors can add up instead of cancelling out.
             total.error += score.error
             total.moved += bool(score.share or passes.share)
@@ -66,14 +104,13 @@ class AuditTotals:
     """The sums over all compared questions so far."""
 
     groups: list[str | None] = field(default_factory=list)
-    own_old: Fraction | None = _ZERO
-    own_new: Fraction | None = _ZERO
+    own_old: ExactMean | None = field(default_factory=ExactMean)
+    own_new: ExactMean | None = field(default_factory=ExactMean)
     is_judged: bool = False
     has_estimates: bool = False
     has_other_outputs: bool = False
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
     _silent: dict[EditSource, None] = field(default_factory=dict)
-    _anchored: list[int] = field(default_factory=list)
 
     def add_question(self, question: AttributedQuestion, group: str | None) -> None:
         """Add one question."""
@@ -82,7 +119,8 @@ class AuditTotals:
         self.is_judged |= question.is_judged
         self.has_estimates |= bool(question.anchors)
         self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
-        self._silent |= dict.fromkeys(question.silent)
+        if question.silent:
+            self._silent |= dict.fromkeys(question.silent)
         blocks = question.shares.blocks if question.shares else {}
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
@@ -118,9 +156,9 @@ class AuditTotals:
         """Return the share of the outputs by three rulers, with what missing answers add."""
         size = len(self.groups) or 1
         joint = any(len(players) > 1 and not _SAMPLED.isdisjoint(players) for players in self._sums)
-        shares = (total.share for players, total in self._sums.items() if players[0] in _SAMPLED)
+        shares = (total.share.total for players, total in self._sums.items() if players[0] in _SAMPLED)
         own = None if joint else sum(shares, _ZERO) / size + line
-        ends = [None if end is None else end / size + line for end in (self.own_old, self.own_new)]
+        ends = [None if end is None else end.total / size + line for end in (self.own_old, self.own_new)]
         return OwnShare(own, ends[0], ends[1])
 
     def _list_sums(self) -> list[tuple[Players, _FactorSum]]:
@@ -129,17 +167,19 @@ class AuditTotals:
         return sorted(self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])]))
 
     def _find_sum(self, players: Players) -> _FactorSum:
-        return self._sums.setdefault(players, _FactorSum())
+        if players not in self._sums:
+            self._sums[players] = _FactorSum()
+        return self._sums[players]
 
     def _build_factor(self, players: Players) -> Factor:
         total, size = self._sums.get(players, _FactorSum()), len(self.groups) or 1
-        ends = total.first / size, total.last / size
+        ends = total.first.total / size, total.last.total / size
         is_sampled = not _SAMPLED.isdisjoint(players) or bool(total.anchors)
         estimate = self._estimate(total) if total.changed else None
         return Factor(
             players=players,
-            share=total.share / size,
-            passes=total.passes / size,
+            share=total.share.total / size,
+            passes=total.passes.total / size,
             order=(min(ends), max(ends)),
             ci=estimate.mean.interval if estimate and estimate.mean else None,
             standard_error=estimate.mean.standard_error if estimate and estimate.mean else None,
@@ -158,13 +198,15 @@ class AuditTotals:
 
     def _estimate(self, total: _FactorSum) -> ChangeEstimate:
         """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
-        places = total.anchored if total.anchors else range(len(self.groups))
-        shares = [total.shares.get(place, _ZERO) for place in places]
-        return estimate_change(shares, [self.groups[place] for place in places])
+        shares = total.shares.list_all(len(self.groups))
+        if not total.anchors:
+            return estimate_change(shares, self.groups)
+        places = total.anchored
+        return estimate_change([shares[place] for place in places], [self.groups[place] for place in places])
 
     def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [
-            Cause(source, found.share / size, found.passes / size, found.moved, found.error / size)
+            Cause(source, found.share.total / size, found.passes.total / size, found.moved, found.error / size)
             for source, found in total.causes.items()
         ]
         if players == (PlayerName.RUBRIC,):
@@ -173,5 +215,9 @@ class AuditTotals:
         return tuple(sorted(causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)))
 
 
-def _add(total: Fraction | None, share: Fraction | None) -> Fraction | None:
-    return None if total is None or share is None else total + share
+def _add(total: ExactMean | None, share: Fraction | None) -> ExactMean | None:
+    """Return a sum with one share more; None once one of them is unknown."""
+    if total is None or share is None:
+        return None
+    total.add(share)
+    return total

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from evalstore.audits.question_versions import DatasetQuestions
 from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, PinType, Ref, parse_ref, read_rubric
@@ -52,9 +53,17 @@ class VersionFinder:
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
     _origins: OriginFinder = field(init=False)
+    _questions: dict[tuple[str, str | None, str], DatasetQuestions] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._origins = OriginFinder(self.store)
+
+    def open_questions(self, dataset: Resolved) -> DatasetQuestions:
+        """Return the questions of a dataset; of one version there is one collection, whoever asks."""
+        key = dataset.name, dataset.commit, dataset.digest
+        if key not in self._questions:
+            self._questions[key] = DatasetQuestions(dataset, self.store)
+        return self._questions[key]
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content; raises `RefusedError` where the store has none."""

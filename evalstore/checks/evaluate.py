@@ -107,6 +107,7 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
         graded.engine,
         graded.replies,
         graded.reply_digests,
+        graded.inner_errors,
     )
 
 

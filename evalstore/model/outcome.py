@@ -49,6 +49,7 @@ class Grade(NamedTuple):
 
     `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it is kept. The
     threshold is for a check that writes none and whose kind has no default: a composite takes it from its rubric.
+    `inner_errors` are the checks of a composite's rubric that could not be graded, though the rubric may have a score.
     """
 
     score: Fraction | None
@@ -58,6 +59,7 @@ class Grade(NamedTuple):
     replies: str = ""
     threshold: Fraction | None = None
     reply_digests: tuple[str, ...] = ()
+    inner_errors: tuple[str, ...] = ()
 
     @property
     def approximate(self) -> bool:
@@ -77,6 +79,7 @@ class CheckResult(NamedTuple):
     engine: str = "evalstore"
     replies: str = ""
     reply_digests: tuple[str, ...] = ()
+    inner_errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evalstore.audits import QuestionCell
     from evalstore.audits.question_view import QuestionView
     from evalstore.model import CheckResult
+    from evalstore.runs import GradedRow
 
 _LINES = 40  # of an answer, side by side
 _HEAD = ("output", "ruler", "score", "verdict", "graded by", "")
@@ -40,7 +41,7 @@ def markdown(view: QuestionView) -> str:
         for cell, result in zip(view.cells, results, strict=True)
         if result is not None
     ]
-    answers = [(name, row.output.text) for name, row in zip("AB", view.rows, strict=True)]
+    answers = [(name, _join_samples(row)) for name, row in zip("AB", view.rows, strict=True)]
     parts = [
         f"### evalstore audit\n\nquestion {format_code(view.id)}",
         "\n".join(format_table(_HEAD, map(_cell_row, view.cells))),
@@ -73,7 +74,7 @@ def document(view: QuestionView) -> dict[str, Any]:
     return {
         "question": view.id,
         "input": view.rows[1].input,
-        "outputs": {name: row.output.text for name, row in zip("ab", view.rows, strict=True)},
+        "outputs": {name: _join_samples(row) for name, row in zip("ab", view.rows, strict=True)},
         "models": dict(zip("ab", view.models, strict=True)),
         "cells": [_cell_document(cell) for cell in view.cells],
         "calls": view.calls,
@@ -131,7 +132,11 @@ def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
     """Yield the lines of both answers, side by side."""
     width = (screen.width - 3) // 2
     columns = [
-        [piece for line in row.output.text.splitlines() or [""] for piece in wrap(make_printable(line), width) or [""]]
+        [
+            piece
+            for line in _join_samples(row).splitlines() or [""]
+            for piece in wrap(make_printable(line), width) or [""]
+        ]
         for row in view.rows
     ]
     heads = [make_excerpt(f"{name}: {model}", width) for name, model in zip("AB", view.models, strict=True)]
@@ -142,6 +147,13 @@ def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
         yield f"{left:<{width}} | {right}".rstrip()
     if longest > _LINES:
         yield f"and {count_noun(longest - _LINES, 'more line')}; --format json has all of them"
+
+
+def _join_samples(row: GradedRow) -> str:
+    """Return the text of an answer; of several samples all, each below its number."""
+    texts = [one.output.text for one in row.outputs]
+    numbered = (f"sample {number}:\n{text}" for number, text in enumerate(texts, 1))
+    return "\n\n".join(numbered) if len(texts) > 1 else texts[0]
 
 
 def _list_notes(view: QuestionView) -> Iterator[str]:

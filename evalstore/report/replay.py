@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from evalstore.audits.replay import ReplayedOutput, RunReplay
-    from evalstore.audits.rulers import RowResult, RunTotals
+    from evalstore.audits.rulers import RunTotals
+    from evalstore.audits.side_replay import RowResult
 
 _VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED)
 _ID = 44

@@ -183,6 +183,7 @@ def _format_check(check: CheckResult) -> str:
             "engine": check.engine,
             **({"replies": check.replies} if check.replies else {}),
             **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
+            **({"inner_errors": check.inner_errors} if check.inner_errors else {}),
         }
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from evalstore.documents import read_row
@@ -28,20 +29,24 @@ _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
-    id_, model = _sample_id(row, place), row.get("model_id")
-    turns = _transcript(row, place)
-    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
-    if text is None:
+    id_, model, output = _sample_id(row, place), row.get("model_id"), _read_eee_answer(row, place)
+    if output is None:
         return None
     return StoredOutput(
         id=id_,
-        output=Output(text, _eee_calls(row, turns or (), place)),
+        output=output,
         line=place.line or 0,
         model=model if isinstance(model, str) else None,
         from_eee_row=True,
         doubt=find_row_doubt(row),
         sample=_read_eee_sample(row),
     )
+
+
+def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
+    turns = _transcript(row, place)
+    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
+    return None if text is None else Output(text, _eee_calls(row, turns or (), place))
 
 
 def _read_eee_sample(row: Mapping[str, Any]) -> int:
@@ -120,7 +125,7 @@ _SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of E
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
-    if "sample_id" in row or "schema_version" in row:
+    if _is_eee_row(row):
         return read_eee_output(row, place)
     for key in ("id", "output"):
         if not isinstance(row.get(key), str):
@@ -128,6 +133,18 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
             raise LoadError(f"this line is no output: {wrong}", place=place, hint=_SHAPES)
     output = Output(row["output"], read_calls(row.get("tool_calls"), place))
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
+
+
+def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
+    """Return the question and the sample of what one line records; None when its model gave no output."""
+    output, id_ = row.get("output"), row.get("sample_id")
+    raw = output.get("raw") if isinstance(output, dict) else None
+    # Most rows have one plain text, which needs no closer look.
+    is_plain = isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str)
+    if is_plain and isinstance(id_, str) and row.get("messages") is None and row.get("interactions") is None:
+        return id_, _read_eee_sample(row)
+    found = read_stored_output(row, place)
+    return (found.id, found.sample) if found else None
 
 
 def _read_sample(value: Any, place: Place) -> int:
@@ -138,30 +155,31 @@ def _read_sample(value: Any, place: Place) -> int:
     )
 
 
+def _is_eee_row(row: Mapping[str, Any]) -> bool:
+    return "sample_id" in row or "schema_version" in row
+
+
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
-    recorded = read_stored_output(value, place)
-    return None if recorded is None else _build_graded_row(value, recorded, place)
+    id_, sample, output = _read_answer(value, place)
+    return None if output is None else _build_graded_row(value, (id_, sample), output, place)
 
 
 def read_bare_row(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
     """Return a row with its grade, and whether its output is stored; one that is not is an empty text."""
-    recorded = read_stored_output(value, place)
-    bare = recorded or StoredOutput(
-        _sample_id(value, place), Output(""), place.line or 0, sample=_read_eee_sample(value)
-    )
-    return _build_graded_row(value, bare, place), recorded is not None
+    id_, sample, output = _read_answer(value, place)
+    return _build_graded_row(value, (id_, sample), output or Output(""), place), output is not None
 
 
-def _build_graded_row(value: Mapping[str, Any], recorded: StoredOutput, place: Place) -> GradedRow:
+def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
     checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
-        id=recorded.id,
+        id=key[0],
         input=prompt,
         reference=reference,
-        output=recorded.output,
+        output=output,
         score=score,
         verdict=verdict,
         rubric=read_text_or(details, "evalstore_rubric"),
@@ -171,8 +189,16 @@ def _build_graded_row(value: Mapping[str, Any], recorded: StoredOutput, place: P
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
         group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
-        sample=recorded.sample,
+        sample=key[1],
     )
+
+
+def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Output | None]:
+    """Return the question, the sample and the output of a line; what its label says is no matter here."""
+    if _is_eee_row(value):
+        return _sample_id(value, place), _read_eee_sample(value), _read_eee_answer(value, place)
+    recorded = read_stored_output(value, place)
+    return (recorded.id, recorded.sample, recorded.output) if recorded else ("", 0, None)
 
 
 def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -199,6 +225,8 @@ def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tu
     raise ValueError("its `is_correct` is neither true nor false")
 
 
+# Runs have few different grades.
+@lru_cache(maxsize=1024)
 def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
@@ -208,20 +236,15 @@ def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdic
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
     score, verdict = _consistent_grade(check["score"], check["verdict"])
-    return CheckResult(
-        id=require_text(check, "id"),
-        kind=require_text(check, "kind"),
-        score=score,
-        verdict=verdict,
-        reason=require_text(check, "reason"),
-        unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
-        engine=require_text(check, "engine"),
-        replies=read_text_or(check, "replies"),
-        reply_digests=_read_texts(check.get("reply_digests", [])),
-    )
+    id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
+    unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
+    replies = read_text_or(check, "replies") if "replies" in check else ""
+    digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))
+    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests, inner)
 
 
-def _read_texts(value: Any) -> tuple[str, ...]:
+def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = check.get(key, [])
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return tuple(value)
-    raise ValueError("its `reply_digests` are no texts")
+    raise ValueError(f"its `{key}` are no texts")

@@ -55,10 +55,14 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
     for row, place in _iterate_records(run):
-        with explain_shape_errors(place, _NO_ROW):
-            found = read_graded_row(row, place)
-        if found is not None:
+        if (found := read_run_row(row, place)) is not None:
             yield found
+
+
+def read_run_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
+    """Return one row of a run; None without any output. Raises `LoadError` at its place where it is none."""
+    with explain_shape_errors(place, _NO_ROW):
+        return read_graded_row(value, place)
 
 
 def read_bare_rows(run: Run) -> Iterator[tuple[GradedRow, bool]]:

@@ -31,10 +31,10 @@ from evalstore.runs import (
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.matching import OutputMatcher
-from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.scoring.question_sums import QuestionSums
 from evalstore.scoring.tally import RunTally
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.revisions import find_head
 from evalstore.text import make_excerpt
 

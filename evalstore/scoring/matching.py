@@ -10,7 +10,7 @@ from pathlib import Path
 from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.runs import MissingOutput, StoredOutput
-from evalstore.scoring.question_index import Found, QuestionIndex
+from evalstore.store.question_index import Found, QuestionIndex
 from evalstore.text import make_excerpt
 
 _NO_LINE = "the file of outputs has none"

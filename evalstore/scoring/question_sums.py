@@ -3,34 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from evalstore.runs.samples import Outcome, QuestionMean, compute_question_mean
-
-
-@dataclass(slots=True)
-class ExactMean:
-    """An exact mean; scores are summed by denominator, because one common denominator would grow with every row."""
-
-    count: int = 0
-    _sums: Counter[int] = field(default_factory=Counter)
-
-    def add(self, score: Fraction) -> None:
-        """Add one score."""
-        self.count += 1
-        self._sums[score.denominator] += score.numerator
-
-    def remove(self, score: Fraction) -> None:
-        """Take back one score."""
-        self.count -= 1
-        self._sums[score.denominator] -= score.numerator
-
-    def compute_mean(self) -> Fraction | None:
-        """Return the mean; None without scores."""
-        total = sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
-        return total / self.count if self.count else None
+from evalstore.statistics import ExactMean
 
 
 @dataclass(slots=True)

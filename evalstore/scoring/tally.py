@@ -10,7 +10,8 @@ from fractions import Fraction
 from evalstore.judging import NO_REPLY
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, GradedRow, Run
-from evalstore.scoring.question_sums import ExactMean, QuestionSums
+from evalstore.scoring.question_sums import QuestionSums
+from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks

@@ -6,6 +6,7 @@ alike, so that its questions are not independent. Functions take exact shares in
 """
 
 from evalstore.statistics.claims import ChangeEstimate, Conclusion, bound_rate, compute_holm_p_values, estimate_change
+from evalstore.statistics.exact_mean import ExactMean
 from evalstore.statistics.noise import compute_noise_reach
 from evalstore.statistics.paired_mean import Interval, MeanEstimate, estimate_mean, sum_groups
 from evalstore.statistics.rates import compute_wilson_interval
@@ -15,6 +16,7 @@ from evalstore.statistics.student import find_student_quantile
 __all__ = [
     "ChangeEstimate",
     "Conclusion",
+    "ExactMean",
     "Interval",
     "MeanEstimate",
     "bound_rate",

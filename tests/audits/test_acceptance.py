@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
+from evalstore.checks.kinds import php_lint
+from evalstore.checks.php import LintResult, PhpEngine
 from tests.audits.conftest import Desk, factor, rate
 
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}
@@ -173,6 +175,53 @@ def test_a_judge_that_fails_is_no_better_output(desk: Desk, with_ban: bool, fail
     assert (failed.run, failed.check, failed.questions) == ("B", "j", len(failing))
 
 
+def test_a_judge_that_fails_within_a_composite_is_no_better_output(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    # Its average leaves out what could not be graded, so the composite has a score all the same.
+    desk.rubric("1.0.0", JUDGED, {**BAN, "id": "c"}, name="inner", errors="skip")
+    desk.rubric("1.0.0", {"id": "c", "kind": "composite", "rubric_ref": "rubric/inner@1.0.0"}, BRIEF)
+    desk.dataset("1.0.0", 8)
+    old = ["good " * (i % 3) + "a" for i in range(8)]
+    desk.server.play("400", prompt="boom")
+    a = desk.score("1.0.0", old)
+    b = desk.score("1.0.0", [f"boom {text}" if i < 3 else text for i, text in enumerate(old)], "b")
+    assert b.scored == 8
+    found = desk.audit(a, b)
+    assert (points(found), found.common, found.drift) == ({"judge_errors": points(found)["judge_errors"]}, 5, ())
+    assert found.lines.errors == ("q0", "q1", "q2")
+    (failed,) = found.lines.failed_checks
+    assert (failed.run, failed.check, failed.questions) == ("B", "c/j", 3)
+    # Where the judge failed in both runs, the question is compared by what is left.
+    again = desk.audit(b, b)
+    assert (points(again), again.common, again.drift) == ({}, 8, ())
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_an_engine_that_is_not_there_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch, both: bool) -> None:  # noqa: FBT001
+    """Without PHP the runs score 100 for 50, and a change of outputs says nothing of what could not be graded."""
+    php = {"id": "parses", "kind": "php_lint", "on_no_code": "pass"}
+    desk.rubric("1.0.0", php, BAN, errors="skip")
+    desk.dataset("1.0.0", 4)
+    broken = ["```php\n<?php echo (;\n```"] * 4
+    parser = PhpEngine("a parser (approximate)")
+    monkeypatch.setattr(php_lint, "check_block", lambda *_: LintResult(valid=False))
+
+    def score(name: str, engine: PhpEngine | None, texts: list[str]) -> Any:
+        monkeypatch.setattr(php_lint, "find_php_engine", lambda: engine)
+        return desk.score("1.0.0", texts, name)
+
+    a = score("a", None if both else parser, broken)
+    b = score("b", None, [f"{text} foo" for text in broken])
+    found = desk.audit(a, b)
+    if both:
+        assert points(found) == {"outputs": -100}
+        note = found.notes[-1]
+        assert note.startswith("parses could not be graded in either run on 4 of 4 questions: ")
+    else:
+        assert (found.lines.failed_checks[0].check, found.lines.failed_checks[0].questions) == ("parses", 4)
+        assert (found.common, [*points(found)]) == (0, ["judge_errors"])
+
+
 def test_a_missing_answer_is_no_other_question(desk: Desk) -> None:
     desk.rubric("1.0.0", BAN, BRIEF)
     desk.dataset("1.0.0", 10)
@@ -208,6 +257,17 @@ def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
     assert "the rubric took 12.50 and the outputs took 12.50, together" in found.sentence
     assert found.sentence.endswith(", together: the outputs lose nothing under A's ruler, 25.00 under B's.")
+
+
+def test_a_check_within_a_composite_may_have_its_name(desk: Desk) -> None:
+    for version, words in (("1.0.0", ["foo"]), ("2.0.0", ["foo", "simply"])):
+        desk.rubric(version, {**BAN, "id": "c", "values": words}, name="inner")
+        outer = {"id": "c", "kind": "composite", "rubric_ref": f"rubric/inner@{version}"}
+        desk.rubric(version, outer, {**BAN, "id": "d", "values": words})
+        desk.dataset(version, 2)
+    found = desk.audit(desk.score("1.0.0", ["simply", "ok"]), desk.score("2.0.0", ["simply", "ok"]))
+    assert points(found) == {"rubric": -50}
+    assert [cause.share * 100 for cause in factor(found, "rubric").causes if cause.share] == [-25, -25]
 
 
 def test_the_edits_inside_a_composite_are_its_own(desk: Desk) -> None:

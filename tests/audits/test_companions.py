@@ -263,6 +263,20 @@ def test_what_cannot_be_done_is_one_sentence(story: Story, cli: Any, argv: tuple
     assert words in ran.err
 
 
+def test_a_dataset_that_lacks_questions_is_taken_when_it_is_named(
+    story: Story, answer: Any, cli: Any, tmp_path: Path
+) -> None:
+    path = foreign(story, tmp_path, story.runs["X2"])
+    samples = tmp_path / "foreign_samples.jsonl"
+    samples.write_text(samples.read_text().replace('"q9"', '"q10"'))
+    ran = cli("infer", str(path), cwd=story.repo.root)
+    assert ran.code == 3
+    assert "no released dataset has all of the 10 scored questions" in ran.err
+    assert "dataset/d@2.0.0 has 9 of them: evalstore infer RUN --dataset dataset/d" in " ".join(ran.err.split())
+    found = answer("infer", str(path), "--dataset", "dataset/d", code=0)
+    assert (found["candidates"][0]["agree"], found["candidates"][0]["of"]) == (9, 9)
+
+
 def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
     story: Story, answer: Any, tmp_path: Path
 ) -> None:

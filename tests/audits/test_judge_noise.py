@@ -75,6 +75,35 @@ def test_half_the_weight_lets_half_the_noise_through(repo: Repo, scored: Callabl
     )
 
 
+@pytest.mark.parametrize(
+    ("combine", "expected"), [("weighted_avg", 2.0242 / 3), ("median", 2.0242), ("all_pass", None)]
+)
+def test_noise_reaches_a_score_through_a_composite(
+    repo: Repo, scored: Callable[..., Run], combine: str, expected: float | None
+) -> None:
+    """The composite has half the weight, and the judge in it a third."""
+    inner = RUBRIC.replace("id: answer", "id: inner").replace("weighted_avg, weights: {{kind: {weight}}}", combine)
+    inner = inner.replace(
+        "  - {{id: brief", "  - {{id: short, kind: format, format: text, max_chars: 300}}\n  - {{id: brief"
+    )
+    repo.release("rubrics/inner", inner.format(version="1.0.0", samples=1))
+    outer = (
+        "id: answer\nversion: 3.0.0\nchecks: [{id: c, kind: composite, rubric_ref: rubric/inner@1.0.0}, "
+        "{id: brief, kind: format, format: text, max_chars: 400}]\nscoring: {combine: weighted_avg}\n"
+    )
+    repo.release("rubrics/answer", outer)
+    questions = "".join(f"  - {{id: q{number}, input: a}}\n" for number in range(SIZE))
+    head = "id: small\nversion: 3.0.0\ndefaults: {rubric_ref: rubric/answer@3.0.0}\nquestions:\n"
+    repo.release("datasets/small", head + questions)
+    a, b = scored("3.0.0", "short"), scored("3.0.0", "longer")
+    measure(repo)
+    found = repo.audit(a, b)
+    if expected is None:
+        assert found.judge_noise is None or found.judge_noise.reach == 0
+    else:
+        assert reach(found) == pytest.approx(expected, abs=1e-3)
+
+
 def test_a_reply_that_both_runs_rest_on_is_no_noise(repo: Repo, scored: Callable[..., Run]) -> None:
     a, b = scored("1.0.0", "short", 10), scored("1.0.0", "longer", 10)
     measure(repo)

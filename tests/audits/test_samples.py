@@ -111,3 +111,38 @@ def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -
         ("q0", 1, Fraction(1, 2)),
         ("q2", 1, 0),
     ]
+
+
+def test_passes_of_a_run_are_shares_of_samples(store: Repo, tmp_path: Path) -> None:
+    from evalstore.audits.replay import replay
+    from evalstore.audits.score_history import build_history
+
+    run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
+    assert run.pass_rate == Fraction(5, 6)
+    with ArtifactStore.open(store.root) as opened:
+        found = replay(run.path, "rubric/clean@2.0.0", opened)
+        history = build_history("rubric/clean", [run.path], opened)
+    assert (found.old.pass_rate, found.new.pass_rate) == (Fraction(5, 6), Fraction(1, 3))
+    (scored,) = history.runs
+    assert [cell.pass_rate for cell in scored.cells] == [Fraction(5, 6), Fraction(1, 3)]
+    assert scored.recorded_totals.pass_rate == Fraction(5, 6)
+
+
+def test_one_question_has_the_mean_of_its_samples_in_every_cell(store: Repo, tmp_path: Path) -> None:
+    from evalstore.audits.question_view import list_checks, view_question
+
+    old, new = {"q0": ["ok", "simply", "ok"]}, {"q0": ["simply", "foo"]}
+    a, b = score(store, tmp_path, "1.0.0", "a", old), score(store, tmp_path, "2.0.0", "b", new)
+    with ArtifactStore.open(store.root) as opened:
+        found = view_question(a.path, b.path, "q0", opened)
+    assert [(cell.output, cell.ruler, cell.score) for cell in found.cells] == [
+        ("A", "A", 1), ("A", "B", Fraction(2, 3)), ("B", "A", Fraction(1, 2)), ("B", "B", 0),
+    ]  # fmt: skip
+    assert [str(cell.verdict) for cell in found.cells] == ["pass", "fail", "fail", "fail"]
+    checks = dict(list_checks(found.cells))
+    assert [*checks] == ["ban (sample 1)", "ban (sample 2)", "ban (sample 3)"]
+    assert [result and result.score for result in checks["ban (sample 2)"]] == [1, 0, 0, 0]
+    from evalstore.report import audit_question
+
+    document = audit_question.document(found)
+    assert document["outputs"]["b"] == "sample 1:\nsimply\n\nsample 2:\nfoo"

@@ -76,6 +76,7 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
         replies=compute_digest(replies) if replies else "",
         threshold=scoring.threshold,
         reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
+        inner_errors=tuple(check.id for check in result.checks if check.unscored is UnscoredReason.ERROR),
     )
     return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(scoring, result))
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.model import Question
-from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.resolve import Resolved
+from evalstore.store.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 Found = tuple[int, Question]

@@ -1,0 +1,59 @@
+"""Holds the questions of a run's dataset as they were asked: one is in memory, the others where the dataset is."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from evalstore.model import INPUT_KEYS, Question
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import open_question_index
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVersion:
+    """A question in one version of its dataset, and the digests of its input and of its reference."""
+
+    question: Question
+    input_digest: str
+    reference_digest: str
+
+
+class DatasetQuestions(Mapping[str, QuestionVersion]):
+    """The questions of one version of a dataset by id; a dataset with a file of rows stays on disk."""
+
+    def __init__(self, resolved: Resolved, store: ArtifactStore) -> None:
+        opened = ExitStack()
+        self._index = opened.enter_context(open_question_index(resolved, store))
+        weakref.finalize(self, opened.close)
+        self._last: QuestionVersion | None = None
+
+    def __getitem__(self, id_: str) -> QuestionVersion:
+        if self._last is None or self._last.question.id != id_:
+            if (found := self._index.find(id_)) is None:
+                raise KeyError(id_)
+            self._last = digest_question(found[1])
+        return self._last
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index.list_ids())
+
+    def __len__(self) -> int:
+        return self._index.count
+
+
+def digest_question(question: Question) -> QuestionVersion:
+    """Return a question with the digests of its input (what the model saw) and its reference (what graders read)."""
+    return QuestionVersion(question, question.input_digest, question.reference_digest)
+
+
+def add_to_mix(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
+    """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
+    if reference.input_digest == input_.input_digest:
+        return reference
+    reference_fields = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
+    input_fields = {key: input_.question.row[key] for key in INPUT_KEYS if key in input_.question.row}
+    question = Question(reference.question.id, input_.question.input, {**reference_fields, **input_fields})
+    return QuestionVersion(question, input_.input_digest, reference.reference_digest)
