@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from evalstore.checks import CheckContext, evaluate, pattern_time, prepare_rubric
-from evalstore.checks.pattern_time import COMMAND_SECONDS, QUICK_SECONDS, PatternTime
+from evalstore.checks.pattern_time import COMMAND_SECONDS, QUICK_SECONDS, USED_UP, PatternTime
 from evalstore.checks.patterns import SECONDS, compile_pattern
+from evalstore.checks.reply import read_reply
 from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.errors import SchemaError
-from evalstore.model import Output, Sample, read_rubric
-
-USED_UP = "was stopped: slow patterns have used up the 2 s that one command has for them"
+from evalstore.model import JudgeReply, Output, Sample, read_judge, read_rubric
 
 
 class Clock:
@@ -34,7 +33,7 @@ class Clock:
 def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock(getattr(request, "param", 10))
     monkeypatch.setattr(pattern_time, "match_in_time", clock.match)
-    monkeypatch.setattr(pattern_time, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(pattern_time, "time", SimpleNamespace(process_time=lambda: clock.now))
     return clock
 
 
@@ -52,7 +51,7 @@ def test_all_checks_and_outputs_of_a_command_share_the_time(clock: Clock) -> Non
     # What was not graded says why; what is quick is graded all the same.
     reasons = [check.reason for result in results for check in result.checks if check.score is None]
     assert {reason.split(" s on")[0].split(":")[0] for reason in reasons} >= {"the pattern was stopped"}
-    assert reasons[-1] == f"the pattern {USED_UP} on this output"
+    assert reasons[-1] == f"the pattern {USED_UP}"
     fresh = prepare_rubric(read_rubric(rubric(10)), CheckContext())
     assert all(check.score == 1 for check in fresh(Sample(Output("quick"))).checks)
 
@@ -73,7 +72,7 @@ def test_no_number_of_ordinary_matches_uses_up_the_time(clock: Clock) -> None:
     time, pattern = PatternTime(), compile_pattern("a", "")
     assert not isinstance(pattern, str)
     assert {time.match(pattern, "search", "slow") for _ in range(1000)} == {True}
-    assert clock.now > 100
+    assert clock.now > 10 * COMMAND_SECONDS
 
 
 def test_patterns_of_a_schema_share_it_with_other_instances(clock: Clock) -> None:
@@ -88,3 +87,9 @@ def test_each_call_of_evaluate_has_its_own(clock: Clock) -> None:
     for _ in range(3):
         assert evaluate(rubric(1), "slow").checks[0].reason == "the pattern did not finish within 1 s on this output"
     assert clock.now == 3 * SECONDS
+
+
+def test_patterns_of_replies_share_it_too() -> None:
+    judge = read_judge({"template": "", "reply_pattern": "((?:a|aa)+)$"})
+    used_up = read_reply(judge, JudgeReply("a" * 60 + "!"), PatternTime(0))
+    assert (used_up.score, used_up.words) == (None, f"reply_pattern {USED_UP}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.pattern_time import USED_UP
 from evalstore.checks.patterns import compile_pattern, find_dialect_difference, name_engine
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
@@ -25,11 +26,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
     def grade(sample: Sample) -> Grade:
         found = context.pattern_time.match(compiled, mode, sample.text)
-        return (
-            grade_error(f"the pattern {found} on this output", name_engine())
-            if isinstance(found, str)
-            else answers[found]
-        )
+        if not isinstance(found, str):
+            return answers[found]
+        return grade_error(f"the pattern {found}{'' if found == USED_UP else ' on this output'}", name_engine())
 
     return grade
 
