@@ -218,7 +218,7 @@ def test_it_is_said_in_every_form(ask: Callable[..., tuple[int, str]]) -> None:
         for factor in found["factors"]:
             least, most = (f"{factor[f'share_{end}'] * 100:+.2f}".replace("+0.00", "0.00") for end in ("least", "most"))
             assert (f"{least} to {most}" if least != most else least) in words
-    assert max(map(len, ask()[1].splitlines())) <= 80
+    assert max(map(len, ask()[1].splitlines())) <= 100
 
 
 def test_a_condition_is_answered_where_the_bounds_do(ask: Callable[..., tuple[int, str]]) -> None:
