@@ -41,7 +41,7 @@ def check_bumps(
         yield from checker.check_step(step)
 
 
-class _Step(NamedTuple):
+class _TagStep(NamedTuple):
     """A release, the final ones before it (at least one), and the version that it says, or will when it is final."""
 
     tag: ReleaseTag
@@ -54,12 +54,12 @@ class _Step(NamedTuple):
         return compute_bump(self.finals[-1].version, self.version)
 
 
-def _list_steps(group: Iterable[ReleaseTag]) -> Iterator[_Step]:
+def _list_steps(group: Iterable[ReleaseTag]) -> Iterator[_TagStep]:
     finals: list[ReleaseTag] = []
     for tag in group:
         if finals:
             # A pre-release says what its final version will say.
-            yield _Step(tag, tuple(finals), replace(tag.version, prerelease="", build=""))
+            yield _TagStep(tag, tuple(finals), replace(tag.version, prerelease="", build=""))
         if not tag.version.prerelease:
             finals.append(tag)
 
@@ -71,7 +71,7 @@ class _BumpChecker:
     store: ArtifactStore
     _policies: dict[str, ChangePolicy] = field(default_factory=dict)
 
-    def check_step(self, step: _Step) -> Iterator[Finding]:
+    def check_step(self, step: _TagStep) -> Iterator[Finding]:
         """Yield a finding where a release says too little for what changed, or rests on lowered levels."""
         tag, finals, version = step
         try:
