@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
+from evalstore.checks.pattern_time import PatternTime
 from evalstore.documents import read_row
 from evalstore.errors import SchemaError
 from evalstore.judging import NO_REPLY, JudgeSession
@@ -49,6 +50,7 @@ class Grader:
     _wanted: Collection[str] = ()
     _served: Collection[str] | None = None
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
+    _pattern_time: PatternTime = field(default_factory=PatternTime)
 
     def grade_check(
         self,
@@ -80,7 +82,9 @@ class Grader:
 
     def _prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
         if content not in self._graders:
-            context = CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
+            context = CheckContext(
+                self.load, self._find_reply, self.model, strict=self.strict, pattern_time=self._pattern_time
+            )
             self._graders[content] = prepare_check(check, context)
         return self._graders[content]
 

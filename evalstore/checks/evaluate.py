@@ -46,7 +46,9 @@ def evaluate(
     judges. For many outputs, `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what
     else its schema refuses, `evalstore validate` says.
     """
-    return prepare_rubric(_read_rubric(rubric), context)(Sample(_read_output(output), _read_question(question)))
+    # Without a command, each call has the time for patterns of one.
+    own = CheckContext() if context is NO_CONTEXT else context
+    return prepare_rubric(_read_rubric(rubric), own)(Sample(_read_output(output), _read_question(question)))
 
 
 def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:

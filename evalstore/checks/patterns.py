@@ -67,7 +67,7 @@ def match_in_time(compiled: regex.Pattern[str], mode: str, text: str, seconds: f
         return None
 
 
-def find_captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
+def find_captures(compiled: regex.Pattern[str], text: str, seconds: float = SECONDS) -> list[str] | None:
     """Return what the first group holds in each match, each text once; None when the time is up, or would be.
 
     The pattern has a group; one that took no part in its match holds "".
@@ -75,7 +75,7 @@ def find_captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
     if _is_too_long(compiled, text):
         return None
     try:
-        found = compiled.findall(text, timeout=SECONDS)  # its time is that of all matches together
+        found = compiled.findall(text, timeout=seconds)  # its time is that of all matches together
     except TimeoutError:
         return None
     return list(dict.fromkeys(one if isinstance(one, str) else one[0] for one in found))

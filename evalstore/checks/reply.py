@@ -9,7 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, compile_pattern, find_captures
+from evalstore.checks.pattern_time import QUICK_SECONDS, USED_UP, PatternTime
+from evalstore.checks.patterns import compile_pattern
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
@@ -35,11 +36,12 @@ class ParsedReply:
     words: str = ""
 
 
-def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
+def read_reply(judge: Judge, reply: JudgeReply, time: PatternTime | None = None) -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
     The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
     it finds several different ones, nobody can tell the judge's from one that it quotes, and the reply has none.
+    `time` is what patterns share; None: it has its own.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
@@ -49,7 +51,7 @@ def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
         rationale = value.get("rationale")
         return _to_parsed_reply(_find_in_json(judge, value), rationale if isinstance(rationale, str) else "")
     if judge.reply_pattern is not None:
-        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text))
+        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text, time or PatternTime()))
     return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
 
 
@@ -70,11 +72,10 @@ def find_quoted_answer(judge: Judge) -> str | None:
     compiled = None if pattern is None else compile_pattern(pattern, "")
     if pattern is None or compiled is None or isinstance(compiled, str) or not compiled.groups:
         return None
+    time = PatternTime(QUICK_SECONDS)
     for answer in _list_answers(judge):
         for mention in _MENTIONS:
-            if find_captures(compiled, text := mention.format(answer)) is None:
-                return None  # it does not end in time, and `_find_in_text` would ask again
-            if isinstance(_find_in_text(judge, pattern, text), Fraction):
+            if isinstance(_find_in_text(judge, pattern, mention.format(answer), time), Fraction):
                 return answer
     return None
 
@@ -118,13 +119,13 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     return scores[0]
 
 
-def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
+def _find_in_text(judge: Judge, pattern: str, text: str, time: PatternTime) -> Fraction | str:
     compiled = compile_pattern(pattern, "")
     if isinstance(compiled, str) or not compiled.groups:
         return f"reply_pattern: {find_pattern_problem(pattern)}"
-    captures = find_captures(compiled, text)
-    if captures is None:
-        return f"reply_pattern did not finish within {SECONDS:g} s on the reply"
+    captures = time.find_captures(compiled, text)
+    if isinstance(captures, str):
+        return f"reply_pattern {captures}{'' if captures == USED_UP else ' on the reply'}"
     if not captures:
         return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}"
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))

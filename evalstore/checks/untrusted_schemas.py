@@ -6,8 +6,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evalstore.checks.pattern_time import PatternTime
 from evalstore.checks.patterns import (
     ITEM_LIMIT,
     SECONDS,
@@ -15,7 +17,6 @@ from evalstore.checks.patterns import (
     compile_pattern,
     count_items,
     find_dialect_difference,
-    match_in_time,
 )
 from evalstore.errors import SchemaError
 from evalstore.schemas import Flaw, Guard, Schema, compile_schema, find_flaws
@@ -37,25 +38,28 @@ class _SchemaPatterns:
 
     compiled: Mapping[str, regex.Pattern[str]]
     problems: Mapping[str, str]
+    time: PatternTime
 
     def start_search(self) -> Callable[[str, str], bool]:
         left, work = SECONDS, 0
 
         def search(pattern: str, text: str) -> bool:
             nonlocal left, work
-            began, work = time.perf_counter(), work + len(pattern) * len(text)
-            found = (
-                match_in_time(self.compiled[pattern], "search", text, left) if left > 0 and work < WORK_LIMIT else None
-            )
-            left -= time.perf_counter() - began
-            if found is None:
-                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} did not finish within {SECONDS:g} s")
+            began, work = time.process_time(), work + len(pattern) * len(text)
+            found: bool | str = f"did not finish within {SECONDS:g} s"
+            if left > 0 and work < WORK_LIMIT:
+                found = self.time.match(self.compiled[pattern], "search", text, left)
+            left -= time.process_time() - began
+            if isinstance(found, str):
+                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} {found}")
             return found
 
         return search
 
 
-def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _SchemaPatterns:
+def _compile_patterns(
+    patterns: Iterable[str], *, strict: bool = False, time: PatternTime | None = None
+) -> _SchemaPatterns:
     compiled: dict[str, regex.Pattern[str]] = {}
     problems: dict[str, str] = {}
     total = 0
@@ -68,7 +72,7 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
             problems[pattern] = other
         else:
             compiled[pattern] = answer
-    return _SchemaPatterns(compiled, problems)
+    return _SchemaPatterns(compiled, problems, time or PatternTime())
 
 
 _TOO_MANY = f"the patterns of the schema stand for more than {ITEM_LIMIT:,} items together"
@@ -76,9 +80,12 @@ _GUARD = Guard(STEPS, _compile_patterns)
 _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True))
 
 
-def compile_untrusted(schema: Any) -> Schema:
-    """Compile an untrusted schema; what is wrong with it, or takes too long when applied, is a `SchemaError`."""
-    return compile_schema(schema, _GUARD)
+def compile_untrusted(schema: Any, time: PatternTime | None = None) -> Schema:
+    """Compile an untrusted schema; what is wrong with it, or takes too long when applied, is a `SchemaError`.
+
+    `time` is what its patterns share with others; None: they have their own.
+    """
+    return compile_schema(schema, Guard(STEPS, partial(_compile_patterns, time=time)))
 
 
 def find_untrusted_flaws(schema: Any, *, strict: bool = True) -> list[Flaw]:

@@ -19,18 +19,24 @@ def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], prof
     from evalstore.errors import RefusedError
     from evalstore.status.comparison import scan_working_files
     from evalstore.status.store_diff import BrokenComparison, StoreDiff
+    from evalstore.status.validity import check_ledger_complete, read_working_ledger
     from evalstore.store.listing import group_releases
     from evalstore.store.tags import find_last_release
 
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    refs = store.working()
-    last = {name: release for name, all_ in group_releases(store).items() if (release := find_last_release(all_))}
+    refs, releases = store.working(), group_releases(store)
+    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = scan_working_files(store, refs, last).changed
     diffs: list[Diff] = []
     broken: list[BrokenComparison] = []
-    for name in (ref.name for ref in changed if ref.name in last):
+    for ref in changed:
+        name, tagged = ref.name, [release.version for release in releases.get(ref.name, ())]
         try:
+            # In a clone without tags everything would be new.
+            check_ledger_complete(name, read_working_ledger(store, ref), tagged)
+            if name not in last:
+                continue
             diffs.append(compare_sides((read_side(name), read_side(f"{name}@worktree")), store, profile))
         except EvalstoreError as error:
             broken.append(BrokenComparison(name, error.message, error.place))
@@ -38,7 +44,7 @@ def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], prof
     return StoreDiff(
         len(refs),
         tuple(diffs),
-        tuple(ref.name for ref in changed if ref.name not in last),
+        tuple(ref.name for ref in changed if ref.name not in {*last, *(one.ref for one in broken)}),
         tuple(name for name in last if name not in there),
         tuple(broken),
     )

@@ -112,8 +112,9 @@ def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -
 
 def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) -> Iterator[Finding]:
     """Yield the ledgers among `names` whose first lines are no longer those that were locked."""
+    wanted = frozenset(names)
     for name, locked in records.lock.ledgers.items():
-        ledger = records.find_ledger(name) if name in names else None
+        ledger = records.find_ledger(name) if name in wanted else None
         if ledger and (change := describe_rewrite(ledger, locked)):
             place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
             path = records.quote_ledger_path(name)

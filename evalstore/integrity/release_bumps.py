@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
+from typing import NamedTuple
 
 from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError, Place
@@ -15,7 +16,7 @@ from evalstore.model import Finding
 from evalstore.status.acceptances import ChangePolicy, read_acceptances, read_change_policy_at
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import resolve_release
+from evalstore.store.resolve import expect_releases, resolve_release
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump, parse_version
@@ -31,15 +32,36 @@ def check_bumps(
     `tags` are all releases of the store; those named in `unsound` have other content than was released, so that they
     are neither judged nor what others are judged by. A major version says enough for anything and is not compared.
     """
-    checker = _BumpChecker(store)
     sound = sorted((tag for tag in tags if tag.name not in unsound), key=lambda tag: (tag.ref.name, tag.version.key))
-    for _, group in groupby(sound, key=lambda tag: tag.ref.name):
-        finals: list[ReleaseTag] = []
-        for tag in group:
-            if finals and is_wanted(tag):
-                yield from checker.check_release_bump(tag, finals)
-            if not tag.version.prerelease:
-                finals.append(tag)
+    steps = [step for _, group in groupby(sound, key=lambda tag: tag.ref.name) for step in _list_steps(group)]
+    steps = [step for step in steps if is_wanted(step.tag) and step.said is not Bump.MAJOR]
+    expect_releases(store, dict.fromkeys(ref for step in steps for ref in (step.finals[-1].ref, step.tag.ref)))
+    checker = _BumpChecker(store)
+    for step in steps:
+        yield from checker.check_step(step)
+
+
+class _Step(NamedTuple):
+    """A release, the final ones before it (at least one), and the version that it says, or will when it is final."""
+
+    tag: ReleaseTag
+    finals: Sequence[ReleaseTag]
+    version: Version
+
+    @property
+    def said(self) -> Bump:
+        """The bump that the version says it is."""
+        return compute_bump(self.finals[-1].version, self.version)
+
+
+def _list_steps(group: Iterable[ReleaseTag]) -> Iterator[_Step]:
+    finals: list[ReleaseTag] = []
+    for tag in group:
+        if finals:
+            # A pre-release says what its final version will say.
+            yield _Step(tag, tuple(finals), replace(tag.version, prerelease="", build=""))
+        if not tag.version.prerelease:
+            finals.append(tag)
 
 
 @dataclass(slots=True)
@@ -49,12 +71,9 @@ class _BumpChecker:
     store: ArtifactStore
     _policies: dict[str, ChangePolicy] = field(default_factory=dict)
 
-    def check_release_bump(self, tag: ReleaseTag, finals: Sequence[ReleaseTag]) -> Iterator[Finding]:
-        """Yield a finding where a release says too little against the last of `finals`, or rests on lowered levels."""
-        # A pre-release says what its final version will say.
-        version = replace(tag.version, prerelease="", build="")
-        if compute_bump(finals[-1].version, version) is Bump.MAJOR:
-            return
+    def check_step(self, step: _Step) -> Iterator[Finding]:
+        """Yield a finding where a release says too little for what changed, or rests on lowered levels."""
+        tag, finals, version = step
         try:
             new = resolve_release(self.store, tag.ref, tag.version)
         except EvalstoreError:  # `check_release` reports it

@@ -98,7 +98,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
-        chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
+        _check_blocks(records, blocks, listing),
         missing,
         # Where the clone lacks its tags, the same command fetches both.
         () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),
@@ -161,15 +161,27 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
 
     found += _check_references(store, resolve_and_check, watch)
     unused = list(unchecked.values())
-    expect_releases(store, (block.ref for block in unused))
     findings = chain(
         malformed,
         found,
-        chain.from_iterable(check_block(records, block, listing.releases) for block in watch(unused)),
+        _check_blocks(records, unused, listing, watch=watch),
         check_rewritten(records, lock.ledgers, LOCK_FILE),
         _report_missing_tags(store, expected_tags, listing),
     )
     return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
+
+
+def _check_blocks(
+    records: ReleaseRecords,
+    blocks: Sequence[LockBlock],
+    listing: TagListing,
+    *,
+    watch: Callable[[Sequence[LockBlock]], Iterable[LockBlock]] = iter,
+) -> Iterator[Finding]:
+    # Said when they are about to be read: what was read ahead for something else may be gone by now.
+    expect_releases(records.store, (block.ref for block in blocks))
+    for block in watch(blocks):
+        yield from check_block(records, block, listing.releases)
 
 
 def _read_own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:

@@ -70,6 +70,7 @@ FITTED_TO_SCREEN = frozenset(
         "migrate_explain",
         "replay",
         "run_view",
+        "static_report",
         "status",
         "verify",
     }

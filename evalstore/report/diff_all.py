@@ -24,6 +24,13 @@ def text(result: StoreDiff, screen: Screen = PAPER) -> str:
     return f"\n\n{rule}\n".join([*blocks, end])
 
 
+def html(result: StoreDiff) -> str:
+    """Return the same as a page of its own, with every change in full."""
+    from evalstore.report.pages.diff import write_store_page
+
+    return write_store_page(result.diffs, summary(result), [*list_others(result)])
+
+
 def list_others(result: StoreDiff) -> Iterator[str]:
     """Yield a sentence for each artifact that is broken, was never released, or is gone."""
     for broken in result.broken:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report import audit as plain
 from evalstore.report.audit_report import describe_result, document_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.screen import PAPER, Screen
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
 from evalstore.report.text_layout import (
     count_noun,
@@ -21,22 +22,23 @@ if TYPE_CHECKING:
     from evalstore.audits.static_bounds import ShareBounds
 
 _NAME = 44
-_HEAD = ("points", "score", "passes", "differs in", "")
+_HEAD = ("points", "score", "passes", "differs in", "proved")
 
 
-def text(report: StaticReport) -> str:
+def text(report: StaticReport, screen: Screen = PAPER) -> str:
     """Return the sentence, the table of bounds, what was proved, and the answers to the conditions."""
     audit = report.audit
     runs = [
         (name, make_excerpt(side.model, _NAME), side.dataset, count_noun(side.scored, "scored question"))
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
+    conditions = map(describe_result, report.results)
     parts = (
-        "\n".join(wrap_lines(write_sentence(audit))),
+        "\n".join(wrap_lines(write_sentence(audit), width=screen.width)),
         format_columns(runs),
         format_columns([_HEAD, *list_rows(audit)], right={1, 2, 3}),
-        "\n".join(line for fact in list_facts(audit) for line in wrap_lines(fact, inner="  ")),
-        "\n".join(map(describe_result, report.results)),
+        "\n".join(line for fact in list_facts(audit) for line in wrap_lines(fact, width=screen.width, inner="  ")),
+        "\n".join(line for one in conditions for line in wrap_lines(one, width=screen.width, inner="  ")),
     )
     return "\n\n".join(part for part in parts if part)
 

@@ -63,12 +63,12 @@ def describe_claim(factor: BoundedFactor) -> str:
     """Return which sign of a share is proved on these questions."""
     least, most = factor.score
     if least == most:
-        return "exact on these questions"
+        return "exact"
     if most <= 0:
-        return "proved: no rise" if most == 0 else f"proved: {format_points(most)} or lower"
+        return f"at most {format_points(most)}"
     if least >= 0:
-        return "proved: no fall" if least == 0 else f"proved: {format_points(least)} or higher"
-    return "no sign is proved"
+        return f"at least {format_points(least)}"
+    return "no sign"
 
 
 def list_facts(audit: StaticAudit) -> Iterator[str]:

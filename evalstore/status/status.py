@@ -9,8 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalstore.errors import EvalstoreError, LoadError, RefusedError
-from evalstore.files import read_below
+from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Finding, PinType, Ref
 from evalstore.references.graph import ReferenceGraph
 from evalstore.references.reading import ArtifactReference, list_references
@@ -25,16 +24,15 @@ from evalstore.status.comparison import (
 )
 from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
 from evalstore.status.validity import (
-    LEDGER_LIMIT,
     check_gradable,
     check_ledger_complete,
     check_names_releases,
+    read_working_ledger,
     require_version,
 )
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.ledger import locate_ledger
 from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.resolve import can_mean
@@ -175,7 +173,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     check_gradable(new, context.load)
     check_names_releases(list_references(store, new))
     tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
-    check_ledger_complete(ref.name, _read_working_ledger(store, ref), tagged)
+    check_ledger_complete(ref.name, read_working_ledger(store, ref), tagged)
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
     last = find_base_release(store, releases, working)
@@ -211,13 +209,6 @@ def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> 
         for policy in context.list_policies(last)
     ]
     return diffs[0], max(diff.required_bump if diff else Bump.NONE for diff in diffs)
-
-
-def _read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
-    try:
-        return read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
-    except LoadError:
-        return b""
 
 
 def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:

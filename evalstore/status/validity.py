@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from evalstore.errors import RefusedError
+from evalstore.errors import LoadError, RefusedError
+from evalstore.files import read_below
 from evalstore.model import Artifact, Ref
 from evalstore.references.reading import FindPlace
-from evalstore.store import Resolved
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.ledger import locate_ledger
 from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
 
@@ -59,6 +61,14 @@ def list_ledger_versions(ledger: bytes) -> list[Version]:
     """Return the versions that a ledger names; malformed lines are skipped, and reported by `verify`."""
     words = (line.split(" ")[0] for line in ledger.decode("utf-8", "replace").split("\n"))
     return [version for word in words if (version := find_version(word))]
+
+
+def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
+    """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
+    try:
+        return read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
+    except LoadError:
+        return b""
 
 
 def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:

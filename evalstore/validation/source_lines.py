@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -32,27 +33,29 @@ def quote_span(document: Document, span: Span | None) -> SourceLine | None:
 
 def add_source_lines(findings: Sequence[Finding], source: ValidationSource) -> list[Finding]:
     """Return findings with the line of each; those at a place without a node (a row, a syntax error) read it again."""
-    wanted = {
-        file: {finding.line for finding in findings if finding.file == file and finding.line and not finding.source}
-        for file in {finding.file for finding in findings}
-    }
-    lines = {file: dict(_read_lines(source, file, numbers)) for file, numbers in wanted.items() if numbers}
-    return [finding if finding.source else _quote_line(finding, lines.get(finding.file, {})) for finding in findings]
+    quoted = list(findings)
+    places: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for index, finding in enumerate(findings):
+        if finding.line and finding.source is None:
+            places[finding.file][finding.line].append(index)
+    for file, by_line in places.items():
+        # Of a long line only what is shown is kept, and of the others nothing.
+        for number, line in _read_lines(source, file, by_line.keys()):
+            for index in by_line[number]:
+                quoted[index] = replace(quoted[index], source=_quote_column(line, quoted[index].column))
+    return quoted
 
 
-def _quote_line(finding: Finding, lines: Mapping[int, str]) -> Finding:
-    line = lines.get(finding.line or 0)
-    if line is None:
-        return finding
-    start = (finding.column or 0) - 1
+def _quote_column(line: str, column: int | None) -> SourceLine:
+    start = (column or 0) - 1
     if not 0 <= start <= len(line):
-        return replace(finding, source=_cut_line(line, 0, 0))
+        return _cut_line(line, 0, 0)
     # An error at the end of a line is marked behind it.
     word = _WORD.match(line, start)
-    return replace(finding, source=_cut_line(line, start, word.end() if word else start + 1))
+    return _cut_line(line, start, word.end() if word else start + 1)
 
 
-def _read_lines(source: ValidationSource, file: str, numbers: set[int]) -> Iterator[tuple[int, str]]:
+def _read_lines(source: ValidationSource, file: str, numbers: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
     if source.root is None:
         yield from _pick_lines((source.data or b"").splitlines(keepends=True), numbers)
@@ -62,7 +65,7 @@ def _read_lines(source: ValidationSource, file: str, numbers: set[int]) -> Itera
         yield from _pick_lines(iter(lambda: stream.readline(LINE_LIMIT + 2), b""), numbers)
 
 
-def _pick_lines(lines: Iterator[bytes] | list[bytes], numbers: set[int]) -> Iterator[tuple[int, str]]:
+def _pick_lines(lines: Iterable[bytes], numbers: Collection[int]) -> Iterator[tuple[int, str]]:
     last = max(numbers)
     for number, line in enumerate(lines, start=1):
         if number in numbers:

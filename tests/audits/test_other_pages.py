@@ -13,6 +13,7 @@ import pytest
 from evalstore.diff import compare
 from evalstore.report import render
 from tests.audits.conftest import Desk
+from tests.audits.test_acceptance import BAN, BRIEF
 from tests.audits.test_page import PageReader, attack, fail, points, require_inert, worsen
 from tests.report.payloads import PAYLOADS
 from tests.report.test_hostile import diff as compare_hostile
@@ -155,3 +156,18 @@ def test_a_comparison_says_what_its_document_says() -> None:
     assert set(re.findall(r'<option class="o([a-z])', page)) == {*"ldr"}
     same = require_inert(render(compare(old, old), "html"))
     assert "Nothing changed that anyone could notice" in same.words
+
+
+def test_all_changes_of_a_store_are_one_page(desk: Desk, print_page: Ask) -> None:
+    for name in ("r", "s"):
+        desk.rubric("1.0.0", BAN, BRIEF, name=name)
+        path = desk.repo.root / f"rubrics/{name}.yaml"
+        path.write_text(path.read_text().replace('"foo"', '"foo", "<b>"'))
+    (desk.repo.root / "rubrics/t.yaml").write_text(path.read_text().replace('"s"', '"t"').replace("id: s", "id: t"))
+    found = json.loads(print_page("diff", form="json"))
+    read = require_inert(print_page("diff"))
+    assert len(found["diffs"]) == 2
+    for one in found["diffs"]:
+        assert all(finding["message"] in read.words for finding in one["findings"])
+        assert f"{one['old']['ref']} \u2192 {one['new']['ref']}" in read.words
+    assert "rubric/t is new, never released" in read.words

@@ -124,7 +124,7 @@ def attack(desk: Desk) -> tuple[Run, Run]:
     """Let every text that comes from outside be hostile, as far as files and judges can carry it."""
     texts = [text for text in PAYLOADS if text.strip() and text.isprintable()]
     every = [text for text in PAYLOADS if not any("\ud800" <= char <= "\udfff" for char in text)]
-    desk.server.text = lambda prompt: json.dumps({"score": len(prompt) % 2, "reason": prompt})
+    desk.server.text = lambda prompt: json.dumps({"score": len(prompt) % 2, "rationale": prompt})
     desk.judge("1.0.0")
     desk.rubric("1.0.0", JUDGED, BAN)
     desk.rubric("2.0.0", JUDGED, {**BAN, "values": ["foo", *texts]}, author="Eve & \u202e Co")
@@ -197,6 +197,9 @@ def test_hostile_texts_are_shown_as_text(desk: Desk) -> None:
         for line in moved.rows[1].output.text.split("\n"):
             assert "\t".join(map(make_printable, line.split("\t"))) in read.words
     assert "Eve & \\u202e Co" in read.words
+    said = [check.reason for moved in found.moved for cell in moved.cells for check in cell.checks if check.id == "j"]
+    assert any("onerror" in reason for reason in said)
+    assert all(make_printable(reason) in read.words for reason in said)
 
 
 @pytest.mark.parametrize("name", ["worsen", "fail", "join", "stay"])

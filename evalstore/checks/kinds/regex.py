@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, match_in_time, name_engine
+from evalstore.checks.pattern_time import USED_UP
+from evalstore.checks.patterns import compile_pattern, find_dialect_difference, name_engine
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
 
-def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
     compiled, mode = compile_pattern(params["pattern"], _read_flags(params)), params.get("mode", "search")
 
@@ -20,9 +22,15 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     answers = {
         True: grade_binary(True, "a match is found", name_engine()),
         False: grade_binary(False, "no match is found", name_engine()),
-        None: grade_error(f"the pattern did not finish within {SECONDS:g} s on this output", name_engine()),
     }
-    return lambda sample: answers[match_in_time(compiled, mode, sample.text)]
+
+    def grade(sample: Sample) -> Grade:
+        found = context.pattern_time.match(compiled, mode, sample.text)
+        if not isinstance(found, str):
+            return answers[found]
+        return grade_error(f"the pattern {found}{'' if found == USED_UP else ' on this output'}", name_engine())
+
+    return grade
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.diff.findings import Direction
@@ -46,25 +46,57 @@ _MARKS = {Mark.OLD: "del", Mark.NEW: "ins"}
 
 
 def write_page(diff: Diff) -> str:
-    """Return the page."""
-    names = [ref or word for ref, word in ((diff.old.ref, "old"), (diff.new.ref, "new"))]
-    findings, rules = _format_findings(diff)
+    """Return the page of one comparison."""
+    findings, rules = _format_findings(diff, _BUDGET)
     return make_page(
-        f"Diff: {names[0]} to {names[1]}",
-        make_element("h1", f"{names[0]} \u2192 {names[1]}"),
+        f"Diff: {' to '.join(_name_sides(diff))}",
+        make_element("h1", " \u2192 ".join(_name_sides(diff))),
         make_element("p", f"{_capitalize(summary(diff))}.", class_="answer"),
-        format_items([*describe_other_causes(diff)]),
-        findings,
+        *_format_causes(diff),
+        *([make_element("h2", "Changes"), findings] if findings else []),
         *(_format_measurement(measurement) for measurement in diff.measured),
         rules=rules,
     )
+
+
+def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]) -> str:
+    """Return the page of all comparisons of a store; `others` are the artifacts that could not be compared."""
+    parts, rules = list[Markup](), dict[str, None]()
+    for diff in diffs:
+        findings, css = _format_findings(diff, _BUDGET // len(diffs))
+        rules |= dict.fromkeys(css.splitlines(keepends=True))
+        parts += [
+            make_element("h2", " \u2192 ".join(_name_sides(diff))),
+            make_element("p", f"{_capitalize(summary(diff))}."),
+            *_format_causes(diff),
+            findings,
+        ]
+    return make_page(
+        "Diff of a store",
+        make_element("h1", "Changed since the last releases"),
+        make_element("p", f"{_capitalize(sentence)}.", class_="answer"),
+        format_items(others),
+        *parts,
+        rules="".join(rules),
+    )
+
+
+def _name_sides(diff: Diff) -> tuple[str, str]:
+    return diff.old.ref or "old", diff.new.ref or "new"
+
+
+def _format_causes(diff: Diff) -> Iterator[Markup]:
+    """Yield what else may move scores."""
+    if causes := [*describe_other_causes(diff)]:
+        yield format_items(causes)
 
 
 def _capitalize(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _format_findings(diff: Diff) -> tuple[Markup, str]:
+def _format_findings(diff: Diff, budget: int) -> tuple[Markup, str]:
+    """Return the changes with their filters, as many as have `budget` bytes, and the rules of CSS for them."""
     if not diff.findings:
         return Markup(), ""
     findings = sort_by_level(diff.findings)
@@ -75,7 +107,7 @@ def _format_findings(diff: Diff) -> tuple[Markup, str]:
     for finding in findings:
         item = _format_finding(finding, rules.get(finding.rule, ""), can_accept=can_accept)
         size += len(item.encode())
-        if size > _BUDGET:
+        if size > budget:
             break
         items.append(item)
     present = {finding.direction for finding in findings}, {finding.level for finding in findings}
@@ -86,8 +118,7 @@ def _format_findings(diff: Diff) -> tuple[Markup, str]:
     )
     left = len(findings) - len(items)
     more = f" {count_noun(left, 'more change')}: --format json has all of them." if left else ""
-    found, css = format_filtered(menus if len(findings) > _FEW else (), items, f"Major changes first.{more}")
-    return join_markup(make_element("h2", "Changes"), found), css
+    return format_filtered(menus if len(findings) > _FEW else (), items, f"Major changes first.{more}")
 
 
 def _format_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Markup:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evalstore.audits.static_audit import StaticAudit
     from evalstore.audits.static_bounds import ShareBounds
 
-_HEAD = ("", "score", "", "passes", "", "differs in", "on these questions")
+_HEAD = ("", "score", "", "passes", "", "differs in", "proved of these questions")
 _NUMBERS = ("score", "passes", "differs in")
 
 
@@ -53,7 +53,7 @@ def _format_bounds(audit: StaticAudit) -> Markup:
             format_cell("passes", passes, is_number=True),
             bars[1],
             format_cell("differs in", differs, is_number=True),
-            format_cell("", claim, class_="words"),
+            format_cell("proved", claim, class_="words"),
         )
         rows.append(format_row(*cells))
     caption = "In points of a hundred. Nothing was graded: a share lies somewhere between its ends; the thin line is 0."

@@ -54,8 +54,8 @@ summary{padding:.45rem .3rem;cursor:pointer}
 summary:hover{background:var(--panel)}
 summary b,.badge{unicode-bidi:isolate}
 details>div{padding:.1rem 0 1rem 1.2rem}
-details.plain>div{padding-left:0}
-.badge{font-size:.8rem;font-weight:600;border:1px solid;border-radius:.25rem;padding:0 .35rem;white-space:nowrap}
+.badge{font-size:.8rem;font-weight:600;border:1px solid;border-radius:.25rem;padding:0 .35rem;white-space:nowrap;
+justify-self:start}
 .two{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr))}
 .two>div{min-width:0}
 .square{max-width:36rem;margin:.4rem 0}
