@@ -51,7 +51,9 @@ RENDERERS = {
 # The modules whose `text` takes a `Screen` as well.
 FITTED_TO_SCREEN = frozenset(
     {
+        "audit",
         "audit_question",
+        "audit_report",
         "bisect",
         "blame",
         "bump",

@@ -10,7 +10,8 @@ from typing import Any
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Lines, Origin, OwnShare, RunSide
 from evalstore.audits.wording import format_p, format_points
 from evalstore.report.people import describe_origin
-from evalstore.report.text_layout import count_noun, document_number, format_columns, wrap_lines
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import count_noun, document_number, wrap_columns, wrap_lines
 from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10
@@ -20,14 +21,15 @@ _DECIMALS = 12
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
-def text(audit: Audit) -> str:
+def text(audit: Audit, screen: Screen = PAPER) -> str:
     """Return the answer in a sentence, the waterfall, and the causes of each factor; points are hundredths."""
+    width = screen.width
     parts = (
-        "\n".join(wrap_lines(audit.sentence)),
-        _format_sides(audit),
-        _format_waterfall(audit),
-        *(_format_factor(factor) for factor in audit.factors if factor.changed),
-        _format_rest(audit),
+        "\n".join(wrap_lines(audit.sentence, width=width)),
+        _format_sides(audit, width),
+        _format_waterfall(audit, width),
+        *(_format_factor(factor, width) for factor in audit.factors if factor.changed),
+        _format_rest(audit, width),
     )
     return "\n\n".join(part for part in parts if part)
 
@@ -161,7 +163,7 @@ def _own_document(own: OwnShare) -> dict[str, Any]:
     }
 
 
-def _format_sides(audit: Audit) -> str:
+def _format_sides(audit: Audit, width: int) -> str:
     rows = [
         (
             name,
@@ -173,10 +175,10 @@ def _format_sides(audit: Audit) -> str:
         )
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
-    return format_columns(rows)
+    return "\n".join(wrap_columns(rows, width))
 
 
-def _format_waterfall(audit: Audit) -> str:
+def _format_waterfall(audit: Audit, width: int) -> str:
     lines = audit.lines
     rows = [
         ("points", "score", "passes", "95 % interval", "moved", ""),
@@ -194,7 +196,7 @@ def _format_waterfall(audit: Audit) -> str:
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
     ]
-    return format_columns(rows)
+    return "\n".join(wrap_columns(rows, width))
 
 
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
@@ -219,7 +221,7 @@ def _describe_silence(lines: Lines) -> str:
     return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
 
 
-def _format_factor(factor: Factor) -> str:
+def _format_factor(factor: Factor, width: int) -> str:
     about = []
     if factor.order[0] != factor.order[1]:
         about.append(f"{_format_span(factor.order).strip()} by the order of the players")
@@ -227,33 +229,40 @@ def _format_factor(factor: Factor) -> str:
         about.append(f"sign-flip p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
-    return "\n".join([head, *_format_causes(factor), *_format_worst(factor)])
+    return "\n".join(
+        [
+            *wrap_lines(head, width=width, inner="  "),
+            *_format_causes(factor, width),
+            *_format_worst(factor, width),
+        ]
+    )
 
 
-def _format_causes(factor: Factor) -> Iterator[str]:
+def _format_causes(factor: Factor, width: int) -> Iterator[str]:
     effective_causes = [cause for cause in factor.causes if cause.share or cause.passes or cause.moved]
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
-        yield from wrap_lines(_format_origin(origin), lead="  ", inner="      ")
+        yield from wrap_lines(_format_origin(origin), width=width, lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
-            yield f"    {_pad_points(cause.share)}{margin}{passes}  {rule}{message}"
+            lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
+            yield from wrap_lines(f"{rule}{message}", width=width, lead=lead, inner=" " * 13)
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if silent_count := len(factor.causes) - len(effective_causes):
         yield f"  {count_noun(silent_count, 'other edit')} moved nothing"
 
 
-def _format_worst(factor: Factor) -> Iterator[str]:
+def _format_worst(factor: Factor, width: int) -> Iterator[str]:
     if factor.worst:
         listing = ", ".join(
             f"{make_excerpt(question.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(question.share)}"
             for question in factor.worst
         )
-        lines = wrap_lines(f"moved most: {listing}", lead="  ", inner="    ")
+        lines = wrap_lines(f"moved most: {listing}", width=width, lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
 
 
@@ -267,8 +276,9 @@ def _shorten_pin(pin: str) -> str:
     return pin[:_SHORT_PIN] if pin.startswith("git:") else pin
 
 
-def _format_rest(audit: Audit) -> str:
-    lines = [*_format_verdicts(audit), *_format_own(audit), *_format_failures(audit.lines), *_format_price(audit)]
+def _format_rest(audit: Audit, width: int) -> str:
+    facts = [*_format_verdicts(audit), *_format_own(audit), *_format_failures(audit.lines), *_format_price(audit)]
+    lines = wrap_lines(*facts, width=width, inner="  ")
     if audit.drift:
         lines.append(f"{len(audit.drift)} recorded results were not reproduced:")
         lines += [
@@ -277,7 +287,7 @@ def _format_rest(audit: Audit) -> str:
         ]
     elif audit.common:
         lines.append("both runs were graded again, with the results that they recorded")
-    notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", inner="      ")]
+    notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")]
     return "\n".join([*lines, *notes])
 
 
@@ -308,7 +318,7 @@ def _format_failures(lines: Lines) -> Iterator[str]:
     for failed in lines.failed_checks[:_MOST_EDITS]:
         count = count_noun(failed.questions, "question")
         where = f"{make_excerpt(failed.check, _NAME_WIDTH)} failed in {failed.run} on {count}"
-        yield from wrap_lines(f"{where}: {make_excerpt(failed.error)}", inner="  ")
+        yield f"{where}: {make_excerpt(failed.error)}"
 
 
 def _format_price(audit: Audit) -> Iterator[str]:

@@ -12,6 +12,7 @@ from evalstore.audits.wording import format_points
 from evalstore.report import audit as plain
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.people import describe_origin
+from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import document_number, format_columns, format_percent
 from evalstore.text import make_excerpt, make_printable
 
@@ -21,12 +22,12 @@ _MOST_EDITS, _MOST_FLIPS = 20, 20
 _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 
-def text(report: AuditReport) -> str:
+def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
     lines = "\n".join(describe_result(result) for result in report.results)
     rows = [*_list_slices(report.audit)]
     slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
-    return "\n\n".join(part for part in (plain.text(report.audit), slices, lines) if part)
+    return "\n\n".join(part for part in (plain.text(report.audit, screen), slices, lines) if part)
 
 
 def document(report: AuditReport) -> dict[str, Any]:

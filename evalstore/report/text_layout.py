@@ -12,6 +12,7 @@ from typing import Any
 from evalstore.report.screen import PAPER
 from evalstore.text import make_printable
 
+_LEAST_WIDTH = 16  # of a last column that is worth wrapping
 _GAP = "  "  # between two columns
 _NO_BREAK = "\x00"  # for a blank: no printable text has it
 # A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does no harm.
@@ -89,6 +90,19 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
         return _GAP.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
 
     return "\n".join(map(line, cells))
+
+
+def wrap_columns(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
+    """Return the lines of `format_columns`; the last cell of a row that is too wide goes on below itself."""
+    lines = format_columns(rows, right).split("\n")
+    margin = len(format_columns([(*row[:-1], "x") for row in rows], right).partition("\n")[0]) - 1
+    if width - margin < _LEAST_WIDTH:
+        return lines
+    found: list[str] = []
+    for line in lines:
+        tail = wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin)
+        found += [line] if len(line) <= width else tail
+    return found
 
 
 def dump_json(document: Any) -> str:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 from math import factorial
 from typing import Any
 
@@ -133,3 +133,83 @@ def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list
                 shares[name][channel] += gain / factorial(len(PLAYERS))
             entered |= {name}
     return shares
+
+
+@pytest.mark.sampling
+@pytest.mark.parametrize("seed", range(5))
+def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force(desk: Desk, seed: int) -> None:
+    """Phrases come and go, one check cannot be graded at all, and either run lacks answers."""
+    chance, size = random.Random(seed), 6  # noqa: S311  # no secret
+    banned = [set(chance.sample(WORDS, 3)) for _ in range(2)]
+    policy = chance.choice(["skip", "zero", "fail"]) if seed else "skip"
+    scoring = {"combine": "weighted_avg", "threshold": 0.6, "errors": policy}
+    shared = [
+        {"id": "wants", "kind": "must_contain_any", "values": ["good", "alpha"], "min_matches": 1 + seed % 2},
+        {"id": "lost", "kind": "no_such_kind"},
+    ]
+
+    def build(words: set[str]) -> dict[str, Any]:
+        ban = {"id": "ban", "kind": "must_not_contain", "values": sorted(words)}
+        return {"checks": [ban, *shared], "scoring": scoring}
+
+    for version in (1, 2):
+        desk.rubric(f"{version}.0.0", *build(banned[version - 1])["checks"], **scoring)
+        desk.dataset(f"{version}.0.0", size)
+    absent = chance.randrange(size), chance.randrange(size)
+    texts = [
+        {
+            f"q{i}": [" ".join(chance.choices(WORDS, k=3)) for _ in range(chance.randint(1, 3))]
+            for i in range(size)
+            if i != absent[side]
+        }
+        for side in (0, 1)
+    ]
+    runs = [
+        desk.score_lines(f"{side + 1}.0.0", [
+            {"id": id_, "sample": k, "output": text} for id_, several in texts[side].items() for k, text in enumerate(several)
+        ], f"run{side}")
+        for side in (0, 1)
+    ]  # fmt: skip
+    found = desk.audit(*runs)
+
+    def value(words: set[str], outputs: Sequence[str]) -> Value:
+        results = [evaluate(build(words), text) for text in outputs]
+        scores = [result.score or Fraction(0) for result in results]
+        passed = sum(result.verdict is Verdict.PASS for result in results)
+        return sum(scores, Fraction(0)) / len(scores), Fraction(passed, len(results))
+
+    edits = sorted(banned[0] ^ banned[1])
+    orders = [order for edited in permutations(edits) for order in ((*edited, "outputs"), ("outputs", *edited))]
+    gains = {name: [Fraction(0), Fraction(0)] for name in (*edits, "outputs")}
+    common = sorted(texts[0].keys() & texts[1].keys())
+    for id_ in common:
+        known = {
+            (made, side): value(banned[0] ^ {*made}, texts[side][id_])
+            for length in range(len(edits) + 1)
+            for made in combinations(edits, length)
+            for side in (0, 1)
+        }
+        for order in orders:
+            held, side = set[str](), 0
+            for name in order:
+                before = known[tuple(sorted(held)), side]
+                held, side = (held, 1) if name == "outputs" else (held | {name}, side)
+                after = known[tuple(sorted(held)), side]
+                for channel in (0, 1):
+                    gains[name][channel] += (after[channel] - before[channel]) / len(orders) / len(common)
+    factors = {factor.name: factor for factor in found.factors}
+    causes = [[cause.share, cause.passes] for cause in factors["rubric"].causes]
+    # A phrase that moved nothing need not be named.
+    assert sorted(one for one in causes if any(one)) == sorted(gains[name] for name in edits if any(gains[name]))
+    assert [factors["outputs"].share, factors["outputs"].passes] == gains["outputs"]
+    means = [
+        [sum(column, Fraction(0)) / len(side) for column in zip(*(value(banned[at], one) for one in side.values()), strict=True)]
+        for at, side in enumerate(texts)
+    ]  # fmt: skip
+    assert [found.delta, found.passes_delta] == [new - old for old, new in zip(*means, strict=True)]
+    rest = [
+        change - sum(gain[channel] for gain in gains.values())
+        for channel, change in enumerate((found.delta, found.passes_delta))
+    ]
+    assert [found.lines.no_answer.score, found.lines.no_answer.passes] == rest
+    assert (found.common, found.drift, found.lines.mix.score, found.lines.judge_errors.score) == (len(common), (), 0, 0)

@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit, Cause, audit
 from evalstore.report import render
+from evalstore.report.audit import text
+from evalstore.report.screen import Screen
 from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import factor
@@ -150,3 +152,11 @@ def test_a_question_and_its_points_stand_on_one_line(found: Audit) -> None:
     assert worst
     for one in worst:
         assert any(f"{one.id} {float(one.share) * 100:+.2f}" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_text_fits_the_screen(found: Audit, width: int) -> None:
+    shown = text(found, Screen(width=width))
+    # A path or a reference is never cut.
+    assert [line for line in shown.splitlines() if len(line) > width] == []
+    assert shown.split() == text(found).split()

@@ -48,6 +48,22 @@ def draw_groups(size: int, chance: random.Random) -> Shares:
     return shares, list(groups)
 
 
+def draw_lopsided(size: int, chance: random.Random) -> Shares:
+    """Half the scores move: one in three of these falls by a half, the others rise by a quarter."""
+    moves = (Fraction(-1, 2) if dice < 1 / 6 else Fraction(dice < 0.5, 4) for dice in iter(chance.random, None))
+    return [next(moves) for _ in range(size)], [None] * size
+
+
+def draw_rare_falls(size: int, chance: random.Random) -> Shares:
+    """One in ten scores falls by nine tenths, and all others rise by one."""
+    return [Fraction(-9, 10) if chance.random() < 0.1 else Fraction(1, 10) for _ in range(size)], [None] * size
+
+
+# Of these the mean is 0, and a fall is not as likely as a rise of its size, which the sign-flip test takes for granted.
+SKEWED: Mapping[str, Callable[[int, random.Random], Shares]] = {
+    "lopsided": draw_lopsided,
+    "rare falls": draw_rare_falls,
+}
 NULLS: Mapping[str, Callable[[int, random.Random], Shares]] = {
     "verdicts": draw_verdicts,
     "halves": draw_halves,
@@ -71,7 +87,7 @@ def measure_rates(name: str, size: int, draws: int, seed: int) -> Rates:
     chance = random.Random(f"{name} {size} {seed}")  # noqa: S311  # repeatable on purpose
     claims = covered = refused = 0
     for _ in range(draws):
-        estimate = estimate_change(*NULLS[name](size, chance))
+        estimate = estimate_change(*{**NULLS, **SKEWED}[name](size, chance))
         claims += estimate.conclusion is Conclusion.SIGNIFICANT
         if estimate.mean is None:
             refused += 1
