@@ -72,8 +72,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it."""
+    """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it.
+
+    `off` says how many more the settings switch off, by rule.
+    """
 
     files: int
     findings: tuple[Finding, ...]
     mended: tuple[MendedPlace, ...] | None = None
+    off: tuple[tuple[str, int], ...] = ()

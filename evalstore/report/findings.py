@@ -33,13 +33,16 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
 def summary(result: Findings) -> str:
     """Return how many files were read, and how many findings there are."""
     files = count_noun(result.files, "file")
-    return f"{files}: {count_by_severity(result.findings) if result.findings else 'no findings'}"
+    counts = count_by_severity(result.findings) if result.findings else "no findings"
+    off = ", ".join(f"{rule} ({count:,})" for rule, count in result.off)
+    return f"{files}: {counts}" + (f"; switched off by evalstore.yaml: {off}" if off else "")
 
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
     mended = {"mended": [_document_mended(place) for place in result.mended]} if result.mended is not None else {}
-    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings], **mended}
+    off = {"off": dict(result.off)} if result.off else {}
+    return {"files": result.files, "findings": list(map(document_finding, result.findings)), **mended, **off}
 
 
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:

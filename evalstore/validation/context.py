@@ -42,6 +42,10 @@ class SeverityPolicy:
         severity = _SEVERITIES.get(self.rules.get(rule, ""), severity)
         return Severity.ERROR if self.strict and severity else severity
 
+    def is_off(self, rule: str, *, soft: bool = False) -> bool:
+        """Whether an entry of `rules` switches off what this rule finds."""
+        return self.rules.get(rule) == "off" and self.find_severity(rule, soft=soft) is None
+
 
 def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
     """Read the store's own policy from its settings; values of a wrong type are left to the schema's findings."""

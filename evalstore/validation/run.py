@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain
@@ -81,22 +82,27 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         frozenset(key for _, key in list_texts(settings, "cosmetic")),
     )
     findings: dict[Finding, None] = {}
+    off: Counter[str] = Counter()
     for item in watch(reads):
-        findings |= dict.fromkeys(_find_in_file(item, context))
-    return Findings(
-        len(reads) + sum(_find_rows_path(item) is not None for item in reads), tuple(_drop_repeated(findings))
-    )
+        in_file, switched_off = _find_in_file(item, context)
+        findings |= dict.fromkeys(in_file)
+        off.update(switched_off)
+    count = len(reads) + sum(_find_rows_path(item) is not None for item in reads)
+    return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())))
 
 
 def _find_settings(reads: list[ReadFile]) -> Any:
     return next((item.document.value for item in reads if item.document and item.source.role is FileRole.SETTINGS), {})
 
 
-def _find_in_file(item: ReadFile, context: ValidationContext) -> list[Finding]:
+def _find_in_file(item: ReadFile, context: ValidationContext) -> tuple[list[Finding], list[str]]:
+    """Return the findings of a file, and the rules of those that the settings switch off."""
     policy = context.find_policy(item.artifact) if item.artifact else context.base
-    found = [finding for noted in _lint_file(item, context) if (finding := _make_finding(noted, item, policy))]
+    notes = list(_lint_file(item, context))
+    found = [finding for note in notes if (finding := _make_finding(note, item, policy))]
     found, file = add_source_lines(found, item.source), item.source.file
-    return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
+    off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
+    return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule)), off
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:

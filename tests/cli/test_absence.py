@@ -230,6 +230,12 @@ def test_artifacts_in_an_unmarked_folder_are_named_with_the_way_to_mark_it(repo:
     assert "evalstore init evals" in cli("status", cwd=repo).err
 
 
+@pytest.mark.parametrize("format_", ["text", "json", "github", "junit", "markdown"])
+def test_findings_that_are_switched_off_are_counted_in_every_format(place: Place, cli: Run, format_: str) -> None:
+    ran = cli("validate", "--strict", "--format", format_, cwd=place.root)
+    assert (ran.code, "judge-unvalidated" in ran.out.replace("\\", "")) == (0, True)
+
+
 def test_a_bump_commits_the_settings_that_it_judged_by(repo: Path, git: Git, cli: Run, tmp_path: Path) -> None:
     root = released(repo, git, cli)
     (root / "evalstore.yaml").write_text("unpinned: allow\n")
