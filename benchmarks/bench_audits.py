@@ -15,6 +15,7 @@ Recorded on two busy cores, of 2026-11-22; an audit wants at most twice the read
     outputs only         100,000    24.69s    28.29s    99.41s      4.03      3.51        65
     one changed check      1,000     0.15s     0.23s     0.76s      5.10      3.38         3
     one changed check     10,000     1.32s     2.53s     8.22s      6.23      3.25        10
+    one changed check    100,000        --    35.53s   109.42s        --      3.08        68
     40 phrases               200     0.03s     0.06s     0.93s     27.94     14.47         5
 
 Of an audit of outputs alone, about a third is reading, a quarter grading both runs again (that they are reproduced),
