@@ -15,6 +15,7 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.validation.notes import Note, get_mapping, make_note
+from evalstore.validation.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.versions import find_version
 
 if TYPE_CHECKING:
@@ -117,8 +118,6 @@ def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
 
 UNKNOWN = ReferenceLookup(ArtifactFiles(()), None)  # where no other artifact is looked at
 
-BUNDLE_FOLDER = "bundles"
-BUNDLE_SUFFIX = ".schema.json"
 _LIMIT = 1 << 20
 
 

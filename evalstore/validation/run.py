@@ -23,7 +23,6 @@ from evalstore.validation.identity import lint_identity
 from evalstore.validation.judges import lint_judge, lint_prompt
 from evalstore.validation.keys import lint_artifact_keys, lint_keys
 from evalstore.validation.lookup import (
-    BUNDLE_SUFFIX,
     UNKNOWN,
     ArtifactFiles,
     Bundles,
@@ -40,7 +39,15 @@ from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.validation.source_lines import add_source_lines, quote_span
-from evalstore.validation.sources import FileRole, Parse, ReadFile, ValidationSource, find_kind_sources, read_source
+from evalstore.validation.sources import (
+    BUNDLE_SUFFIX,
+    FileRole,
+    Parse,
+    ReadFile,
+    ValidationSource,
+    find_kind_sources,
+    read_source,
+)
 
 
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name

@@ -16,13 +16,14 @@ from evalstore.files import read_below
 from evalstore.model import Artifact, Kind
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
-from evalstore.validation.lookup import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.validation.notes import Note, make_note, note_error
 
 Parse = Callable[[bytes, str], Document]
 
 SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
+BUNDLE_FOLDER = "bundles"
+BUNDLE_SUFFIX = ".schema.json"
 _YAML = ".yaml"
 
 
