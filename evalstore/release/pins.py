@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -23,14 +23,14 @@ _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference o
 
 def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
     """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
-    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, _make_needles(targets)))
+    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, partial(_make_needles, targets)))
     return {text: new for text, new in moves if new}
 
 
 def list_floating_refs(store: ArtifactStore, resolved: Resolved, names: Iterable[str]) -> Iterator[Ref]:
     """Yield the references of a working file and its rows to `names` that float, save those that the lock holds."""
     wanted = set(names)
-    for text in _list_pins(store, resolved, (*(name.encode() for name in wanted), *_ESCAPES)):
+    for text in _list_pins(store, resolved, lambda: (*(name.encode() for name in wanted), *_ESCAPES)):
         try:
             ref = parse_ref(text)
         except EvalstoreError:  # what cannot be read is reported where it is released
@@ -76,14 +76,17 @@ def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
     return f'{decoded[: mark.start + shift]}"{moves[text]}"{decoded[mark.end + shift :]}'.encode()
 
 
-def _list_pins(store: ArtifactStore, resolved: Resolved, needles: tuple[bytes, ...]) -> Iterator[str]:
+def _list_pins(
+    store: ArtifactStore, resolved: Resolved, find_needles: Callable[[], tuple[bytes, ...]]
+) -> Iterator[str]:
     # What a judge was validated against is a record of the past, which no release rewrites.
     if resolved.kind is Kind.JUDGE:
         return
     for _, text in find_pins(resolved.kind, resolved.artifact.value):
         yield text
     rows = find_rows_path(resolved.artifact)
-    if rows and store.root and needles:
+    # Made for a file of rows only: a bump of thousands asks for each of them, and has as many names.
+    if rows and store.root and (needles := find_needles()):
         with open_below(store.root, rows) as file:
             yield from _list_row_pins(file, rows, needles)
 
