@@ -19,6 +19,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import parse_ref
 from evalstore.store import ArtifactStore
+from evalstore.store.syncing import MANY
 from evalstore.transactions.locking import STATE_FOLDER, find_journal_name
 from evalstore.versions import Bump
 
@@ -84,9 +85,14 @@ class Journal:
 
     @property
     def pending(self) -> dict[str, str]:
-        """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has."""
-        blobs = (change.worked for change in self.changes if change.worked and change.worked != change.blob)
-        objects = dict.fromkeys([self.commit, *self.tags.values(), *blobs])
+        """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has.
+
+        Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost more than the bump.
+        Many signed tags are in none; a bump whose tags were pruned is dropped, as it has published nothing.
+        """
+        blobs = [change.worked for change in self.changes if change.worked and change.worked != change.blob]
+        few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]
+        objects = dict.fromkeys([self.commit, *few])
         return {f"{PENDING_REFS}{number}": oid for number, oid in enumerate(objects)}
 
 
