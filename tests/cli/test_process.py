@@ -20,7 +20,7 @@ CASES = [
     (["demo", "."], 3),
     (["migrate", "legacy/drupal-forms/evals.json", "--dry-run"], 0),
     (["export", "--to", "ai_best_practices", "--out", "back"], 0),
-    (["validate", "--strict"], 0),
+    (["validate", "--strict"], 1),
     (["list"], 0),
     (["show", f"{STYLE}@1.0"], 0),
     (["resolve"], 2),

@@ -397,11 +397,11 @@ def test_every_byte_stays(tmp_path: Path) -> None:
 def test_a_migration_that_fails_half_way_leaves_no_folder_of_runs(
     lines: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def move(root: Path, old: str, new: str) -> None:
+    def move(root: Path, old: str, target_root: Path, new: str) -> None:
         if new == "runs/legacy/b.jsonl":
-            assert (root / "runs/legacy/a.jsonl").exists()
+            assert (target_root / "runs/legacy/a.jsonl").exists()
             raise OSError(28, "no space left on device")
-        move_below(root, old, new)
+        move_below(root, old, target_root, new)
 
     store = tmp_path / "store"
     (store / "judges").mkdir(parents=True)

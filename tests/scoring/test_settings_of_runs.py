@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalstore.checks import php
 from evalstore.runs import read_run
 
 PHP = "id: code\nversion: 1.0.0\nchecks: [{kind: php_lint}]\nscoring: {combine: all_pass}\n"
@@ -25,7 +26,7 @@ Cli = Callable[..., Any]
 
 
 @pytest.fixture
-def store(git: Git, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(git: Git, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A store at two commits, `lax` and `strict`, which differ in that setting alone; PHP is not installed."""
     git("status")
     root = tmp_path / "repo"
@@ -45,7 +46,10 @@ def store(git: Git, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     git_folder.mkdir()
     (git_folder / "git").symlink_to(shutil.which("git") or "git")
     monkeypatch.setenv("PATH", str(git_folder))
-    return root
+    # What earlier tests of this process found.
+    php.find_php_engine.cache_clear()
+    yield root
+    php.find_php_engine.cache_clear()
 
 
 def score(cli: Cli, store: Path, setting: str, name: str) -> Any:
