@@ -18,7 +18,7 @@ from .conftest import World, rubric
 
 HELD = ("rubric/tone@1.0.0", "rubric/tone@1.1.0", "rubric/tone@^1", "judge/accuracy@1.0.0")
 PINS = (*HELD, "rubric/tone@2.0.0", "rubric/other@1.0.0", "dataset/answers@1.0.0")
-SHORT, LONG = 24, 1000
+SHORT, LONG = 12, 1000
 
 
 def tags(world: World) -> list[str]:

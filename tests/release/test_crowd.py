@@ -43,7 +43,7 @@ def check_winner(ran: list[tuple[int, str, str]], said: str) -> None:
     assert all(said in err for code, _, err in ran if code)
 
 
-@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_of_worktrees_that_release_one_version_one_wins(released: Shop, tmp_path: Path, count: int) -> None:
     sides = trees(released, count, tmp_path)
     for number, side in enumerate(sides):
@@ -69,7 +69,7 @@ def test_worktrees_that_release_different_artifacts_all_win(released: Shop, tmp_
         assert (commit, side.git("status", "--porcelain")) == (side.git("rev-parse", "HEAD"), "")
 
 
-@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_of_bumps_of_one_tree_one_releases(released: Shop, count: int) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     ran = together([(released, ("--all",))] * count)

@@ -134,11 +134,11 @@ def storm(cli: Cli, room: Room, rounds: int) -> int:
 
 
 def test_killed_at_random(cli: Cli, busy: Room) -> None:
-    storm(cli, busy, rounds=4)
+    storm(cli, busy, rounds=2)
 
 
 def test_killed_at_random_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
-    storm(cli, whole, rounds=4)
+    storm(cli, whole, rounds=2)
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_killed_within_git(cli: Cli, busy: Room) -> None:
 
 @STRACE
 def test_killed_within_git_that_signs_and_pushes(cli: Cli, whole: Room) -> None:
-    assert struck(cli, whole, [("rename", 3), ("connect", 1), ("link", 1)]) == 3
+    assert struck(cli, whole, [("rename", 3), ("connect", 1)]) == 2
 
 
 @pytest.mark.slow

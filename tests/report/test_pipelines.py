@@ -239,6 +239,7 @@ def test_the_action_annotates_comments_once_and_fails(
     assert [asked.split()[0] for asked in comments.asked] == ["GET", "POST", "GET", "PATCH"]
 
 
+@pytest.mark.slow
 def test_every_check_of_the_action_counts(
     store: Path, tools: dict[str, str], comments: Comments, tmp_path: Path
 ) -> None:
