@@ -143,7 +143,7 @@ def test_what_is_nested_too_deep_for_a_store_is_kept_as_a_text(tmp_path: Path) -
     assert json.loads(given.text) == json.loads(source.read_text())
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_label_used_very_often_costs_no_more_than_others(tmp_path: Path) -> None:
     source = tmp_path / "evals.json"
     source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}] * 20_000}))

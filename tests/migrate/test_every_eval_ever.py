@@ -425,7 +425,7 @@ def test_an_aggregate_finds_its_rows_under_the_name_that_they_are_kept_by(
     assert [found.id for found in read_rows(run)] == ["a"]
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_five_megabytes_of_rows_take_seconds_and_some_copies_of_the_file(
     lines: Callable[..., Path], tmp_path: Path
 ) -> None:

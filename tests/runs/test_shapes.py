@@ -109,7 +109,7 @@ def test_a_text_that_is_no_json_says_where(lines: Lines) -> None:
     assert raised.value.place.line == 2
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_thousand_thousand_keys_are_looked_at_once(lines: Lines) -> None:
     with pytest.raises(LoadError, match="in no shape"):
         next(read_outputs(lines({f"key{number}": number for number in range(200_000)})))
