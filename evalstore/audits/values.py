@@ -182,6 +182,15 @@ class FailedCheck:
     error: str
 
 
+# The lines that sum to what no player moved, by name, each as people read it.
+LINE_LABELS: Mapping[str, str] = {
+    "mix": "question mix",
+    "no_answer": "no answer",
+    "judge_errors": "judge errors",
+    "not_reproduced": "not reproduced",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """What moves the means without being a player, and the questions behind it.
@@ -202,9 +211,14 @@ class Lines:
     failed_checks: tuple[FailedCheck, ...] = ()
 
     @property
+    def by_name(self) -> dict[str, LineEffect]:
+        """The lines that sum to `total`, by the names of `LINE_LABELS`."""
+        return {name: getattr(self, name) for name in LINE_LABELS}
+
+    @property
     def total(self) -> LineEffect:
         """The sum of the lines."""
-        lines = (self.mix, self.no_answer, self.judge_errors, self.not_reproduced)
+        lines = self.by_name.values()
         return LineEffect(
             sum((line.score for line in lines), Fraction(0)), sum((line.passes for line in lines), Fraction(0))
         )

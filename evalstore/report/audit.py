@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Lines, Origin, OwnShare, RunSide
+from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_p, format_points
 from evalstore.report.people import describe_origin
 from evalstore.report.screen import PAPER, Screen
@@ -180,18 +181,19 @@ def _format_sides(audit: Audit, width: int) -> str:
 
 def _format_waterfall(audit: Audit, width: int) -> str:
     lines = audit.lines
+    about = {
+        "mix": _describe_mix(lines),
+        "no_answer": _describe_silence(lines),
+        "judge_errors": count_noun(len(lines.errors), "question"),
+        "not_reproduced": "see below",
+    }
     rows = [
         ("points", "score", "passes", "95 % interval", "moved", ""),
         ("A", _format_score(audit.a.score), _format_score(audit.a.passes), "", "", ""),
         *(_waterfall_row(factor, audit.common) for factor in audit.factors if factor.changed),
         *(
-            (name, _pad_points(line.score), _pad_points(line.passes), "", "", what)
-            for name, line, what in (
-                ("question mix", lines.mix, _describe_mix(lines)),
-                ("no answer", lines.no_answer, _describe_silence(lines)),
-                ("judge errors", lines.judge_errors, count_noun(len(lines.errors), "question")),
-                ("not reproduced", lines.not_reproduced, "see below"),
-            )
+            (LINE_LABELS[name], _pad_points(line.score), _pad_points(line.passes), "", "", about[name])
+            for name, line in lines.by_name.items()
             if line != LineEffect()
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),

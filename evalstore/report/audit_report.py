@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.audits import Audit, Cause
 from evalstore.audits.conditions import AuditReport, ConditionResult
 from evalstore.audits.slices import AuditSlice
+from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report import audit as plain
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
@@ -111,12 +112,9 @@ def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
     for factor in audit.factors:
         if factor.changed or factor.share:
             yield factor.label, format_points(factor.share), format_points(factor.passes), factor.claim
-    named = {"question mix": "mix", "no answer": "no_answer", "judge errors": "judge_errors",
-             "not reproduced": "not_reproduced"}  # fmt: skip
-    for label, name in named.items():
-        line = getattr(audit.lines, name)
+    for name, line in audit.lines.by_name.items():
         if line.score or line.passes:
-            yield label, format_points(line.score), format_points(line.passes), ""
+            yield LINE_LABELS[name], format_points(line.score), format_points(line.passes), ""
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report.text_layout import count_noun, format_percent, join_names
 
@@ -12,12 +13,6 @@ if TYPE_CHECKING:
     from evalstore.audits.static_audit import BoundedFactor, ProvedDirection, StaticAudit
     from evalstore.audits.static_bounds import ShareBounds
 
-_LINES = (
-    ("question mix", "mix"),
-    ("no answer", "no_answer"),
-    ("judge errors", "judge_errors"),
-    ("not reproduced", "not_reproduced"),
-)
 _DIRECTIONS = {
     "none": "scores cannot move",
     "stricter": "scores can only fall",
@@ -32,8 +27,8 @@ def write_sentence(audit: StaticAudit) -> str:
     verb = "fell" if audit.delta < 0 else "rose"
     moved = f"{verb} by {format_points(abs(audit.delta)).lstrip('+')} points" if audit.delta else "did not move"
     shares = [f"{factor.player.label} {describe_bounds(factor.score)}" for factor in audit.factors]
-    effects = [(label, getattr(audit.lines, name).score) for label, name in _LINES]
-    lines = [f"{label} {format_points(share)}" for label, share in effects if share]
+    effects = audit.lines.by_name.items()
+    lines = [f"{LINE_LABELS[name]} {format_points(effect.score)}" for name, effect in effects if effect.score]
     named = join_names([*shares, *lines]) or "nothing differs"
     count = count_noun(audit.common, "question")
     return f"The score {moved}. Nothing was graded again; the records of {count} prove, of them alone: {named}."
@@ -45,10 +40,9 @@ def list_rows(audit: StaticAudit) -> Iterator[tuple[str, ...]]:
     for factor in audit.factors:
         words = describe_bounds(factor.score), describe_bounds(factor.passes)
         yield factor.player.label, *words, f"{factor.changed:,} of {audit.common:,}", describe_claim(factor)
-    for label, name in _LINES:
-        effect = getattr(audit.lines, name)
+    for name, effect in audit.lines.by_name.items():
         if effect.score or effect.passes:
-            yield label, format_points(effect.score), format_points(effect.passes), "", "exact"
+            yield LINE_LABELS[name], format_points(effect.score), format_points(effect.passes), "", "exact"
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), "", ""
 
 

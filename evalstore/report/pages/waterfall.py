@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits import Audit, Factor, LineEffect
+from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report.pages.bars import BarScale, draw_mark, draw_step
 from evalstore.report.pages.html import Markup, make_element
@@ -16,12 +17,6 @@ from evalstore.statistics import Conclusion
 
 _HEAD = ("", "score", "", "passes", "", "95 % interval", "moved", "what it tells")
 _NUMBERS = ("score", "passes", "95 % interval", "moved")
-_LINES = (
-    ("question mix", "mix"),
-    ("no answer", "no_answer"),
-    ("judge errors", "judge_errors"),
-    ("not reproduced", "not_reproduced"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +89,10 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
-    for label, name in _LINES:
-        effect = getattr(lines, name)
+    for name, effect in lines.by_name.items():
         if effect != LineEffect():
             claim = f"{format_points(lines.no_answer_as_zero.score)} if they count 0" if name == "no_answer" else ""
-            yield WaterfallStep(label, effect, "", counts[name], claim)
+            yield WaterfallStep(LINE_LABELS[name], effect, "", counts[name], claim)
 
 
 def _has_open(steps: Sequence[WaterfallStep]) -> bool:
