@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, LaterDecider, Proof, Scope
-from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_directions
+from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
@@ -104,14 +104,12 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
     if rule.scope is Scope.SCORE:
         return score, verdict
     check, rubric = change.checks[1], change.states[1]
-    if rule.scope is Scope.CHECK_VERDICT and not check.reads_threshold:
-        return lift_directions(check, rubric, NONE, direction)
     if rule.scope is Scope.CHECK_VERDICT:
-        return lift_directions(check, rubric, EITHER, EITHER)
-    # A negated check turns its directions round, before they are lifted through combine mode and gates.
-    if check.negate:
+        score, verdict = (EITHER, EITHER) if check.reads_threshold else (NONE, direction)
+    elif check.negate:
+        # A negated check turns its directions round, before they are lifted through combine mode and gates.
         score, verdict = flip_direction(score), flip_direction(verdict)
-    return lift_directions(check, rubric, score, verdict)
+    return (lift_direction(check, rubric, score, verdict),) * 2
 
 
 def _get_deciding_diff(change: Change) -> Diff | None:

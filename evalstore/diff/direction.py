@@ -48,13 +48,10 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
     return LOOSER if below else STRICTER if above else EITHER
 
 
-def lift_directions(
-    check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
-) -> tuple[Direction, Direction]:
-    """Return the rubric's directions (score, verdict) from those of one check: modes and gates are monotone."""
+def lift_direction(check: CheckState, rubric: RubricState, score: Direction, verdict: Direction) -> Direction:
+    """Return the direction of the rubric, score and verdict alike, from a check's: modes and gates are monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
-    total = join_directions(read, verdict if check.is_gate else NONE)
-    return total, total
+    return join_directions(read, verdict if check.is_gate else NONE)
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
