@@ -14,12 +14,13 @@ from evalstore.integrity.rules import make_finding
 from evalstore.integrity.tags import ReleaseTag
 from evalstore.model import Finding
 from evalstore.status.acceptances import ChangePolicy, read_acceptances, read_change_policy_at
+from evalstore.status.comparison import compare_resolved
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import expect_releases, resolve_release
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import TAG_REFS
-from evalstore.versions import Bump, Version, bump_version, compute_bump, parse_version
+from evalstore.versions import Bump, Version, bump_version, compute_bump
 
 _SHOWN = 3  # rules in a message
 
@@ -113,14 +114,9 @@ class _BumpChecker:
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
-        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
-        if old.digest == new.digest and not (has_rows and self._find_rows(old) != self._find_rows(new)):
+        if old.digest == new.digest and self._find_rows(old) == self._find_rows(new):
             return None
-        from evalstore.diff import compare
-
-        rows = (self.store.rows(old), self.store.rows(new)) if has_rows else None
-        terms = self._read_policy(new.commit or "").restrict_to_change(new.name, parse_version(old.version))
-        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=terms)
+        return compare_resolved(self.store, old, new, self.store.load, policy=self._read_policy(new.commit or ""))
 
     def _find_rows(self, resolved: Resolved) -> str | None:
         return find_rows_blob(self.store, resolved.artifact, resolved.commit)

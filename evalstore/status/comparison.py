@@ -17,7 +17,7 @@ from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import has_blob_content, is_blob, read_working_files
-from evalstore.versions import Bump, Version, find_version
+from evalstore.versions import Bump, Version, find_version, parse_version
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff
@@ -102,6 +102,19 @@ def compare_with_release(  # noqa: PLR0913  # as above
     `rows` stand for those on disk, when they are about to be rewritten.
     """
     old = store.resolve(f"{new.name}@{release.version}")
+    return compare_resolved(store, old, new, load, rows=rows, policy=policy)
+
+
+def compare_resolved(  # noqa: PLR0913  # as above
+    store: ArtifactStore,
+    old: Resolved,
+    new: Resolved,
+    load: Load,
+    *,
+    rows: Rows | None = None,
+    policy: ChangePolicy | None = None,
+) -> Diff | None:
+    """Return the difference from a release to another version, judged by `policy`; None where there is none."""
     has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
     # Rows are not part of the digest, so that datasets with rows are always compared.
     if old.digest == new.digest and not has_rows:
@@ -109,7 +122,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     from evalstore.diff import compare
 
     rows_pair = (store.rows(old), store.rows(new) if rows is None else rows) if has_rows else None
-    terms = policy.restrict_to_change(new.name, release.version) if policy else None
+    terms = policy.restrict_to_change(new.name, parse_version(old.version)) if policy else None
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 
 
