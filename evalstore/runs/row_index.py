@@ -31,10 +31,9 @@ class RowIndex(Mapping[str, GradedRow]):
         self._path = str(run.samples)
         self._file = open_user_file(run.samples)
         weakref.finalize(self, self._file.close)
-        # By row of the file: its offset, its line, the number of its sample, and that of its rubric.
-        self._offsets, self._lines = array("Q"), array("Q")
-        self._samples, self._rubrics = array("L"), array("L")
-        self._rubric_names: dict[str, int] = {}
+        # By row of the file: its offset, its line, the number of its sample, and its rubric, of which there are few.
+        self._offsets, self._lines, self._samples = array("Q"), array("Q"), array("L")
+        self._rubrics: list[str] = []
         # By question its first row, and those of its further samples.
         self._first: dict[str, int] = {}
         self._further: dict[str, list[int]] = {}
@@ -58,8 +57,7 @@ class RowIndex(Mapping[str, GradedRow]):
 
     def find_rubric(self, id_: str) -> str:
         """Return the reference of the rubric that graded a question, without reading its row; empty where none is."""
-        number = self._rubrics[self._first[id_]]
-        return next(name for name, held in self._rubric_names.items() if held == number)
+        return self._rubrics[self._first[id_]]
 
     def _add_all(self) -> None:
         offset = line = 0
@@ -83,7 +81,7 @@ class RowIndex(Mapping[str, GradedRow]):
         self._offsets.append(offset)
         self._lines.append(line)
         self._samples.append(key[1])
-        self._rubrics.append(self._rubric_names.setdefault(str(rubric or ""), len(self._rubric_names)))
+        self._rubrics.append(sys.intern(str(rubric or "")))
         if self._first.setdefault(id_, number) != number:
             self._add_sample(id_, number)
 
