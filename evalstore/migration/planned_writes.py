@@ -117,7 +117,7 @@ def render_text(path: str, value: Any, current: str | None, state: FileState, re
     new = _write_artifact(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED} or current is None:
         return PlannedText(new, current, state, reason)
-    kept = _keep_layout(path, current, new)
+    kept = _keep_layout(path, value, current, new)
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
 
 
@@ -125,8 +125,8 @@ def _write_artifact(path: str, value: Any) -> str:
     return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
 
 
-def _keep_layout(path: str, current: str, new: str) -> str | None:
-    """Return the current text with the lines of a new one and people's comments; None where they meet."""
+def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
+    """Return the current text with the lines of `new`, the text of `value`, and its comments; None where they meet."""
     try:
         base = _write_artifact(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
@@ -135,14 +135,13 @@ def _keep_layout(path: str, current: str, new: str) -> str | None:
     ends = "\r\n" if "\r\n" in current else "\n"
     base, theirs = (text.replace("\n", ends) for text in (base, new))
     merged = theirs if base == current else merge_texts(base, current, theirs)
-    if merged is None:
-        return None
+    if merged is None or merged == new:
+        return merged
     try:
         # Where lines merge, values need not.
-        is_same = read_yaml(merged.encode(), path).value == read_yaml(new, path).value
+        return merged if read_yaml(merged.encode(), path).value == value else None
     except LoadError:
         return None
-    return merged if is_same else None
 
 
 def _render_rows(rows: Iterable[Any]) -> str:

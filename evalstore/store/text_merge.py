@@ -7,7 +7,6 @@ from pathlib import Path
 
 from evalstore.store.git import CommandError, run_git
 
-_ENCODING = ("utf-8", "surrogateescape")
 _MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a failure
 
 
@@ -16,9 +15,9 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for path, text in zip(paths, (ours, base, theirs), strict=True):
-            path.write_bytes(text.encode(*_ENCODING))
+            path.write_bytes(text.encode())
         try:
-            return run_git(("merge-file", "-p", "-q", "--", *map(str, paths))).decode(*_ENCODING)
+            return run_git(("merge-file", "-p", "-q", "--", *map(str, paths))).decode()
         except CommandError as failure:
             if 0 < failure.status <= _MOST_CONFLICTS:
                 return None
