@@ -71,14 +71,14 @@ def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
 
 
-def simplify_unevaluated(keywords: Mapping[str, Any]) -> dict[str, Any]:
+def simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema of the latest words; where only its own words look at properties, what is left is additional."""
-    if not keywords.keys() & _LOOKING and "unevaluatedProperties" in keywords:
-        return {_SYNONYMS.get(word, word): value for word, value in keywords.items()}
-    return dict(keywords)
+    if "unevaluatedProperties" not in keywords or keywords.keys() & _LOOKING:
+        return keywords
+    rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
+    return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
 
 
-_SYNONYMS = {"unevaluatedProperties": "additionalProperties"}
 # With one of these, another schema may have looked at a property of the same object.
 _LOOKING = frozenset(
     {"additionalProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
