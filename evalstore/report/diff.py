@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import write_canonical
 from evalstore.report.diff_words import (
+    can_accept_changes,
     describe_example,
     describe_finding,
     describe_other_causes,
@@ -32,7 +33,6 @@ _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _CHILDREN = 8
 _MANY = 12  # findings that no screen shows at once
-_WORKING = "@worktree"  # only changes of the working tree can be accepted
 _LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
 _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
@@ -41,7 +41,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, major first, and the bump that they need; of many findings a summary stands first too."""
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
     overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
-    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    can_accept = can_accept_changes(diff)
     blocks = (
         "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
     )

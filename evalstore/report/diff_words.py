@@ -56,6 +56,11 @@ def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
         )
 
 
+def can_accept_changes(diff: Diff) -> bool:
+    """Whether the changes of a comparison can be accepted: those of the working tree only."""
+    return (diff.new.ref or "").endswith("@worktree")
+
+
 def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tuple[str, str]]:
     """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too."""
     yield from describe_adjustments(finding)

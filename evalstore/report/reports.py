@@ -14,6 +14,7 @@ from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
 from evalstore.report.diff_words import (
+    can_accept_changes,
     describe_finding,
     describe_other_causes,
     format_exchange,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from evalstore.status.values import MovedReference
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
-_WORKING = "@worktree"
 _WIDTH = 90
 _LIST_LIMIT = 8
 _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
@@ -53,7 +53,7 @@ def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
 
 
 def _report_diff(diff: Diff) -> ProblemReport:
-    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    can_accept = can_accept_changes(diff)
     problems = (_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings))
     about = (diff.old.ref or "old", diff.new.ref or "new")
     remarks = (*describe_other_causes(diff), *map(summarize_measurement, diff.measured))

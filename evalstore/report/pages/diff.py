@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.diff.findings import Direction
 from evalstore.report.diff_words import (
+    can_accept_changes,
     describe_example,
     describe_finding,
     describe_other_causes,
@@ -33,7 +34,6 @@ _FEW = 6  # findings that are looked through without a filter
 _MOST_RULES, _MOST_CHILDREN = 60, 100
 _LONG = 60  # characters of an output that its sentence has already
 _MOST_CHARACTERS = 5_000
-_WORKING = "@worktree"
 _COLOURS = {Bump.MAJOR: "down", Bump.MINOR: "tell"}
 _LEVELS = {Bump.MAJOR: "l3", Bump.MINOR: "l2", Bump.PATCH: "l1", Bump.NONE: "l0"}
 _DIRECTIONS = {
@@ -102,7 +102,7 @@ def _format_findings(diff: Diff, budget: int) -> tuple[Markup, str]:
     findings = sort_by_level(diff.findings)
     counts = Counter(finding.rule for finding in findings)
     rules = {rule: f"r{number}" for number, (rule, _) in enumerate(counts.most_common(_MOST_RULES))}
-    can_accept = (diff.new.ref or "").endswith(_WORKING)
+    can_accept = can_accept_changes(diff)
     items, size = list[Markup](), 0
     for finding in findings:
         item = _format_finding(finding, rules.get(finding.rule, ""), can_accept=can_accept)
