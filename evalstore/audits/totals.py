@@ -22,23 +22,27 @@ _SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 class ShareColumn(Mapping[int, Fraction]):
     """The shares of the questions that one factor moved, by place, in the order of the questions.
 
-    Shares that are equal are held once, and twelve bytes a question.
+    Shares that are equal are held once, and sixteen bytes a question.
     """
 
     def __init__(self) -> None:
         self._places, self._numbers = array("Q"), array("L")
-        self._values: dict[Fraction, int] = {}
+        self._values: list[Fraction] = []
+        self._known: dict[Fraction, int] = {}
 
     def add(self, place: int, share: Fraction) -> None:
         """Add the share of one question, later than all others."""
         self._places.append(place)
-        self._numbers.append(self._values.setdefault(share, len(self._values)))
+        if share not in self._known:
+            self._known[share] = len(self._values)
+            self._values.append(share)
+        self._numbers.append(self._known[share])
 
     def __getitem__(self, place: int) -> Fraction:
         at = bisect_left(self._places, place)
         if at == len(self._places) or self._places[at] != place:
             raise KeyError(place)
-        return [*self._values][self._numbers[at]]
+        return self._values[self._numbers[at]]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._places)
@@ -48,9 +52,9 @@ class ShareColumn(Mapping[int, Fraction]):
 
     def list_all(self, questions: int) -> list[Fraction]:
         """Return the shares of all questions: 0 of those that it did not move."""
-        values, found = [*self._values], [_ZERO] * questions
+        found = [_ZERO] * questions
         for place, number in zip(self._places, self._numbers, strict=True):
-            found[place] = values[number]
+            found[place] = self._values[number]
         return found
 
 

@@ -23,7 +23,7 @@ from evalstore.runs.values import GradedRow, Run
 class RowIndex(Mapping[str, GradedRow]):
     """The graded rows of a run by question, in file order; one is read when it is asked for, its samples as one.
 
-    Held are a question's id and some 20 bytes a row. Raises `LoadError` at file:line for a line that is no row, and
+    Held are a question's id and some 32 bytes a row. Raises `LoadError` at file:line for a line that is no row, and
     `RefusedError` where a sample of a question stands twice.
     """
 
