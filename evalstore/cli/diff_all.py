@@ -10,41 +10,39 @@ from evalstore.errors import EvalstoreError
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff
-    from evalstore.status.store_diff import BrokenComparison, StoreDiff
+    from evalstore.status.store_diff import StoreDiff
     from evalstore.store import ArtifactStore
 
 
 def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], profile: str | None) -> StoreDiff:
     """Return what changed in the working tree of a store; a file that cannot be compared hides no other."""
-    from evalstore.errors import RefusedError
-    from evalstore.status.comparison import scan_working_files
+    from evalstore.status.comparison import find_base_release
+    from evalstore.status.store_changes import find_store_changes
     from evalstore.status.store_diff import BrokenComparison, StoreDiff
     from evalstore.status.validity import check_ledger_complete, read_working_ledger
-    from evalstore.store.listing import group_releases
-    from evalstore.store.tags import find_last_release
+    from evalstore.status.values import ArtifactState
+    from evalstore.versions import find_version
 
-    if store.root is None:
-        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    refs, releases = store.working(), group_releases(store)
-    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
-    changed = scan_working_files(store, refs, last).changed
+    changes = find_store_changes(store)
     diffs: list[Diff] = []
-    broken: list[BrokenComparison] = []
-    for ref in changed:
-        name, tagged = ref.name, [release.version for release in releases.get(ref.name, ())]
+    new: list[str] = []
+    broken = [BrokenComparison(gone.ref, gone.message) for gone in changes.removed if not gone.ok]
+    for ref in changes.scan.changed:
+        name, releases = ref.name, changes.releases.get(ref.name, ())
         try:
             # In a clone without tags everything would be new.
-            check_ledger_complete(name, read_working_ledger(store, ref), tagged)
-            if name not in last:
+            check_ledger_complete(name, read_working_ledger(store, ref), changes.list_tagged(name))
+            if (last := changes.last.get(name)) is None:
+                new.append(name)
                 continue
-            diffs.append(compare_sides((read_side(name), read_side(f"{name}@worktree")), store, profile))
+            working = read_side(f"{name}@worktree")
+            version = find_version(working.artifact.version)
+            base = (find_base_release(store, releases, version) if version else None) or last
+            diff = compare_sides((read_side(f"{name}@{base.version}"), working), store, profile)
+            # On a branch that has not seen the last release, the file may well be the one that it began from.
+            if base == last or diff.findings:
+                diffs.append(diff)
         except EvalstoreError as error:
             broken.append(BrokenComparison(name, error.message, error.place))
-    there = {ref.name for ref in refs}
-    return StoreDiff(
-        len(refs),
-        tuple(diffs),
-        tuple(ref.name for ref in changed if ref.name not in {*last, *(one.ref for one in broken)}),
-        tuple(name for name in last if name not in there),
-        tuple(broken),
-    )
+    removed = tuple(gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
+    return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.errors import EvalstoreError
 from evalstore.model import Finding, PinType, Ref
 from evalstore.references.graph import ReferenceGraph
 from evalstore.references.reading import ArtifactReference, list_references
@@ -20,9 +18,9 @@ from evalstore.status.comparison import (
     compare_with_release,
     find_base_release,
     make_working_loader,
-    scan_working_files,
 )
 from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
+from evalstore.status.store_changes import find_store_changes
 from evalstore.status.validity import (
     check_gradable,
     check_ledger_complete,
@@ -33,10 +31,8 @@ from evalstore.status.validity import (
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.listing import group_releases
-from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.resolve import can_mean
-from evalstore.store.revisions import find_head, resolve_revision
+from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
 from evalstore.validation import ACCEPTED, make_file_source
@@ -134,25 +130,16 @@ def survey_store(
 
     With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen.
     """
-    if store.root is None:
-        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    releases, refs = group_releases(store), store.working()
-    known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
-    last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
-    scan = scan_working_files(store, refs, last, watch=watch)
-    finder = MovedReferenceFinder(store, releases, policy.settings.without_opinions)
+    changes = find_store_changes(store, bases, watch=watch)
+    finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     context = _SurveyContext(store, make_working_loader(store), list_policies, finder)
-    statuses = [_survey_artifact(context, ref, known.get(ref.name, ())) for ref in watch(scan.changed)]
+    statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
-    removed = list(_find_removed(store, {ref.name for ref in refs}, last))
-    statuses += removed
-    graph = ReferenceGraph(store, scan.mentions)
-    differ = {ref.name for ref in scan.changed}
-    unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    statuses += find_moved_artifacts(finder, graph, unchanged)
+    graph = ReferenceGraph(store, changes.scan.mentions)
+    statuses += [*changes.removed, *find_moved_artifacts(finder, graph, changes.unchanged)]
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
-    return StoreSurvey(artifacts, len(refs) + len(removed), {name: base.version for name, base in last.items()})
+    return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()})
 
 
 def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
@@ -209,31 +196,6 @@ def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> 
         for policy in context.list_policies(last)
     ]
     return diffs[0], max(diff.required_bump if diff else Bump.NONE for diff in diffs)
-
-
-def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
-    missing = {name: release for name, release in last.items() if name not in present}
-    tip = find_head(store.git) if missing else None
-    if tip is None:
-        return
-    # A removal that is committed is history, and what HEAD never held belongs to another store or branch.
-    paths = [(tip, store.prefix + release.path) for release in missing.values()]
-    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
-        if blob is not None:
-            yield _describe_removed(store.root, name, release)
-
-
-def _describe_removed(root: Path | None, name: str, release: Release) -> ArtifactStatus:
-    if root and os.path.lexists(root / release.path):
-        message, state, required = (
-            f"{release.path} is no regular file, and no link is followed",
-            ArtifactState.BROKEN,
-            Bump.MAJOR,
-        )
-    else:
-        message, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
-    is_ok, released = state is ArtifactState.REMOVED, str(release.version)
-    return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)
 
 
 def add_dependents(status: ArtifactStatus, graph: ReferenceGraph) -> ArtifactStatus:

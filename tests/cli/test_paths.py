@@ -121,7 +121,7 @@ def test_diff_alone_names_what_is_new_gone_and_broken(store: Path, cli: Cli) -> 
         "  content",
         "rubric/voice is new, never released",
         "dataset/web is gone from the working tree; its releases stay",
-        "1 of 3 artifacts changed since the last release: 1 major; 1 new; 1 gone; 1 not compared",
+        "1 of 4 artifacts changed since the last release: 1 major; 1 new; 1 gone; 1 not compared",
     ]
     document = json.loads(cli("-C", store, "diff", "--format", "json").out)
     folder = find_resource_folder("schema") / "output"
@@ -145,3 +145,32 @@ def test_diff_alone_says_that_nothing_changed_only_where_something_was_seen(
     assert cli("-C", store, "diff").out == "3 artifacts, all as released\n"
     assert cli("-C", store.parent, "diff").code == 3
     assert cli("-C", store, "diff", "--run", "x.json").code == 2
+
+
+def test_diff_alone_forgets_a_removal_that_was_committed(store: Path, cli: Cli, git: Git) -> None:
+    (store / "rubrics/tone.yaml").write_text(TONE)
+    (store / "datasets/web.yaml").unlink()
+    assert "dataset/web is gone" in cli("-C", store, "diff").out
+    git("commit", "-q", "-a", "-m", "Remove", cwd=store)
+    assert cli("-C", store, "diff").out == "2 artifacts, all as released\n"
+
+
+def test_diff_alone_compares_with_what_a_branch_began_from(store: Path, cli: Cli, git: Git) -> None:
+    (store / "rubrics/tone.yaml").write_text(TONE)
+    git("branch", "old", cwd=store)
+    (store / "rubrics/tone.yaml").write_text(TONE.replace("simply", "basically"))
+    assert cli("-C", store, "bump", "--all").code == 0
+    git("checkout", "-q", "old", cwd=store)
+    assert cli("-C", store, "diff").out == "3 artifacts, all as released\n"
+    (store / "rubrics/tone.yaml").write_text(TONE.replace("1.0.0", "1.0.1") + "title: Tone\n")
+    (diff,) = json.loads(cli("-C", store, "diff", "--format", "json").out)["diffs"]
+    (status,) = json.loads(cli("-C", store, "status", "--format", "json").out)["artifacts"]
+    assert (diff["old"]["ref"], diff["required_bump"]) == ("rubric/tone@1.0.0", "patch")
+    assert (status["released"], status["required_bump"]) == ("1.0.0", "patch")
+
+
+def test_diff_alone_follows_no_link_in_place_of_a_released_file(store: Path, cli: Cli) -> None:
+    (store / "rubrics/tone.yaml").unlink()
+    (store / "rubrics/tone.yaml").symlink_to("elsewhere.yaml")
+    ran = cli("-C", store, "diff")
+    assert (ran.code, "rubrics/tone.yaml is no regular file" in ran.out) == (3, True)

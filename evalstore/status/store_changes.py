@@ -1,0 +1,99 @@
+"""Walks a store once: which working files are not their last release, and which released files are gone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalstore.errors import RefusedError
+from evalstore.model import Ref
+from evalstore.status.comparison import WorkingScan, scan_working_files
+from evalstore.status.values import ArtifactState, ArtifactStatus
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.listing import group_releases
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.revisions import find_head
+from evalstore.store.tags import find_last_release
+from evalstore.versions import Bump, Version
+
+if TYPE_CHECKING:
+    from evalstore.status.base_policy import BasePolicies
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChanges:
+    """The working files of a store (`refs`), the releases by name, and what of the files is not as released.
+
+    `known` are the releases that the base of the judgement has seen, `last` the last of those; `removed` are artifacts
+    whose file is gone although HEAD holds it.
+    """
+
+    refs: tuple[Ref, ...]
+    releases: Mapping[str, Sequence[Release]]
+    known: Mapping[str, Sequence[Release]]
+    last: Mapping[str, Release]
+    scan: WorkingScan
+    removed: tuple[ArtifactStatus, ...]
+
+    @property
+    def total(self) -> int:
+        """How many artifacts there are, with those whose file was just removed."""
+        return len(self.refs) + len(self.removed)
+
+    @property
+    def unchanged(self) -> list[Release]:
+        """The releases that the working files still are."""
+        differ = {ref.name for ref in self.scan.changed}
+        return [self.last[ref.name] for ref in self.refs if ref.name in self.last and ref.name not in differ]
+
+    def list_tagged(self, name: str) -> list[Version]:
+        """Return the versions of an artifact that have a tag."""
+        return [release.version for release in self.releases.get(name, ())]
+
+
+def find_store_changes(
+    store: ArtifactStore,
+    bases: BasePolicies | None = None,
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> StoreChanges:
+    """Hold every working file against its last release; raises `RefusedError` in a bare repository.
+
+    With `bases` releases that theirs have not seen do not count. `watch` wraps the iteration over the files.
+    """
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
+    releases, refs = group_releases(store), tuple(store.working())
+    known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
+    last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
+    scan = scan_working_files(store, refs, last, watch=watch)
+    removed = tuple(_find_removed(store, {ref.name for ref in refs}, last))
+    return StoreChanges(refs, releases, known, last, scan, removed)
+
+
+def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
+    missing = {name: release for name, release in last.items() if name not in present}
+    tip = find_head(store.git) if missing else None
+    if tip is None:
+        return
+    # A removal that is committed is history, and what HEAD never held belongs to another store or branch.
+    paths = [(tip, store.prefix + release.path) for release in missing.values()]
+    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
+        if blob is not None:
+            yield _describe_removed(store.root, name, release)
+
+
+def _describe_removed(root: Path | None, name: str, release: Release) -> ArtifactStatus:
+    if root and os.path.lexists(root / release.path):
+        message, state, required = (
+            f"{release.path} is no regular file, and no link is followed",
+            ArtifactState.BROKEN,
+            Bump.MAJOR,
+        )
+    else:
+        message, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
+    is_ok, released = state is ArtifactState.REMOVED, str(release.version)
+    return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)
