@@ -104,7 +104,8 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_co
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED
-    return ExitCode.NO if exit_code and result.required_bump else ExitCode.DONE
+    is_changed = result.required_bump or any(diff.settings for diff in result.diffs)
+    return ExitCode.NO if exit_code and is_changed else ExitCode.DONE
 
 
 def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[str, str]:

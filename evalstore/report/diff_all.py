@@ -35,6 +35,11 @@ def list_others(result: StoreDiff) -> Iterator[str]:
     """Yield a sentence for each artifact that is broken, was never released, or is gone."""
     for broken in result.broken:
         yield f"{broken.ref} cannot be compared: {broken.place or ''}{': ' if broken.place else ''}{broken.message}"
+    yield from list_uncompared(result)
+
+
+def list_uncompared(result: StoreDiff) -> Iterator[str]:
+    """Yield a sentence for each artifact that has no two versions to compare: never released, or gone."""
     yield from (f"{make_printable(name)} is new, never released" for name in result.new)
     yield from (f"{make_printable(name)} is gone from the working tree; its releases stay" for name in result.removed)
 

@@ -39,8 +39,13 @@ _ID_LIMIT = 40
 
 def describe_other_causes(diff: Diff) -> Iterator[str]:
     """Yield a sentence for each reference, and each setting, that may move scores although neither side changed."""
-    yield from (f"And yet scores may move, which the next bump counts: {note}" for note in diff.notes)
+    yield from map(describe_moved_reference, diff.notes)
     yield from (f"A setting moves scores, too: {change.sentence}" for change in diff.settings)
+
+
+def describe_moved_reference(note: str) -> str:
+    """Return the sentence on a reference that means another version than at the release."""
+    return f"And yet scores may move, which the next bump counts: {note}"
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:

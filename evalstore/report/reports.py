@@ -16,13 +16,14 @@ from evalstore.report import verify as verified
 from evalstore.report.diff_words import (
     can_accept_changes,
     describe_finding,
-    describe_other_causes,
+    describe_moved_reference,
     format_exchange,
     sort_by_level,
     summarize_measurement,
     summary,
 )
 from evalstore.report.problems import (
+    SETTINGS,
     Problem,
     ProblemReport,
     locate_problems,
@@ -54,10 +55,29 @@ def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
 
 def _report_diff(diff: Diff) -> ProblemReport:
     can_accept = can_accept_changes(diff)
-    problems = (_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings))
+    problems = [_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)]
     about = (diff.old.ref or "old", diff.new.ref or "new")
-    remarks = (*describe_other_causes(diff), *map(summarize_measurement, diff.measured))
-    return replace(make_report("diff", summary(diff), problems), about=about, remarks=remarks)
+    remarks = tuple(f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured)
+    report = make_report("diff", summary(diff), [*problems, *_problems_of_other_causes(diff)])
+    return replace(report, about=about, remarks=remarks)
+
+
+def _problems_of_other_causes(diff: Diff) -> Iterator[Problem]:
+    """Yield what moves scores beside the two documents: settings, and references that mean another version."""
+    for change in diff.settings:
+        facts = (change.setting, change.old, change.new)
+        yield Problem(
+            "setting-changed",
+            _SEVERITIES.get(change.level, Severity.INFO),
+            str(change.level),
+            Place(SETTINGS),
+            change.sentence,
+            make_fingerprint("setting", *facts),
+        )
+    file = Place(parse_ref(diff.new.ref).path) if diff.notes and diff.new.ref else None
+    for note in diff.notes:
+        message = describe_moved_reference(note)
+        yield Problem("reference-moved", Severity.WARNING, "warning", file, message, make_fingerprint("note", note))
 
 
 def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
@@ -164,11 +184,10 @@ def _report_store_diff(result: StoreDiff) -> ProblemReport:
         )
         for one in result.broken
     )
-    found = make_report(
-        "diff", all_changes.summary(result), [*broken, *(p for report in reports for p in report.problems)]
-    )
-    remarks = tuple(remark for report in reports for remark in report.remarks)
-    return replace(found, remarks=(*all_changes.list_others(result), *remarks))
+    # A setting moves many artifacts by one change.
+    problems = dict.fromkeys(problem for report in reports for problem in report.problems)
+    found = make_report("diff", all_changes.summary(result), [*broken, *problems])
+    return replace(found, remarks=tuple(all_changes.list_uncompared(result)))
 
 
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {

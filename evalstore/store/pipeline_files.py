@@ -39,10 +39,20 @@ jobs:
       - run: evalstore -C "$STORE" validate --format github
       - run: evalstore -C "$STORE" verify --format github
         if: always()
-      - run: evalstore -C "$STORE" status --format markdown > evalstore.md
+      - run: |
+          {{ echo '<!-- evalstore -->'; evalstore -C "$STORE" status --format markdown; }} > evalstore.md
         if: always()
-      - run: gh pr comment "$NUMBER" --edit-last --create-if-none --body-file evalstore.md
+      - name: One comment, which is edited from then on
         if: always() && github.event.pull_request.head.repo.full_name == github.repository
+        run: |
+          comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
+          first='[.[] | select(.body | startswith("<!-- evalstore -->")) | .id] | first // empty'
+          id=$(gh api --paginate "$comments" --jq "$first" | head -n 1) || true
+          if [ -n "$id" ]; then
+            gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F body=@evalstore.md --silent
+          else
+            gh api --method POST "$comments" -F body=@evalstore.md --silent
+          fi
         env: {{NUMBER: "${{{{ github.event.number }}}}", GH_TOKEN: "${{{{ github.token }}}}"}}
       - run: evalstore -C "$STORE" status --check --format github
         if: always()

@@ -80,10 +80,22 @@ def test_a_diff_between_two_commits_names_the_setting_with_its_level(store: Path
     assert "evalstore.yaml changes strict from true to false (major, either)" in " ".join(ran.out.split())
 
 
-@pytest.mark.parametrize("format_", ["github", "markdown", "html"])
-def test_formats_with_remarks_have_it_too(store: Path, cli: Cli, format_: str) -> None:
+@pytest.mark.parametrize("format_", ["github", "gitlab", "html", "junit", "markdown", "sarif"])
+def test_every_format_has_it_too(store: Path, cli: Cli, format_: str) -> None:
     ran = cli("diff", "rubric/code", "--format", format_, cwd=store)
     assert "changes strict from false to true" in ran.out.replace("\\", "")
+    assert "Measured" not in ran.out
+
+
+def test_what_changed_in_a_store_has_it_once(store: Path, cli: Cli) -> None:
+    for name in ("code", "outer"):
+        path = store / f"rubrics/{name}.yaml"
+        path.write_text(path.read_text() + "title: Shown\n")
+    issues = json.loads(cli("diff", "--format", "gitlab", cwd=store).out)
+    (setting,) = (issue for issue in issues if issue["check_name"] == "setting-changed")
+    assert (setting["location"]["path"], setting["severity"], len(issues)) == ("evalstore.yaml", "major", 3)
+    # The two titles need a patch only, and the setting would be a major change of both.
+    assert cli("diff", "--exit-code", cwd=store).code == 1
 
 
 def test_what_has_no_such_check_is_left_alone(store: Path, cli: Cli) -> None:

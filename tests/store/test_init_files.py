@@ -19,6 +19,7 @@ Git = Callable[..., str]
 RUBRIC = (
     "id: tone\nversion: 1.0.0\nchecks:\n  - {kind: must_not_contain, values: [simply]}\nscoring: {combine: all_pass}\n"
 )
+GITHUB = {"NUMBER": "7", "GH_TOKEN": "x", "GITHUB_REPOSITORY": "me/rulers"}
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     folder.mkdir()
     (folder / "evalstore").write_text(f'#!/bin/sh\nexec {sys.executable} -m evalstore "$@"\n')
     (folder / "pip").write_text("#!/bin/sh\nexit 0\n")
-    (folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$*" >> "$GH_LOG"\n')
+    (folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$*" >> "$GH_LOG"\ncase "$*" in *--jq*) echo $OURS;; esac\n')
     for name in ("evalstore", "pip", "gh"):
         (folder / name).chmod(0o755)
 
@@ -119,15 +120,26 @@ def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, ch
     job = workflow["jobs"]["evalstore"]
     assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
     codes = {
-        step["run"]: shell(step["run"], **job["env"], NUMBER="7", GH_TOKEN="x").returncode  # noqa: S106  # none
-        for step in job["steps"]
-        if "run" in step
+        step["run"]: shell(step["run"], **job["env"], **GITHUB).returncode for step in job["steps"] if "run" in step
     }
     assert len(codes) == 6
     assert sum(codes.values()) == int(changed), codes
     assert codes['evalstore -C "$STORE" status --check --format github'] == int(changed)
-    assert (tmp_path / "gh.log").read_text() == "pr comment 7 --edit-last --create-if-none --body-file evalstore.md\n"
-    assert ("phrase-reworded" in (repo / "evalstore.md").read_text()) is changed
+    text = (repo / "evalstore.md").read_text()
+    assert text.startswith("<!-- evalstore -->\n### evalstore status\n")
+    assert ("phrase-reworded" in text) is changed
+    # The comment is known by its mark, whoever wrote last; without one it is made.
+    (comment,) = (step["run"] for step in job["steps"] if "gh api" in step.get("run", ""))
+    assert 'select(.body | startswith("<!-- evalstore -->"))' in comment
+    assert shell(comment, **GITHUB, OURS="41").returncode == 0
+    asked = [line.split()[:4] for line in (tmp_path / "gh.log").read_text().splitlines()]
+    listed = ["api", "--paginate", "repos/me/rulers/issues/7/comments", "--jq"]
+    assert asked == [
+        listed,
+        ["api", "--method", "POST", "repos/me/rulers/issues/7/comments"],
+        listed,
+        ["api", "--method", "PATCH", "repos/me/rulers/issues/comments/41"],
+    ]
 
 
 @pytest.mark.process

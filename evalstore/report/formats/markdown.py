@@ -22,9 +22,8 @@ _RUNS = re.compile(r"`+")
 def render(report: ProblemReport) -> str:
     """Return the comment; problems beyond its limit are counted instead of listed."""
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
-    remarks = [
-        f"Measured: {escape_prose(remark)}" for remark in report.remarks
-    ]  # a line that began with outside text could be a list or heading
+    # No remark begins with outside text, which could make it a list or a heading.
+    remarks = map(escape_prose, report.remarks)
     head = (
         "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
     )
