@@ -40,6 +40,7 @@ COMMANDS = {
     "lock": "Hold every reference at the version and content it has now.",
     "verify": "Look whether every release is still what was released.",
     "score": "Grade stored outputs under the rubrics of a dataset.",
+    "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
     "judge": "Measure how well a judge agrees with people, by labelled rows.",
     "rules": "List the rules by which changes are judged.",
     "explain": "Say what a rule means, and what to do about its findings.",

@@ -60,6 +60,7 @@ CASES = [
     (["history", STYLE, "--run", RUNS[0], "--run", RUNS[1]], 0),
     (["bisect", STYLE, "--run", RUNS[0]], 0),
     (["infer", RUNS[0]], 0),
+    (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
 ]
 # The commands whose documents go by the name of what is done.

@@ -1,0 +1,63 @@
+"""`evalstore probe`: grades what ought to fail under a rubric, and looks for parts that no output needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.param_types import CONTENT_REF
+from evalstore.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evalstore.judging import Judges
+
+
+@click.command(
+    cls=JudgedCommand,
+    epilog=format_examples(
+        "evalstore probe rubric/answer_style                                # the empty text, a refusal, its phrases",
+        "evalstore probe rubric/answer_style --dataset dataset/web_answers  # questions and references, too",
+        "evalstore probe rubric/answer_style@worktree --dataset dataset/web_answers --outputs outputs/model_a.jsonl",
+        "evalstore probe rubrics/answer_style.yaml --exit-code              # as a gate",
+    ),
+)
+@click.argument("rubric", type=CONTENT_REF)
+@click.option("--dataset", metavar="REF", type=CONTENT_REF, help="Try every question that RUBRIC grades, too.")
+@click.option(
+    "--outputs",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Stored outputs, or a run: which changes of RUBRIC would none of them show?",
+)
+@click.option("--exit-code", is_flag=True, help="Exit 1 when a text passes that says nothing, or a reference fails.")
+@add_output_options()
+@add_judge_options
+def command(  # noqa: PLR0913  # one parameter for each option
+    settings: CommandSettings,
+    rubric: str,
+    *,
+    dataset: str | None,
+    outputs: Path | None,
+    exit_code: bool,
+    judges: Judges,
+) -> ExitCode:
+    """Try RUBRIC on texts whose verdict is known: what says nothing should fail, and the reference pass.
+
+    Tried are the empty text, a refusal, and all that the checks look for in one line; with --dataset also each question
+    repeated, its reference, and the reference denied. With --outputs, RUBRIC is changed one part at a time, as a slip
+    of the hand would: a check or a phrase less, a switch turned, a weight doubled, a threshold moved. A change that
+    moves no stored output is one that nobody would notice; so these outputs say nothing of that part.
+
+    A text that says nothing may pass where a rubric is only a part of a grade; then look at who reads it.
+    """
+    from evalstore.probes import probe
+
+    path = settings.path / outputs if outputs else None
+    with settings.open_store() as store:
+        found = probe(rubric, store, dataset=dataset, outputs=path, judges=judges)
+    settings.print_result(found)
+    return ExitCode.NO if exit_code and not found.sound else ExitCode.DONE

@@ -1,0 +1,111 @@
+"""Renders what a probed rubric gives, as text and JSON: the texts first, then the mutants that nothing tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Verdict
+from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.text_layout import (
+    count_noun,
+    document_number,
+    format_percent,
+    join_names,
+    wrap_columns,
+    wrap_lines,
+)
+from evalstore.text import make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.probes import ProbedText, RubricProbe
+
+_EXCERPT, _IDS = 60, 5
+
+
+def text(probe: RubricProbe, screen: Screen = PAPER) -> str:
+    """Return the sentence, the table of texts, who got what was not wanted, and the surviving mutants."""
+    parts = [
+        "\n".join(_paint_head(probe, screen)),
+        "\n".join(wrap_columns([_HEAD, *map(_make_row, probe.texts)], screen.width, right={1, 2, 3, 4})),
+        "\n".join(line for one in probe.texts if one.wrong for line in _describe_wrong(one, screen)),
+        "\n".join(_describe_survivors(probe, screen)),
+        "\n".join(line for note in _list_notes(probe) for line in wrap_lines(note, width=screen.width, inner="  ")),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def document(probe: RubricProbe) -> dict[str, Any]:
+    """Return the document that schema/output/probe.schema.json describes."""
+    return {
+        "ref": probe.ref,
+        "dataset": probe.dataset,
+        "questions": probe.questions,
+        "sound": probe.sound,
+        "texts": [
+            {
+                "name": one.name,
+                "wanted": str(one.wanted),
+                "example": one.example,
+                "verdicts": {str(verdict): one.verdicts.get(verdict, 0) for verdict in Verdict},
+                **document_number("mean", one.mean),
+                "wrong": list(one.wrong),
+            }
+            for one in probe.texts
+        ],
+        "outputs": probe.outputs,
+        "mutants": probe.mutants,
+        "survivors": [{"message": one.message, "pointer": one.pointer} for one in probe.survivors],
+        "calls": probe.calls,
+        "notes": list(probe.notes),
+    }
+
+
+_HEAD = ("text", "score", "passes", "fails", "unscored", "wanted")
+
+
+def _make_row(one: ProbedText) -> tuple[str, ...]:
+    counts = (f"{one.verdicts.get(verdict, 0):,}" for verdict in (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED))
+    return one.name, format_percent(one.mean), *counts, f"{one.wanted}{', and does not' if one.wrong else ''}"
+
+
+def _paint_head(probe: RubricProbe, screen: Screen) -> Iterator[str]:
+    wrong = [one for one in probe.texts if one.wrong]
+    on = f" on {count_noun(probe.questions, 'question')} of {probe.dataset}" if probe.dataset else ""
+    scored = [one for one in probe.texts if one.verdicts.keys() - {Verdict.UNSCORED}]
+    if not scored:
+        sentence = f"{probe.ref} has a verdict on none of {count_noun(len(probe.texts), 'text')}{on}"
+    elif wrong:
+        sentence = f"{probe.ref} gets {len(wrong):,} of {count_noun(len(probe.texts), 'text')} wrong{on}"
+    else:
+        sentence = f"{probe.ref} gets none of {count_noun(len(scored), 'text')} wrong{on}"
+    for line in wrap_lines(sentence, width=screen.width):
+        yield screen.paint(Part.MAJOR if wrong else Part.HEAD, line)
+
+
+def _describe_wrong(one: ProbedText, screen: Screen) -> list[str]:
+    verb = "fails" if one.wanted is Verdict.PASS else "passes"
+    where = f" on {join_names((make_excerpt(id_, _EXCERPT) for id_ in one.wrong), _IDS)}" if one.wrong[0] else ""
+    return wrap_lines(
+        f'{one.name} {verb}{where}: "{make_excerpt(one.example, _EXCERPT)}"', width=screen.width, inner="  "
+    )
+
+
+def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
+    if not probe.mutants:
+        return
+    outputs = count_noun(probe.outputs, "output")
+    if not probe.survivors:
+        yield from wrap_lines(f"{outputs} tell each of {probe.mutants:,} mutants from the rubric", width=screen.width)
+        return
+    count = f"{len(probe.survivors):,} of {count_noun(probe.mutants, 'mutant')}"
+    yield from wrap_lines(f"{count} score all of {outputs} as the rubric does:", width=screen.width)
+    yield from screen.shorten_list([f"  {make_printable(one.message)}" for one in probe.survivors])
+
+
+def _list_notes(probe: RubricProbe) -> Iterator[str]:
+    if probe.dataset is None:
+        yield "questions and references are tried, too, where a dataset is named: --dataset REF"
+    if probe.calls:
+        yield f"{count_noun(probe.calls, 'judge call')} would grade the rest: name an endpoint with --judge-url"
+    yield from (f"note: {make_printable(note)}" for note in probe.notes)
