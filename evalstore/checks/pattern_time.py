@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from evalstore.checks.patterns import SECONDS, find_captures, match_in_time
+from evalstore.patterns.engine import SECONDS, find_captures, match_in_time
 
 if TYPE_CHECKING:
     import regex

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.pattern_time import QUICK_SECONDS, USED_UP, PatternTime
-from evalstore.checks.patterns import compile_pattern
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
+from evalstore.patterns.engine import compile_pattern
 from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200

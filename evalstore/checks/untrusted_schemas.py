@@ -10,7 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evalstore.checks.pattern_time import PatternTime
-from evalstore.checks.patterns import (
+from evalstore.errors import SchemaError
+from evalstore.patterns.engine import (
     ITEM_LIMIT,
     SECONDS,
     WORK_LIMIT,
@@ -18,7 +19,6 @@ from evalstore.checks.patterns import (
     count_items,
     find_dialect_difference,
 )
-from evalstore.errors import SchemaError
 from evalstore.schemas import Flaw, Guard, Schema, compile_schema, find_flaws
 from evalstore.text import make_excerpt
 

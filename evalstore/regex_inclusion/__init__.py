@@ -19,9 +19,9 @@ engine's time (`backtracking`), more than 1,000 items, and whatever takes too ma
 
 How, a module a step:
 
-    parser, languages   pattern -> syntax tree, in the modes search, match and fullmatch
-    alphabet            all code points -> a few letters that no part of either pattern tells apart
-    pattern_graph       both trees -> one graph of "what must follow", in which equal parts are one node
+    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and fullmatch
+    patterns.alphabet   all code points -> a few letters that no part of either pattern tells apart
+    patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
     product             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none
     compare             the order of these, the answer, its confirmation
@@ -36,6 +36,8 @@ pairs of states searched together (Hopcroft and Karp 1971); states that stand fo
 Doyen, Henzinger and Raskin 2006); two ways round a loop (degrees of ambiguity: Weber and Seidl 1991).
 """
 
+from evalstore.patterns.syntax_tree import RegexTree
+from evalstore.patterns.unsupported import UndecidedError
 from evalstore.regex_inclusion.compare import (
     QUESTION_STEPS,
     TOTAL_STEPS,
@@ -50,8 +52,6 @@ from evalstore.regex_inclusion.languages import (
     build_pattern_language,
     build_phrase_language,
 )
-from evalstore.regex_inclusion.syntax_tree import RegexTree
-from evalstore.regex_inclusion.unsupported import UndecidedError
 
 __all__ = [
     "QUESTION_STEPS",

@@ -8,7 +8,8 @@ Example: `ab?` beside `ab*`, each to match the whole text. There are four letter
 old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `b`, 1 is the end, and 5 is 5 again.
 
 >>> from evalstore.budget import SharedBudget
->>> from evalstore.regex_inclusion import alphabet, languages, product
+>>> from evalstore.patterns import alphabet
+>>> from evalstore.regex_inclusion import languages, product
 >>> expressions = (languages.Expression(pattern, mode="fullmatch") for pattern in ("ab?", "ab*"))
 >>> trees = [languages.build_pattern_language(expression) for expression in expressions]
 >>> letters = alphabet.build_alphabet(trees, SharedBudget(1_000))
@@ -34,9 +35,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evalstore.regex_inclusion.alphabet import NEWLINE, NOTHING, WORD, Neighbour
-from evalstore.regex_inclusion.pattern_graph import NodeKind, PatternGraph
-from evalstore.regex_inclusion.syntax_tree import AnchorKind
+from evalstore.patterns.alphabet import NEWLINE, NOTHING, WORD, Neighbour
+from evalstore.patterns.pattern_graph import NodeKind, PatternGraph
+from evalstore.patterns.syntax_tree import AnchorKind
 
 # A literal is a node by its number; one below 0 denies a formula that the automaton keeps (`_denied[~number]`).
 Conjunction = frozenset[int]

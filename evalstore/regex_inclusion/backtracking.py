@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.regex_inclusion.pattern_graph import NodeKind, PatternGraph
-from evalstore.regex_inclusion.syntax_tree import Alternation, Atom, Concatenation, Lookahead, RegexTree, Repetition
+from evalstore.patterns.pattern_graph import NodeKind, PatternGraph
+from evalstore.patterns.syntax_tree import Alternation, Atom, Concatenation, Lookahead, RegexTree, Repetition
 
 # More places than these with two ways on are too many.
 _FORK_LIMIT = 8

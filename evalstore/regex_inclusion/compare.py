@@ -8,15 +8,15 @@ from enum import StrEnum
 from functools import partial
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.patterns import compile_pattern, match_in_time
-from evalstore.regex_inclusion.alphabet import build_alphabet
+from evalstore.patterns.alphabet import build_alphabet
+from evalstore.patterns.engine import compile_pattern, match_in_time
+from evalstore.patterns.pattern_graph import PatternGraph
+from evalstore.patterns.syntax_tree import RegexTree
+from evalstore.patterns.unsupported import UndecidedError
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
 from evalstore.regex_inclusion.backtracking import may_backtrack_exponentially
 from evalstore.regex_inclusion.languages import Expression, build_pattern_language
-from evalstore.regex_inclusion.pattern_graph import PatternGraph
 from evalstore.regex_inclusion.product import LanguageDifference, find_difference
-from evalstore.regex_inclusion.syntax_tree import RegexTree
-from evalstore.regex_inclusion.unsupported import UndecidedError
 
 # About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
 QUESTION_STEPS = 200_000

@@ -7,9 +7,9 @@ from functools import cache
 from sys import maxunicode
 from typing import NamedTuple
 
-from evalstore.checks.patterns import compile_pattern, count_items
-from evalstore.regex_inclusion.parser import parse_pattern
-from evalstore.regex_inclusion.syntax_tree import (
+from evalstore.patterns.engine import compile_pattern, count_items
+from evalstore.patterns.parser import parse_pattern
+from evalstore.patterns.syntax_tree import (
     ANY_TEXT,
     Alternation,
     Anchor,
@@ -19,7 +19,7 @@ from evalstore.regex_inclusion.syntax_tree import (
     Lookahead,
     RegexTree,
 )
-from evalstore.regex_inclusion.unsupported import UndecidedError, refuse_engine_faults
+from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
 
 # Characters as written, and items with counted repeats written out.
 _PATTERN_LIMIT = 1_000

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError
-from evalstore.regex_inclusion.alphabet import NOTHING, Alphabet, Neighbour
+from evalstore.patterns.alphabet import NOTHING, Alphabet, Neighbour
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, Formula
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from evalstore.checks.patterns import count_items
 from evalstore.documents import write_canonical
+from evalstore.patterns.engine import count_items
 from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS, list_keywords
 from evalstore.text import make_excerpt
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.patterns import compile_pattern, match_in_time
+from evalstore.patterns.engine import compile_pattern, match_in_time
 from evalstore.regex_inclusion import Expression, LanguageRelation, compare_patterns
 from evalstore.schema_inclusion.constraints import ValueSet
 from evalstore.schema_inclusion.normalization import UnsupportedSchemaError

@@ -10,12 +10,12 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.patterns import find_dialect_difference
 from evalstore.checks.reply import find_pattern_problem, find_quoted_answer
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.model import MALFORMED_ERRORS, Artifact, read_judge
+from evalstore.patterns.engine import find_dialect_difference
 from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.jury import AGGREGATES, JudgeVote
-from evalstore.checks.patterns import compile_pattern, find_captures
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
+from evalstore.patterns.engine import compile_pattern, find_captures
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}

@@ -9,11 +9,11 @@ import pytest
 
 from evalstore.checks import CheckContext, evaluate, pattern_time, prepare_rubric
 from evalstore.checks.pattern_time import COMMAND_SECONDS, QUICK_SECONDS, USED_UP, PatternTime
-from evalstore.checks.patterns import SECONDS, compile_pattern
 from evalstore.checks.reply import read_reply
 from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.errors import SchemaError
 from evalstore.model import JudgeReply, Output, Sample, read_judge, read_rubric
+from evalstore.patterns.engine import SECONDS, compile_pattern
 
 
 class Clock:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from evalstore.checks import KINDS
 from evalstore.checks.context import NO_CONTEXT
-from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, find_dialect_difference, match_in_time, name_engine
 from evalstore.model import Output, Sample
+from evalstore.patterns.engine import LENGTH_LIMIT, compile_pattern, find_dialect_difference, match_in_time, name_engine
 
 MODES = ("search", "match", "fullmatch")
 ORDINARY = [

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
-from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, match_in_time
 from evalstore.diff import Certainty, compare
+from evalstore.patterns.alphabet import NOTHING, build_alphabet, find_ranges
+from evalstore.patterns.engine import WORK_LIMIT, compile_pattern, match_in_time
+from evalstore.patterns.pattern_graph import PatternGraph
+from evalstore.patterns.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
     Expression,
@@ -24,11 +27,8 @@ from evalstore.regex_inclusion import (
     compare_languages,
     compare_patterns,
 )
-from evalstore.regex_inclusion.alphabet import NOTHING, build_alphabet, find_ranges
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
 from evalstore.regex_inclusion.backtracking import may_backtrack_exponentially
-from evalstore.regex_inclusion.pattern_graph import PatternGraph
-from evalstore.regex_inclusion.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
 
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation
 

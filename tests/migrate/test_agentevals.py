@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.patterns import compile_pattern
 from evalstore.documents import Document, read_json, write_json
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
@@ -29,6 +28,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
+from evalstore.patterns.engine import compile_pattern
 from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_shipped_schema
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.pattern_time import USED_UP
-from evalstore.checks.patterns import compile_pattern, find_dialect_difference, name_engine
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
+from evalstore.patterns.engine import compile_pattern, find_dialect_difference, name_engine
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:

@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.patterns import find_dialect_difference
 from evalstore.checks.reply import find_pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.model import Judge, ScoreType, parse_fraction, read_judge
+from evalstore.patterns.engine import find_dialect_difference
 from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.patterns import compile_pattern, limit_text_length
 from evalstore.checks.phrases import PHRASE_LIMIT, STEP_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.rubric_state import CheckState
 from evalstore.model import Output, Sample
+from evalstore.patterns.engine import compile_pattern, limit_text_length
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
     Expression,

@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
@@ -29,6 +28,7 @@ from evalstore.migration.readers.agentevals.grading import (
 )
 from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
 from evalstore.migration.readers.agentevals.model_graders import read_weight
+from evalstore.patterns.engine import compile_pattern, find_dialect_difference
 from evalstore.text import make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}

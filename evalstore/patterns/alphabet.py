@@ -16,8 +16,8 @@ from string import ascii_lowercase, ascii_uppercase, digits, punctuation
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.patterns import compile_pattern
-from evalstore.regex_inclusion.syntax_tree import (
+from evalstore.patterns.engine import compile_pattern
+from evalstore.patterns.syntax_tree import (
     Anchor,
     AnchorKind,
     Atom,
@@ -27,7 +27,7 @@ from evalstore.regex_inclusion.syntax_tree import (
     RegexTree,
     iterate_tree,
 )
-from evalstore.regex_inclusion.unsupported import UndecidedError
+from evalstore.patterns.unsupported import UndecidedError
 
 # Code points: half-open, ascending, apart.
 CodeRanges = tuple[tuple[int, int], ...]

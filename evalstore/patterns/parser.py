@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evalstore.regex_inclusion.syntax_tree import (
+from evalstore.patterns.syntax_tree import (
     Alternation,
     Anchor,
     AnchorKind,
@@ -23,7 +23,7 @@ from evalstore.regex_inclusion.syntax_tree import (
     RegexTree,
     Repetition,
 )
-from evalstore.regex_inclusion.unsupported import UndecidedError
+from evalstore.patterns.unsupported import UndecidedError
 from evalstore.text import make_excerpt
 
 _DEPTH_LIMIT, _LOOKAHEAD_LIMIT = 30, 30

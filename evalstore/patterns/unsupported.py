@@ -9,7 +9,7 @@ The two faults were found by holding random trees against the engine (tests/diff
 
 from __future__ import annotations
 
-from evalstore.regex_inclusion.syntax_tree import (
+from evalstore.patterns.syntax_tree import (
     Alternation,
     Atom,
     CharClass,

@@ -13,7 +13,7 @@ from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.regex_inclusion.syntax_tree import (
+from evalstore.patterns.syntax_tree import (
     Alternation,
     Anchor,
     Atom,
@@ -22,7 +22,7 @@ from evalstore.regex_inclusion.syntax_tree import (
     RegexTree,
     Repetition,
 )
-from evalstore.regex_inclusion.unsupported import UndecidedError
+from evalstore.patterns.unsupported import UndecidedError
 
 _COUNT_LIMIT = 2_000
 # Measured: what a new node takes beside one that is known.
