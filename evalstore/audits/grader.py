@@ -69,7 +69,7 @@ class Grader:
         # Of several replies to one call, the one that the run saw.
         self._wanted, self._served = recorded.reply_digests if recorded else (), served
         try:
-            result = self._prepare(check, content)(sample)
+            result = self.prepare(check, content)(sample)
         except SchemaError as error:  # a version in between may be malformed
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
         if result.id != check.id:
@@ -80,7 +80,8 @@ class Grader:
             return recorded._replace(id=check.id)
         return None if self.lacking else result
 
-    def _prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
+    def prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
+        """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
         if content not in self._graders:
             context = CheckContext(
                 self.load, self._find_reply, self.model, strict=self.strict, pattern_time=self._pattern_time

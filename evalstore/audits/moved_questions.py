@@ -44,10 +44,11 @@ class MovedQuestions:
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
-        cells = tuple(build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric)))
+        graded = question.open_cells()
+        cells = tuple(build_question_cells(graded, question.whole, (rows[0].rubric, rows[1].rubric)))
         edits = tuple(_list_edits(question.shares))
         tags = tuple(read_tags(asked))
-        moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, question.cells.is_estimated)
+        moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, graded.is_estimated)
         insort(self._ranked, (rank, moved), key=lambda one: one[0])
         del self._ranked[self.limit :]
 

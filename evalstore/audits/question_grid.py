@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from evalstore.audits.answer_replay import AnswerReplay
 from evalstore.audits.attribution import Coalition, find_blocks
 from evalstore.audits.drift import find_drift
 from evalstore.audits.grader import Grader, RecordedResults
@@ -44,8 +45,8 @@ class AttributedQuestion:
     """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
 
     `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `is_judged` says whether
-    judges have a part in its score, and `silent` are findings about its rubric that can move nothing. `cells` are its
-    cells, of which `whole` is run B's.
+    judges have a part in its score, and `silent` are findings about its rubric that can move nothing. `open_cells`
+    gives its cells, of which `whole` is run B's.
     """
 
     id: str
@@ -55,7 +56,7 @@ class AttributedQuestion:
     anchors: int
     silent: tuple[EditSource, ...]
     drift: tuple[Drift, ...]
-    cells: QuestionCells
+    open_cells: Callable[[], QuestionCells]
     whole: int
 
 
@@ -92,6 +93,8 @@ class QuestionAttributor:
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
     price: PriceList = field(default_factory=PriceList)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
+    # By the identity of a plan, all of which are kept.
+    _replays: dict[int, AnswerReplay | None] = field(default_factory=dict)
 
     @property
     def is_judged(self) -> bool:
@@ -108,6 +111,40 @@ class QuestionAttributor:
     def attribute_question(self, id_: str) -> AttributedQuestion:
         """Return the shares of one question that both runs have scored."""
         plan = self._find_plan(id_)
+        return self._replay_answers(id_, plan) or self._mix(id_, plan)
+
+    def _replay_answers(self, id_: str, plan: RubricPlan) -> AttributedQuestion | None:
+        """Attribute a question in which the answers alone may differ; None for any other."""
+        rows, (old, new) = (self.a.rows[id_], self.b.rows[id_]), (self.a.questions[id_], self.b.questions[id_])
+        is_alike = old is new or (old.input_digest, old.reference_digest) == (new.input_digest, new.reference_digest)
+        replay = self._prepare_replay(plan) if is_alike else None
+        shares = replay.share_question(new, rows) if replay else None
+        if shares is None:
+            return None
+        changed = frozenset(name for players in shares.blocks for name in players)
+        open_cells, whole = partial(self._open_cells, id_, plan), 1 << OUTPUTS if changed else 0
+        return AttributedQuestion(
+            id_,
+            shares,
+            changed,
+            is_judged=False,
+            anchors=0,
+            silent=plan.silent,
+            drift=(),
+            open_cells=open_cells,
+            whole=whole,
+        )
+
+    def _prepare_replay(self, plan: RubricPlan) -> AnswerReplay | None:
+        if id(plan) not in self._replays:
+            can_replay = plan.is_steady and self.graders[0].strict == self.graders[1].strict
+            source = self._change_sources[PlayerName.OUTPUTS]
+            found = AnswerReplay.prepare(plan.rubric, self.graders[0], source) if can_replay else None
+            self._replays[id(plan)] = found
+        return self._replays[id(plan)]
+
+    def _mix(self, id_: str, plan: RubricPlan) -> AttributedQuestion:
+        """Attribute a question by its cells, which mix what both runs used."""
         cells = self._open_cells(id_, plan)
         contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in self._list_contexts(id_, plan, cells)}
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
@@ -132,7 +169,7 @@ class QuestionAttributor:
             anchors=max(anchors, default=0),
             silent=plan.silent,
             drift=tuple(self._find_drift(id_, plan, cells, whole)),
-            cells=cells,
+            open_cells=lambda: cells,
             whole=whole,
         )
 

@@ -228,6 +228,11 @@ class RubricPlan:
     silent: tuple[EditSource, ...]
     floats: bool
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether all hybrids are one rubric, whose checks refer to nothing."""
+        return not self.trees and not self.floats and not any(check.slots for check in self.rubric.checks)
+
 
 @dataclass(slots=True)
 class PlanBuilder:
