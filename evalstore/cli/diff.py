@@ -16,19 +16,15 @@ from evalstore.cli.diff_sides import (
     is_file_name,
     make_loader,
     open_optional_store,
-    parse_file_side,
+    read_side,
 )
 from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
-from evalstore.model import PinType
-from evalstore.versions import find_version
 
 if TYPE_CHECKING:
     from evalstore.audits import ChangeSide
     from evalstore.diff import RunMeasurement
     from evalstore.store import ArtifactStore
-
-_LIMIT = 1 << 20
 
 
 @click.command(
@@ -89,7 +85,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
-        pair = (_read_side(a, settings, store), _read_side(b, settings, store))
+        pair = (read_side(a, settings, store), read_side(b, settings, store))
         diff = compare_sides(pair, store, profile)
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
     settings.print_result(diff)
@@ -100,7 +96,7 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_co
     from evalstore.cli.diff_all import compare_all
 
     with settings.open_judged_store() as store:
-        result = compare_all(store, lambda word: _read_side(word, settings, store), profile)
+        result = compare_all(store, lambda word: read_side(word, settings, store), profile)
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED
@@ -154,24 +150,3 @@ def _choose_release_and_file(a: str, settings: CommandSettings) -> tuple[str, st
         hint = "name a second file, a reference, or an artifact of this store: rubrics/<id>.yaml"
         raise UsageError(f"{a} is compared with what?", hint=hint) from error
     return ref, f"{read_ref(ref).name}@worktree"
-
-
-def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
-    from evalstore.status.acceptances import read_settings_at
-
-    if is_file_name(word) or store is None:
-        return _read_file_side(word, settings)
-    ref = read_ref(word)
-    # Without a pin it is the last release, even where a lock holds an older one.
-    resolved = (store if ref.pin else store.without_lock()).resolve(ref)
-    pin = resolved.version if ref.names_release else ref.pin
-    release = find_version(resolved.version) if resolved.tag else None
-    working = ref.type is PinType.WORKTREE
-    settings_there = read_settings_at(store, resolved.commit) if resolved.commit else store.settings
-    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working, settings_there)
-
-
-def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:
-    from evalstore.files import read_user_file
-
-    return parse_file_side(read_user_file(settings.path / word, _LIMIT), word)

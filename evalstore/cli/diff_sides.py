@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.context import CommandSettings
+from evalstore.cli.param_types import read_ref
 from evalstore.errors import EvalstoreError, LoadError, UsageError
-from evalstore.model import Artifact, find_kind
-from evalstore.versions import Version
+from evalstore.model import Artifact, PinType, find_kind
+from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from evalstore.store import ArtifactStore
 
 _FILES = (".yaml", ".yml")
+_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,28 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
     if kind is None:
         raise LoadError("this is no rubric, judge or dataset", place=document.locate())
     return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
+
+
+def read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
+    """Read a reference or a file as one side; a reference without a pin is the last release."""
+    from evalstore.status.acceptances import read_settings_at
+
+    if is_file_name(word) or store is None:
+        return _read_file_side(word, settings)
+    ref = read_ref(word)
+    # Without a pin it is the last release, even where a lock holds an older one.
+    resolved = (store if ref.pin else store.without_lock()).resolve(ref)
+    pin = resolved.version if ref.names_release else ref.pin
+    release = find_version(resolved.version) if resolved.tag else None
+    working = ref.type is PinType.WORKTREE
+    settings_there = read_settings_at(store, resolved.commit) if resolved.commit else store.settings
+    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working, settings_there)
+
+
+def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:
+    from evalstore.files import read_user_file
+
+    return parse_file_side(read_user_file(settings.path / word, _LIMIT), word)
 
 
 def is_file_name(word: str) -> bool:

@@ -34,6 +34,7 @@ COMMANDS = {
     "blame": "Say who last changed the meaning of each part of an artifact.",
     "diff": "Say which changes can move a score, and which bump they need.",
     "status": "List what changed since its release; --check is the gate for CI.",
+    "comparable": "Say whether scores of two versions, commits or runs can be compared.",
     "impact": "Say what depends on an artifact, and what would move with it.",
     "accept": "Accept one change at a lower level, in a file that is reviewed.",
     "bump": "Release artifacts: version, commit and tag, all or nothing.",

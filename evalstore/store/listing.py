@@ -14,10 +14,12 @@ from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
-from evalstore.model.refs import ArtifactIdentity
+from evalstore.model.refs import ArtifactIdentity, is_id
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.objects import list_folder
 from evalstore.store.resolve import Resolved, build_unknown_error
+from evalstore.store.revisions import resolve_revision
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
 from evalstore.store.working_files import has_blob_content
@@ -189,3 +191,14 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseSummary | None
         previous=None if trailers.get("Previous") == "none" else trailers.get("Previous"),
         summary=subject,
     )
+
+
+def list_committed(store: ArtifactStore, revision: str) -> dict[str, str]:
+    """Return the blob of every artifact's file at a revision, by name (`<kind>/<id>`)."""
+    commit = resolve_revision(store.git, store.objects, revision)
+    return {
+        f"{kind}/{name[:-5]}": entry.oid
+        for kind in Kind
+        for name, entry in list_folder(store.objects, commit, store.prefix + kind.folder).items()
+        if name.endswith(".yaml") and is_id(name[:-5])
+    }

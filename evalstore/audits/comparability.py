@@ -1,0 +1,265 @@
+"""Says whether the scores of two versions, commits or runs can be compared as they stand, and if not, what would help.
+
+The proofs are those of the comparison of artifacts: a change below major moves no score and no verdict, and one with a
+bound moves no question further than that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+
+from evalstore.audits.grader import read_judge_model, read_strictness
+from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.stored_run import StoredRun, follow_renames
+from evalstore.audits.version_path import VersionFinder
+from evalstore.diff import Diff, DiffFinding, compare
+from evalstore.documents import write_canonical
+from evalstore.judging import Judges, open_session
+from evalstore.model import parse_ref
+from evalstore.runs import GradedRow
+from evalstore.store import ArtifactStore
+from evalstore.versions import Bump
+
+_NOTHING = Fraction(0)
+# Stored outputs do not answer what has another input, and nobody scores again what is gone.
+_OTHER_QUESTIONS = frozenset({"question-input-changed", "question-removed", "question-id-renamed"})
+_RULES = 4  # that a sentence names
+
+
+class ComparableAnswer(StrEnum):
+    """Whether two scores can be compared, the best answer first."""
+
+    YES = "yes"
+    AFTER_SCORING_AGAIN = "yes, after scoring again"
+    BOUNDED = "bounded"
+    NO = "no"
+
+
+_WORST_LAST = list(ComparableAnswer)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPart:
+    """One thing that two sides share or not: the answer for it alone, and why.
+
+    `bound`: as they stand, it moves the difference of two scores by at most that (0 to 1); None where none is known.
+    """
+
+    name: str
+    answer: ComparableAnswer
+    bound: Fraction | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparability:
+    """The answer for two sides, `a` and `b` as they were named.
+
+    `dataset` is what run A would have to be graded by again, None where that is not needed or there are no runs.
+    """
+
+    a: str
+    b: str
+    parts: tuple[ComparedPart, ...]
+    dataset: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> ComparableAnswer:
+        """The worst answer of a part."""
+        return max((part.answer for part in self.parts), key=_WORST_LAST.index, default=ComparableAnswer.YES)
+
+    @property
+    def bound(self) -> Fraction | None:
+        """The most that the difference of two scores can be off as they stand; None where no bound below 1 is known."""
+        return add_bounds(part.bound for part in self.parts)
+
+    @property
+    def bound_after(self) -> Fraction | None:
+        """The same once one side was graded by the other's rulers."""
+        return add_bounds(part.bound for part in self.parts if part.answer is not ComparableAnswer.AFTER_SCORING_AGAIN)
+
+
+def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
+    """Return the sum; None where one is unknown, or where the sum says nothing of scores between 0 and 1."""
+    total = _NOTHING
+    for bound in bounds:
+        if bound is None or (total := total + bound) >= 1:
+            return None
+    return total
+
+
+def judge_diff(name: str, diff: Diff) -> ComparedPart:
+    """Return whether scores under the two sides of a diff can be compared; people's acceptances lower nothing here."""
+    moving = [finding for finding in diff.findings if finding.level_before is Bump.MAJOR]
+    settings = [change for change in diff.settings if change.level is Bump.MAJOR]
+    if not moving and not settings:
+        return ComparedPart(name, ComparableAnswer.YES, _NOTHING, _describe_still(diff))
+    if others := [finding for finding in moving if finding.rule in _OTHER_QUESTIONS]:
+        return ComparedPart(name, ComparableAnswer.NO, None, f"stored outputs do not answer it: {_count_rules(others)}")
+    reason = "; ".join(
+        [*([_count_rules(moving)] if moving else []), *(f"the setting {one.setting} changed" for one in settings)]
+    )
+    bound = None if settings else add_bounds(finding.max_shift for finding in moving)
+    return ComparedPart(name, ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
+
+
+def _describe_still(diff: Diff) -> str:
+    if not diff.findings:
+        return "the same content" if diff.old.digest == diff.new.digest else "no change that counts"
+    return f"no score and no verdict moves: {_count_rules(diff.findings)}"
+
+
+def _count_rules(findings: Sequence[DiffFinding]) -> str:
+    counts = Counter(finding.rule for finding in findings)
+    named = [f"{rule} ({count:,})" if count > 1 else rule for rule, count in counts.most_common(_RULES)]
+    more = len(counts) - len(named)
+    return ", ".join([*named, *([f"{more:,} more rules"] if more else [])])
+
+
+def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparability:
+    """Return whether the scores of two runs can be compared, from their records alone: nothing is graded or asked.
+
+    Raises `RefusedError` for a run whose rulers are not in the store.
+    """
+    finder = VersionFinder(store)
+    with open_session(Judges(), store.git.find_common_directory) as session:
+        a, b = (open_stored_run(run, finder, session) for run in (run_a, run_b))
+    shared = _SharedQuestions.collect(follow_renames(a, b, finder), b)
+    parts = (
+        shared.judge_questions(),
+        *shared.judge_rulers(store),
+        *shared.judge_references(),
+        *_judge_settings(a, b, store),
+        *shared.judge_engines(),
+    )
+    again = any(part.answer is ComparableAnswer.AFTER_SCORING_AGAIN for part in parts)
+    return Comparability(
+        str(run_a),
+        str(run_b),
+        parts,
+        b.dataset.resolved.ref if again else None,
+        (*finder.notes, *shared.list_notes()),
+    )
+
+
+@dataclass(slots=True)
+class _SharedQuestions:
+    """What two runs have in common: the questions that both scored with one input, and what graded them."""
+
+    a: StoredRun
+    b: StoredRun
+    scored: tuple[int, int]
+    other_input: int = 0
+    other_reference: int = 0
+    rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # By kind of check, for run A and for run B.
+    engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def collect(cls, a: StoredRun, b: StoredRun) -> _SharedQuestions:
+        """Read the rows of both runs once, side by side."""
+        found = cls(a, b, (_count_scored(a), _count_scored(b)))
+        for id_, row in a.rows.items():
+            other = b.rows.get(id_)
+            if other is not None and row.score is not None and other.score is not None:
+                found.add(row, other)
+        return found
+
+    def add(self, row: GradedRow, other: GradedRow) -> None:
+        if not _are_alike(row.input_digest, other.input_digest):
+            self.other_input += 1
+            return
+        self.other_reference += not _are_alike(row.reference_digest, other.reference_digest)
+        self.rubrics[row.rubric, other.rubric] += 1
+        for side, graded in enumerate((row, other)):
+            for check in graded.checks:
+                self.engines.setdefault(check.kind, (set(), set()))[side].add(check.engine)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.rubrics.total()
+
+    def judge_questions(self) -> ComparedPart:
+        """Return the part of the questions themselves."""
+        count, name = self.count, "questions"
+        rest = tuple(scored - count for scored in self.scored)
+        if not count:
+            return ComparedPart(name, ComparableAnswer.NO, None, "no question was scored with one input in both")
+        if rest == (0, 0):
+            return ComparedPart(name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, with one input")
+        bound = add_bounds(Fraction(more, scored) for more, scored in zip(rest, self.scored, strict=True))
+        reason = f"{count:,} are scored in both; {rest[0]:,} more in A, {rest[1]:,} more in B"
+        if self.other_input:
+            reason += f", {self.other_input:,} of them with another input"
+        return ComparedPart(name, ComparableAnswer.BOUNDED if bound is not None else ComparableAnswer.NO, bound, reason)
+
+    def judge_rulers(self, store: ArtifactStore) -> Iterator[ComparedPart]:
+        """Yield a part for each pair of rubrics, and for judges that moved below equal rubrics."""
+        moved = False
+        for (old, new), count in self.rubrics.items():
+            one, other = self.a.rubrics.get(old), self.b.rubrics.get(new)
+            if one is None or other is None:
+                yield ComparedPart(
+                    new or old or "rubric", ComparableAnswer.NO, None, "a run does not say what graded its outputs"
+                )
+                continue
+            diff = compare(one.version.resolved.artifact, other.version.resolved.artifact, load=store.load)
+            part = judge_diff(old if old == new else f"{old} and {new}", diff)
+            moved |= bool(diff.findings)
+            yield replace(part, bound=None if part.bound is None else part.bound * count / self.count)
+        if not moved:
+            yield from self._judge_judges(store)
+
+    def _judge_judges(self, store: ArtifactStore) -> Iterator[ComparedPart]:
+        finder = VersionFinder(store)
+        before = {parse_ref(pin.ref).name: pin for pin in self.a.run.judges}
+        for pin in self.b.run.judges:
+            old = before.get(parse_ref(pin.ref).name)
+            if old is not None and old.digest != pin.digest:
+                one, other = (finder.locate_pin(used).resolved.artifact for used in (old, pin))
+                yield judge_diff(f"{old.ref} and {pin.ref}", compare(one, other, load=store.load))
+
+    def judge_references(self) -> Iterator[ComparedPart]:
+        """Yield a part where expected answers differ; whether a check reads them, the diff of the dataset says."""
+        if self.other_reference:
+            share = Fraction(self.other_reference, self.count)
+            reason = f"{self.other_reference:,} questions have another expected answer"
+            bound = share if share < 1 else None
+            yield ComparedPart("references", ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
+
+    def judge_engines(self) -> Iterator[ComparedPart]:
+        """Yield a part for each kind of check that other programs or models answered."""
+        for kind, (old, new) in self.engines.items():
+            if old and new and old != new:
+                reason = f"A was graded by {', '.join(sorted(old))}, B by {', '.join(sorted(new))}"
+                yield ComparedPart(f"engine of {kind}", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield what no record can show."""
+        if self.a.run.judges or self.b.run.judges:
+            yield "a hosted judge can change behind its name, which no record shows; evalstore audit measures it"
+
+
+def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterator[ComparedPart]:
+    strict = [read_strictness(one.run, store) for one in (a, b)]
+    models = [read_judge_model(one.run) for one in (a, b)]
+    for name, (old, new) in (("strict", strict), ("the model of judges", models)):
+        if old != new:
+            reason = f"A was graded with {write_canonical(old)}, B with {write_canonical(new)}"
+            yield ComparedPart(name, ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
+
+
+def _count_scored(stored: StoredRun) -> int:
+    return sum(row.score is not None for row in stored.rows.values())
+
+
+def _are_alike(old: str, new: str) -> bool:
+    """Whether two digests are equal; one that a run did not record counts as equal."""
+    return old == new or not (old and new)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+
+RUBRIC = """\
+id: tone
+version: 1.0.0
+checks:
+- {id: polite, kind: must_contain_any, values: [please]}
+- {id: plain, kind: must_not_contain, values: [synergy]}
+scoring: {combine: weighted_avg, weights: {polite: 3}}
+"""
+STRICTER = RUBRIC.replace("weights: {polite: 3}", "weights: {polite: 4}")
+TITLED = RUBRIC + "title: Tone\n"
+DATASET = """\
+id: mail
+version: 1.0.0
+defaults: {rubric_ref: rubric/tone}
+questions:
+- {id: a, input: one}
+- {id: b, input: two}
+- {id: c, input: three}
+"""
+
+
+@pytest.fixture
+def top(template: Callable[..., Any], git: Callable[..., str], cli: Cli, tmp_path: Path) -> Path:
+    """A store with three releases of a rubric: 1.0.0, a title (1.0.1), another weight (2.0.0); a run under each end."""
+    repo = tmp_path / "repo"
+
+    def build() -> None:
+        git("status")
+        for name, text in (("rubrics/tone.yaml", RUBRIC), ("datasets/mail.yaml", DATASET), ("evalstore.yaml", "")):
+            (repo / name).parent.mkdir(exist_ok=True)
+            (repo / name).write_text(text, "utf-8")
+        lines = [{"id": id_, "output": "please"} for id_ in "abc"]
+        (repo / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        (repo / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:2]), "utf-8")
+        git("add", ".")
+        git("commit", "-qm", "start")
+        _release(cli, repo)
+        _score(cli, repo, "all", "first")
+        for text in (TITLED, STRICTER):
+            (repo / "rubrics/tone.yaml").write_text(text.replace("1.0.0", "1.0.1" if text == STRICTER else "1.0.0"))
+            _release(cli, repo)
+        _score(cli, repo, "all", "last")
+        _score(cli, repo, "two", "less")
+
+    template("comparability", build)
+    return repo
+
+
+def _release(cli: Cli, repo: Path) -> None:
+    ran = cli("-C", repo, "bump", "--all")
+    assert ran.code == 0, ran.err
+
+
+def _score(cli: Cli, repo: Path, outputs: str, model: str) -> None:
+    ran = cli("-C", repo, "score", "dataset/mail", f"{outputs}.jsonl", "--model", model)
+    assert ran.code == 0, ran.err
+
+
+def _answer(cli: Cli, top: Path, a: str, b: str) -> dict[str, Any]:
+    ran = cli("-C", top, "comparable", a, b, "--format", "json")
+    document: dict[str, Any] = json.loads(ran.out)
+    assert ran.code == (document["answer"] != "yes"), ran.err
+    return document
+
+
+def test_versions_are_comparable_where_no_score_moves_and_bounded_where_one_does(cli: Cli, top: Path) -> None:
+    assert _answer(cli, top, "rubric/tone@1.0.0", "rubric/tone@1.0.1")["answer"] == "yes"
+    moved = _answer(cli, top, "rubric/tone@1.0.0", "rubric/tone@2.0.0")
+    # The weights' total variation: 3/4 and 1/4 became 4/5 and 1/5.
+    assert (moved["answer"], moved["bound"], moved["bound_after"]) == ("yes, after scoring again", 0.05, 0)
+    assert "check-weight-changed" in moved["parts"][0]["reason"]
+
+
+def test_a_file_stands_for_what_it_holds_now(cli: Cli, top: Path) -> None:
+    path = top / "rubrics/tone.yaml"
+    path.write_text(path.read_text("utf-8") + "description: how it reads\n", "utf-8")
+    assert _answer(cli, top, "rubric/tone@2.0.0", "rubrics/tone.yaml")["answer"] == "yes"
+
+
+def test_commits_answer_for_each_artifact(cli: Cli, top: Path) -> None:
+    moved = _answer(cli, top, "git:HEAD~1", "git:HEAD")
+    assert {part["name"]: part["answer"] for part in moved["parts"]} == {
+        "dataset/mail": "yes",
+        "rubric/tone": "yes, after scoring again",
+    }
+    assert _answer(cli, top, "git:HEAD~2", "git:HEAD~1")["answer"] == "yes"
+
+
+def test_runs_are_held_against_each_other_by_questions_and_rulers(cli: Cli, top: Path) -> None:
+    runs = {name: f"runs/mail-1.0.0-{name}.json" for name in ("first", "last", "less")}
+    same = _answer(cli, top, runs["first"], runs["first"])
+    assert (same["answer"], same["bound"], same["dataset"]) == ("yes", 0, None)
+    again = _answer(cli, top, runs["first"], runs["last"])
+    assert (again["answer"], again["bound"], again["dataset"]) == (
+        "yes, after scoring again",
+        0.05,
+        "dataset/mail@1.0.0",
+    )
+    # One of three questions is in one run alone: its score can move that mean by a third.
+    fewer = _answer(cli, top, runs["last"], runs["less"])
+    assert (fewer["answer"], fewer["bound_exact"]) == ("bounded", "1/3")
+    ran = cli("-C", top, "comparable", runs["first"], runs["less"])
+    assert "within 0.3333 once one side is graded by the other's rulers" in " ".join(ran.out.split())
+    assert f"next: evalstore score dataset/mail@1.0.0 {runs['first']}" in ran.out
+
+
+def test_what_is_not_of_one_kind_is_a_wrong_command_line(cli: Cli, top: Path) -> None:
+    ran = cli("-C", top, "comparable", "rubric/tone@1.0.0", "git:HEAD")
+    assert (ran.code, "are a commit and version" in ran.err) == (2, True)
