@@ -13,9 +13,12 @@ from evalstore.cli.progress import make_watch
 def command(settings: CommandSettings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
     from evalstore.store.listing import list_artifacts
+    from evalstore.store.presence import find_elsewhere
 
     with settings.open_store() as store:
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
+        if not listing.artifacts and (elsewhere := find_elsewhere(store)):
+            settings.print_message(elsewhere)
     for name, reason in listing.ignored:
         settings.print_message(f"ignored tag {name}: {reason}")
     settings.print_result(listing)

@@ -30,7 +30,7 @@ def require_artifacts(store: StoreContents) -> None:
         return
     if store.working():
         return
-    hint = _name_stores(store.root, store.repository.top or store.root)
+    hint = find_elsewhere(store)
     released = len(store.tags.list_releases())
     if released:
         what = "1 release is tagged" if released == 1 else f"{released:,} releases are tagged"
@@ -43,6 +43,11 @@ def require_artifacts(store: StoreContents) -> None:
             f"the store in {store.root} holds no artifact", hint=hint or "write rubrics/<id>.yaml, or evalstore migrate"
         )
     raise GitError(f"there is no store in {store.root}", hint=hint or "evalstore init makes one")
+
+
+def find_elsewhere(store: StoreContents) -> str:
+    """Return in words where else in the repository there is a store; empty where there is none."""
+    return _name_stores(store.root, store.repository.top or store.root) if store.root else ""
 
 
 def find_stores(top: Path) -> list[Path]:
@@ -68,7 +73,7 @@ def _name_stores(root: Path, top: Path) -> str:
     marked = [name for name, folder in others.items() if has_store_mark(folder)]
     if marked:
         also = f"; there are {len(marked):,} stores: {', '.join(marked[:_SHOWN])}" if len(marked) > 1 else ""
-        return f"evalstore -C {shlex.quote(marked[0])} is in the store there{also}"
+        return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
     if others:
         first = next(iter(others))
         return f"{first}/ holds artifacts and no evalstore.yaml: evalstore init {shlex.quote(first)} makes it a store"

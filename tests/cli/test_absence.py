@@ -236,6 +236,14 @@ def test_findings_that_are_switched_off_are_counted_in_every_format(place: Place
     assert (ran.code, "judge-unvalidated" in ran.out.replace("\\", "")) == (0, True)
 
 
+def test_an_empty_list_names_the_store_that_the_repository_has_elsewhere(git: Git, cli: Run, tmp_path: Path) -> None:
+    git("status")
+    (tmp_path / "repo/evals/rubrics").mkdir(parents=True)
+    (tmp_path / "repo/evals/evalstore.yaml").touch()
+    ran = cli("-C", tmp_path / "repo", "list")
+    assert (ran.code, ran.err) == (0, "this repository has its store elsewhere: evalstore -C evals status\n")
+
+
 def test_a_bump_commits_the_settings_that_it_judged_by(repo: Path, git: Git, cli: Run, tmp_path: Path) -> None:
     root = released(repo, git, cli)
     (root / "evalstore.yaml").write_text("unpinned: allow\n")
