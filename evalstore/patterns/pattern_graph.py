@@ -18,6 +18,7 @@ from evalstore.patterns.syntax_tree import (
     Anchor,
     Atom,
     Concatenation,
+    Group,
     Lookahead,
     RegexTree,
     Repetition,
@@ -96,10 +97,14 @@ class PatternGraph:
             return self._add_repetition(tree, following)
         if isinstance(tree, Anchor):
             return self.add_node(NodeKind.AT, tree.kind, (following,))
+        if isinstance(tree, Group):
+            return self.add_tree(tree.body, following)
         if isinstance(tree, Lookahead):
             ahead = self.add_tree(tree.body, self.any_rest)
             return self.add_node(NodeKind.AHEAD if tree.positive else NodeKind.NOT_AHEAD, None, (ahead, following))
-        return self.add_node(NodeKind.CHAR, self.masks[tree], (following,))
+        if isinstance(tree, Atom):
+            return self.add_node(NodeKind.CHAR, self.masks[tree], (following,))
+        raise UndecidedError(f"{type(tree).__name__} is of no regular language")
 
     def _add_repetition(self, tree: Repetition, following: int) -> int:
         if max(tree.least, tree.most or 0) > _COUNT_LIMIT:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 
 class AnchorKind(Enum):
-    """What an anchor asks of the place that it stands at; `$` without flag m is an alternation of two of them."""
+    """What an anchor asks of the place that it stands at."""
 
     TEXT_START = auto()
     LINE_START = auto()
     TEXT_END = auto()
     LINE_END = auto()
+    LAST_LINE_END = auto()  # the end of the text, or just before the newline that ends it
     WORD_EDGE = auto()
     NO_WORD_EDGE = auto()
 
@@ -34,7 +35,7 @@ class FoldedChar:
 
 @dataclass(frozen=True, slots=True)
 class CharClass:
-    """One character of a class, in the engine's own syntax and under its flag (i, for `.` s)."""
+    """One character of a class, in the engine's own syntax and under its flags (of a and i; for `.` s)."""
 
     source: str
     flag: str
@@ -63,11 +64,12 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The same at least `least` and at most `most` times; None is no end."""
+    """The same at least `least` and at most `most` times; None is no end. `lazy` tries few before many."""
 
     body: RegexTree
     least: int
     most: int | None
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,79 @@ class Lookahead:
     positive: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Lookbehind:
+    """The text before this place ends with the body (`positive`), or does not."""
+
+    body: RegexTree
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The body, whose text is kept under a number from 1 up; two groups of one name have one number."""
+
+    body: RegexTree
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """The first way that the body matches here, and no other; a possessive repeat is an atomic one."""
+
+    body: RegexTree
+
+
+@dataclass(frozen=True, slots=True)
+class BackReference:
+    """The text that a group holds; `folds` compares as flag i does."""
+
+    number: int
+    folds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """One part where a group took part in the match, the other where it did not."""
+
+    number: int
+    yes: RegexTree
+    no: RegexTree
+
+
 Atom = Chars | FoldedChar | CharClass
-RegexTree = Atom | Anchor | Concatenation | Alternation | Repetition | Lookahead
+Lookaround = Lookahead | Lookbehind
+RegexTree = (
+    Atom
+    | Anchor
+    | Concatenation
+    | Alternation
+    | Repetition
+    | Lookahead
+    | Lookbehind
+    | Group
+    | Atomic
+    | BackReference
+    | Conditional
+)
 
 
 def get_children(tree: RegexTree) -> tuple[RegexTree, ...]:
     """Return the trees that a tree is put together from."""
     if isinstance(tree, Concatenation | Alternation):
         return tree.parts
-    return (tree.body,) if isinstance(tree, Repetition | Lookahead) else ()
+    if isinstance(tree, Conditional):
+        return tree.yes, tree.no
+    return (tree.body,) if isinstance(tree, Repetition | Lookaround | Group | Atomic) else ()
+
+
+def replace_children(tree: RegexTree, change: Callable[[RegexTree], RegexTree]) -> RegexTree:
+    """Return a tree with `change` applied to each tree that it is put together from."""
+    if isinstance(tree, Concatenation | Alternation):
+        return type(tree)(tuple(map(change, tree.parts)))
+    if isinstance(tree, Conditional):
+        return Conditional(tree.number, change(tree.yes), change(tree.no))
+    return replace(tree, body=change(tree.body)) if isinstance(tree, Repetition | Lookaround | Group | Atomic) else tree
 
 
 def iterate_tree(tree: RegexTree) -> Iterator[RegexTree]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from sys import maxunicode
 from typing import NamedTuple
@@ -14,10 +15,17 @@ from evalstore.patterns.syntax_tree import (
     Alternation,
     Anchor,
     AnchorKind,
+    Atomic,
+    BackReference,
     Chars,
     Concatenation,
+    Conditional,
+    Group,
     Lookahead,
+    Lookbehind,
     RegexTree,
+    Repetition,
+    replace_children,
 )
 from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
 
@@ -26,6 +34,14 @@ _PATTERN_LIMIT = 1_000
 # Characters of all phrases: the graph of more would take more steps than there are.
 _PHRASES_LIMIT = 20_000
 _FLAGS = frozenset("imsx")
+_TEXT_END = Anchor(AnchorKind.TEXT_END)
+_LAST_LINE_END = Alternation((_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True)))
+_WORDS = {
+    Lookbehind: "what looks behind",
+    Atomic: "an atomic or possessive part",
+    BackReference: "a reference to a group",
+    Conditional: "a test of a group",
+}
 # How Python lowers a capital sigma depends on the letters around it.
 _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}")
 
@@ -59,12 +75,24 @@ def build_pattern_language(expression: Expression) -> RegexTree:
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
-    tree = parse_pattern(pattern, flags)
+    tree = _keep_language(parse_pattern(pattern, flags))
     refuse_engine_faults(tree)
     # What follows the last node of a graph is free, so only the start of a search and the end of a fullmatch are added.
     if mode == "search":
         return Concatenation((ANY_TEXT, tree))
     return Concatenation((tree, Anchor(AnchorKind.TEXT_END))) if mode == "fullmatch" else tree
+
+
+def _keep_language(tree: RegexTree) -> RegexTree:
+    """Return a tree of the same texts without groups and the order of tries; refuse what is of no such tree."""
+    if isinstance(tree, Group):
+        return _keep_language(tree.body)
+    if tree == Anchor(AnchorKind.LAST_LINE_END):
+        return _LAST_LINE_END
+    if isinstance(tree, Lookbehind | Atomic | BackReference | Conditional):
+        raise UndecidedError(f"{_WORDS[type(tree)]} is not compared")
+    kept = replace_children(tree, _keep_language)
+    return replace(kept, lazy=False) if isinstance(kept, Repetition) else kept
 
 
 def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> RegexTree:
