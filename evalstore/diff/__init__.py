@@ -12,6 +12,7 @@ from evalstore.diff.findings import (
     Profile,
     RunMeasurement,
     Side,
+    TotalEffect,
     Witness,
 )
 from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
@@ -32,6 +33,7 @@ __all__ = [
     "Profile",
     "RunMeasurement",
     "Side",
+    "TotalEffect",
     "Witness",
     "compare",
     "read_comparison_settings",

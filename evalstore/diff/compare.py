@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from evalstore.diff.adjustments import apply_declarations, apply_level_settings
 from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
-from evalstore.diff.change import Change
+from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import restrict_to_rule_set
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
-from evalstore.diff.findings import Diff, DiffFinding, Direction
+from evalstore.diff.effects import find_effects, is_scoring_edit, join_effects
+from evalstore.diff.findings import Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import ComparisonSettings
 from evalstore.diff.witness import Replay
-from evalstore.model import Artifact
+from evalstore.model import Artifact, Output
 from evalstore.versions import Bump, bump_version, find_version
 
 # References within references are followed so deep.
@@ -59,14 +62,17 @@ class _Comparison:
         changes = self._follow_references(changes)
         # Another digest under one version would be a second document of that name, so spelling alone is a change.
         changes = changes or list(find_spelling_change(sides))
+        # All that the checks can answer: what each edit does, and all of them together.
+        changes, effect = self._find_effects(changes)
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
         findings = self._add_witnesses(changes, findings)
+        total = self._find_total(changes, findings, effect)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
-        return self._summarise(sides, findings)
+        return self._summarise(sides, findings, total)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:
         rule_set, renames = self.settings.rule_set, self.settings.renames.get(sides[1].name, {})
@@ -91,18 +97,47 @@ class _Comparison:
     def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], finds_witnesses: bool) -> Diff:  # noqa: FBT001  # by place
         return _Comparison(None, self.settings.without_opinions, finds_witnesses=finds_witnesses).run(old, new)
 
+    def _find_effects(self, changes: list[Change]) -> tuple[list[Change], RubricEffect | None]:
+        """Give each edit of a rubric what it does alone; also return what all of them do together."""
+        edits = [index for index, change in enumerate(changes) if change.before and is_scoring_edit(*change.states)]
+        if not edits:
+            return changes, None
+        ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+        pairs = [changes[index].states for index in edits]
+        *effects, total = find_effects([*pairs, ends], partial(list_possible_scores, load=self.load))
+        found = dict(zip(edits, effects, strict=True))
+        return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], total
+
     def _add_witnesses(self, changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
         """Give each finding that can move a score or a verdict an output that moves, where one is found."""
-        states = [state for change in changes if change.before for state in change.states]
-        if not (states and self.finds_witnesses):
+        if not (replay := self._prepare_replay(changes)):
             return findings
-        replay = Replay(states[0], states[-1], self.load)
         return [
-            replace(finding, witness=replay.find(change)) if change.before and _may_move_output(finding) else finding
+            replace(finding, witness=replay.find(change, finding.direction))
+            if change.before and _may_move_output(finding)
+            else finding
             for change, finding in zip(changes, findings, strict=True)
         ]
 
-    def _summarise(self, sides: Sides, findings: list[DiffFinding]) -> Diff:
+    def _find_total(
+        self, changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None
+    ) -> TotalEffect:
+        """Return what all edits do together, with an output that moves where one is found."""
+        total = join_effects(changes, findings, effect)
+        replay = self._prepare_replay(changes)
+        if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
+            return total
+        shown = [finding.witness for finding in findings if finding.witness]
+        outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
+        return replace(total, witness=replay.find_total(effect, outputs, total.direction))
+
+    def _prepare_replay(self, changes: list[Change]) -> Replay | None:
+        states = [state for change in changes if change.before for state in change.states]
+        if not (states and self.finds_witnesses):
+            return None
+        return Replay(states[0], states[-1], self.load, partial(list_possible_scores, load=self.load))
+
+    def _summarise(self, sides: Sides, findings: list[DiffFinding], total: TotalEffect) -> Diff:
         bump = max((finding.level for finding in findings), default=Bump.NONE)
         version = find_version(str(sides[0].value.get("version", "")))
         return Diff(
@@ -111,6 +146,7 @@ class _Comparison:
             required_bump=bump,
             next_version=str(bump_version(version, bump)) if version and bump else None,
             findings=tuple(findings),
+            total=total,
             rule_set=self.settings.rule_set,
             profile=self.settings.profile,
         )

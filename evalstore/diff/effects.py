@@ -1,0 +1,167 @@
+"""Finds what the edits of a rubric do, each alone and all together: one search for the texts of all their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from evalstore.budget import SharedBudget
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.joint_answers import (
+    ScoreLister,
+    States,
+    list_joint_answers,
+    list_languages,
+    name_variable,
+    read_text_check,
+)
+from evalstore.diff.deciders.rubric_effect import find_effect
+from evalstore.diff.direction import EITHER, NONE, is_counted, join_directions, meet_directions
+from evalstore.diff.findings import DiffFinding, TotalEffect
+from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.model import Output, Sample
+from evalstore.regex_inclusion import MembershipTable, RegexTree, UndecidedError, find_memberships
+
+# Steps of one search, and of all that a comparison makes; some 0.2 s, and ordinary rubrics take a tenth of it.
+_SEARCH_STEPS, _TOTAL_STEPS = 80_000, 200_000
+# Ways to answer that one comparison looks at: well under half a second.
+_WAYS = 30_000
+_LANGUAGES = 12
+
+_STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
+_UNKNOWN = TotalEffect(EITHER, EITHER, None)
+
+_Languages = tuple[RegexTree, ...]
+_NOTHING_READ = MembershipTable({(): ""}, is_complete=True)
+
+
+def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
+    """Whether scoring reads something that differs: not the names of checks, nor keys that it ignores."""
+    return before.to_rubric() != after.to_rubric()
+
+
+def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
+    """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
+    budget, ways = SharedBudget(_TOTAL_STEPS), 0
+    states = [state for pair in pairs for state in pair]
+    common = _search_texts(tuple(list_languages(states)), states, budget)
+    effects: list[RubricEffect | None] = []
+    for pair in pairs:
+        answers = list_joint_answers(pair, *(common or _search_changed_texts(pair, budget)), list_possible)
+        fits = answers is not None and ways + answers.count <= _WAYS
+        ways += answers.count if answers and fits else 0
+        effects.append(find_effect(answers) if answers and fits else None)
+    return effects
+
+
+def join_effects(
+    changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
+) -> TotalEffect:
+    """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
+    moving = [pair for pair in zip(changes, findings, strict=True) if _moves(pair[1])]
+    edits = [pair for pair in moving if pair[0].before and is_scoring_edit(*pair[0].states)]
+    others = [pair[1] for pair in moving if pair not in edits]
+    return _join([_join_edits(edits, effect), *map(_read_effect, others)])
+
+
+def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None) -> TotalEffect:
+    states = [state for change, _ in edits for state in change.states]
+    # Between two edits a check may lose its score and get it back: no sum of the two covers that.
+    is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
+    total = _join(_read_effect(finding) for _, finding in edits) if is_sum else _UNKNOWN
+    return narrow_effect(total, effect) if effect and effect.moves else total if effect is None else _STILL
+
+
+def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
+    """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
+    score = meet_directions(claim.direction, effect.direction)
+    verdict = meet_directions(claim.verdict_direction, effect.verdict_direction)
+    # Where no two scores differ, a score itself is lost or won.
+    directions = (EITHER, EITHER) if {score, verdict} == {NONE} else (score, verdict)
+    shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
+    return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
+
+
+def _join(effects: Iterable[TotalEffect]) -> TotalEffect:
+    parts = list(effects)
+    return TotalEffect(
+        join_directions(*(part.direction for part in parts)),
+        join_directions(*(part.verdict_direction for part in parts)),
+        _add([part.max_shift for part in parts]),
+        _add([part.max_shift_scored for part in parts]),
+    )
+
+
+def _add(shifts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [shift for shift in shifts if shift is not None]
+    return min(Fraction(1), sum(known, Fraction(0))) if len(known) == len(shifts) else None
+
+
+def _read_effect(finding: DiffFinding) -> TotalEffect:
+    return TotalEffect(finding.direction, finding.verdict_direction, finding.max_shift, finding.max_shift_scored)
+
+
+def _moves(finding: DiffFinding) -> bool:
+    return {finding.direction, finding.verdict_direction} != {NONE}
+
+
+def is_always_scored(rubric: RubricState) -> bool:
+    """Whether every output has a score: some check always counts."""
+    return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
+
+
+def _search_changed_texts(pair: States, budget: SharedBudget) -> tuple[_Languages, MembershipTable]:
+    """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
+    keys = [{name_variable(check) for check in state.checks} for state in pair]
+    changed = [
+        replace(state, checks=tuple(check for check in state.checks if name_variable(check) in keys[0] ^ keys[1]))
+        for state in pair
+    ]
+    return _search_texts(tuple(list_languages(changed)), changed, budget) or ((), _NOTHING_READ)
+
+
+def _search_texts(
+    languages: _Languages, states: Sequence[RubricState], budget: SharedBudget
+) -> tuple[_Languages, MembershipTable] | None:
+    """Return the combinations that texts have; None where not all are found, or the scorer says otherwise."""
+    if not languages:
+        return (), _NOTHING_READ
+    if len(languages) > _LANGUAGES:
+        return None
+    search = SharedBudget(min(_SEARCH_STEPS, budget.left))
+    try:
+        table = find_memberships(languages, search)
+    except UndecidedError:
+        return None
+    finally:
+        budget.left -= search.spent
+    if not (table.is_complete and _is_confirmed(languages, table, states)):
+        return None
+    return languages, table
+
+
+def _is_confirmed(languages: _Languages, table: MembershipTable, states: Sequence[RubricState]) -> bool:
+    """Whether the scorer gives every text the score that its languages say."""
+    places = {language: place for place, language in enumerate(languages)}
+    checks = {name_variable(check): check for state in states for check in state.checks}
+    for check in checks.values():
+        score = read_text_check(check)
+        if score is None:
+            continue
+        mine = [places[language] for language in score.languages]
+        graded = _grade_texts(check, table)
+        if any(
+            found != score.compute(tuple(members[place] for place in mine))
+            for members, found in zip(table.texts, graded, strict=True)
+        ):
+            return False
+    return True
+
+
+def _grade_texts(check: CheckState, table: MembershipTable) -> Iterator[Fraction | None]:
+    from evalstore.checks import prepare_check
+
+    grade = prepare_check(replace(check, negate=False).to_check())
+    return (grade(Sample(Output(text))).score for text in table.texts.values())
