@@ -40,8 +40,8 @@ class Change:
     `token` names the check that changes, `name` the key. A `proof` says that the change moves nothing, a `decision`
     what a prover knows of one that may; `discriminator` is part of the fingerprint, where `old` and `new` do not tell
     one edit from another. `words` fill the rule's message. An edit of a judge has both `judges`, one of a question's
-    reference the `question` just before and after it, one of a reference the `imported_diff` of what it names. `effect` is
-    what all that the checks can answer say of a rubric's edit.
+    reference the `question` just before and after it, one of a reference the `imported_diff` of what it names. `effect`
+    is what an edit of a rubric does, by all that its checks can answer.
     """
 
     rule: str

@@ -67,8 +67,9 @@ class _Comparison:
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
-        findings = self._add_witnesses(changes, findings)
-        total = self._find_total(changes, findings, effect)
+        replay = self._prepare_replay(changes)
+        findings = _add_witnesses(changes, findings, replay)
+        total = _find_total(changes, findings, effect, replay)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
@@ -108,29 +109,6 @@ class _Comparison:
         found = dict(zip(edits, effects, strict=True))
         return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], total
 
-    def _add_witnesses(self, changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
-        """Give each finding that can move a score or a verdict an output that moves, where one is found."""
-        if not (replay := self._prepare_replay(changes)):
-            return findings
-        return [
-            replace(finding, witness=replay.find(change, finding.direction))
-            if change.before and _may_move_output(finding)
-            else finding
-            for change, finding in zip(changes, findings, strict=True)
-        ]
-
-    def _find_total(
-        self, changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None
-    ) -> TotalEffect:
-        """Return what all edits do together, with an output that moves where one is found."""
-        total = join_effects(changes, findings, effect)
-        replay = self._prepare_replay(changes)
-        if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
-            return total
-        shown = [finding.witness for finding in findings if finding.witness]
-        outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
-        return replace(total, witness=replay.find_total(effect, outputs, total.direction))
-
     def _prepare_replay(self, changes: list[Change]) -> Replay | None:
         states = [state for change in changes if change.before for state in change.states]
         if not (states and self.finds_witnesses):
@@ -150,6 +128,28 @@ class _Comparison:
             rule_set=self.settings.rule_set,
             profile=self.settings.profile,
         )
+
+
+def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
+    """Give each finding that can move a score or a verdict an output that moves, where one is found."""
+    return [
+        replace(finding, witness=replay.find(change, finding.direction))
+        if replay and change.before and _may_move_output(finding)
+        else finding
+        for change, finding in zip(changes, findings, strict=True)
+    ]
+
+
+def _find_total(
+    changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None, replay: Replay | None
+) -> TotalEffect:
+    """Return what all edits do together, with an output that moves where one is found."""
+    total = join_effects(changes, findings, effect)
+    if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
+        return total
+    shown = [finding.witness for finding in findings if finding.witness]
+    outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
+    return replace(total, witness=replay.find_total(effect, outputs, total.direction))
 
 
 def _may_move_output(finding: DiffFinding) -> bool:

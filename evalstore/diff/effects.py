@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import starmap
+from operator import eq
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change, RubricEffect
@@ -12,12 +14,13 @@ from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.deciders.joint_answers import (
     ScoreLister,
     States,
+    VariableNumbers,
     list_joint_answers,
-    list_languages,
-    name_variable,
+    number_variables,
     read_text_check,
 )
 from evalstore.diff.deciders.rubric_effect import find_effect
+from evalstore.diff.deciders.text_scores import TextScore
 from evalstore.diff.direction import EITHER, NONE, is_counted, join_directions, meet_directions
 from evalstore.diff.findings import DiffFinding, TotalEffect
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -28,7 +31,7 @@ from evalstore.regex_inclusion import MembershipTable, RegexTree, UndecidedError
 _SEARCH_STEPS, _TOTAL_STEPS = 80_000, 200_000
 # Ways to answer that one comparison looks at: well under half a second.
 _WAYS = 30_000
-_LANGUAGES = 12
+_LANGUAGES, _CHECKS, _EDITS = 12, 32, 40
 
 _STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
 _UNKNOWN = TotalEffect(EITHER, EITHER, None)
@@ -44,12 +47,15 @@ def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
 
 def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
     """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
-    budget, ways = SharedBudget(_TOTAL_STEPS), 0
     states = [state for pair in pairs for state in pair]
-    common = _search_texts(tuple(list_languages(states)), states, budget)
+    if len(pairs) > _EDITS or any(len(state.checks) > _CHECKS for state in states):
+        return [None] * len(pairs)
+    budget, ways, numbers = SharedBudget(_TOTAL_STEPS), 0, number_variables(states)
+    common = _search_texts(numbers, states, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
-        answers = list_joint_answers(pair, *(common or _search_changed_texts(pair, budget)), list_possible)
+        languages, table = common or _search_changed_texts(pair, numbers, budget)
+        answers = list_joint_answers(pair, numbers, languages, table, list_possible)
         fits = answers is not None and ways + answers.count <= _WAYS
         ways += answers.count if answers and fits else 0
         effects.append(find_effect(answers) if answers and fits else None)
@@ -78,8 +84,8 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
     score = meet_directions(claim.direction, effect.direction)
     verdict = meet_directions(claim.verdict_direction, effect.verdict_direction)
-    # Where no two scores differ, a score itself is lost or won.
-    directions = (EITHER, EITHER) if {score, verdict} == {NONE} else (score, verdict)
+    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule says of that.
+    directions = (claim.direction, claim.verdict_direction) if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
 
@@ -112,20 +118,25 @@ def is_always_scored(rubric: RubricState) -> bool:
     return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
 
 
-def _search_changed_texts(pair: States, budget: SharedBudget) -> tuple[_Languages, MembershipTable]:
+def _search_changed_texts(
+    pair: States, numbers: VariableNumbers, budget: SharedBudget
+) -> tuple[_Languages, MembershipTable]:
     """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
-    keys = [{name_variable(check) for check in state.checks} for state in pair]
+    keys = [{numbers[id(check)] for check in state.checks} for state in pair]
     changed = [
-        replace(state, checks=tuple(check for check in state.checks if name_variable(check) in keys[0] ^ keys[1]))
+        replace(state, checks=tuple(check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]))
         for state in pair
     ]
-    return _search_texts(tuple(list_languages(changed)), changed, budget) or ((), _NOTHING_READ)
+    return _search_texts(numbers, changed, budget) or ((), _NOTHING_READ)
 
 
 def _search_texts(
-    languages: _Languages, states: Sequence[RubricState], budget: SharedBudget
+    numbers: VariableNumbers, states: Sequence[RubricState], budget: SharedBudget
 ) -> tuple[_Languages, MembershipTable] | None:
     """Return the combinations that texts have; None where not all are found, or the scorer says otherwise."""
+    checks = {numbers[id(check)]: check for state in states for check in state.checks}
+    scores = {number: score for number, check in checks.items() if (score := read_text_check(check))}
+    languages = tuple(dict.fromkeys(language for score in scores.values() for language in score.languages))
     if not languages:
         return (), _NOTHING_READ
     if len(languages) > _LANGUAGES:
@@ -137,27 +148,16 @@ def _search_texts(
         return None
     finally:
         budget.left -= search.spent
-    if not (table.is_complete and _is_confirmed(languages, table, states)):
-        return None
-    return languages, table
-
-
-def _is_confirmed(languages: _Languages, table: MembershipTable, states: Sequence[RubricState]) -> bool:
-    """Whether the scorer gives every text the score that its languages say."""
     places = {language: place for place, language in enumerate(languages)}
-    checks = {name_variable(check): check for state in states for check in state.checks}
-    for check in checks.values():
-        score = read_text_check(check)
-        if score is None:
-            continue
-        mine = [places[language] for language in score.languages]
-        graded = _grade_texts(check, table)
-        if any(
-            found != score.compute(tuple(members[place] for place in mine))
-            for members, found in zip(table.texts, graded, strict=True)
-        ):
-            return False
-    return True
+    confirmed = all(_is_confirmed(checks[number], score, places, table) for number, score in scores.items())
+    return (languages, table) if table.is_complete and confirmed else None
+
+
+def _is_confirmed(check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable) -> bool:
+    """Whether the scorer gives every text the score that its languages say."""
+    mine = [places[language] for language in score.languages]
+    said = (score.compute(tuple(members[place] for place in mine)) for members in table.texts)
+    return all(starmap(eq, zip(said, _grade_texts(check, table), strict=True)))
 
 
 def _grade_texts(check: CheckState, table: MembershipTable) -> Iterator[Fraction | None]:

@@ -10,7 +10,7 @@ from itertools import islice, product
 from evalstore.diff.candidates import build_candidates, build_records
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.enumeration import list_scores
-from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, answer_check, name_variable
+from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, answer_alike, answer_check
 from evalstore.diff.direction import EITHER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
@@ -112,15 +112,18 @@ class Replay:
         return total is not None and _answer(total) == _answer(witness)
 
     def _are_gradable(self, states: States) -> bool:
-        judged = [{name_variable(check) for check in state.checks if _names_judges(check)} for state in states]
         # What a judge says is the same before and after, unless it is asked otherwise.
-        return judged[0] == judged[1] and all(self._is_gradable(check) for state in states for check in state.checks)
+        old, new = ([check for check in state.checks if _names_judges(check)] for state in states)
+        pairs = ((old, new), (new, old))
+        shared = all(any(answer_alike(one, other) for other in others) for mine, others in pairs for one in mine)
+        return shared and all(self._is_gradable(check) for state in states for check in state.checks)
 
     def _list_judgements(self, states: States) -> list[Mapping[str, Fraction]]:
         """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
         checks = [check for state in states for check in state.checks if _names_judges(check)]
         if not checks:
             return [{}]
+        # The scores of two checks that ask the same are one list.
         possible = {check.token: self.list_possible(check) for check in checks}
         ends = [{token: end(scores or _ENDS) for token, scores in possible.items()} for end in (max, min)]
         bars = (
@@ -129,14 +132,13 @@ class Replay:
             for score in possible[check.token] or _list_bars(check)
             if score not in _ENDS
         )
-        tokens: dict[str, list[str]] = {}
-        for check in checks:
-            tokens.setdefault(name_variable(check), []).append(check.token)
         # Checks that ask the same get the same.
-        between = [
-            {**end, **dict.fromkeys(tokens[name_variable(check)], score)} for check, score in bars for end in ends
+        between: list[Mapping[str, Fraction]] = [
+            {**end, **{other.token: score for other in checks if answer_alike(check, other)}}
+            for check, score in islice(bars, _JUDGEMENTS)
+            for end in ends
         ]
-        return [*ends, *between][:_JUDGEMENTS]
+        return [*ends, *between]
 
     def _is_gradable(self, check: CheckState) -> bool:
         if check.kind != _COMPOSITE:

@@ -20,7 +20,8 @@ def prove_by_enumeration(change: Change) -> Proof | None:
     if change.effect is None or change.effect.moves:
         return None
     before, after = change.states
-    text = f"the checks can answer in {change.effect.ways:,} ways, and each gives the same score and verdict before and after"
+    ways = f"the checks can answer in {change.effect.ways:,} ways"
+    text = f"{ways}, and each gives the same score and verdict before and after"
     return Proof(text, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
 
 

@@ -7,8 +7,8 @@ left out. A check that reads more than the text, or that no automaton stands for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -17,8 +17,8 @@ from typing import NamedTuple
 from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.deciders.text_scores import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.documents import write_canonical
 from evalstore.model import CheckResult, Combine, UnscoredReason, Verdict
 from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree
 
@@ -58,8 +58,10 @@ class JointAnswer(NamedTuple):
     free: tuple[RawAnswer, ...]
 
 
-# A variable: what always answers alike.
-_Key = str
+# A variable, by its number: what always answers alike.
+_Key = int
+# The variable of each check, by the `id()` of the check.
+VariableNumbers = dict[int, _Key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class JointAnswers:
     states: States
     free: tuple[CheckState, ...]
     continuous: bool
+    numbers: VariableNumbers
     text_ways: tuple[tuple[str | None, Mapping[_Key, RawAnswer]], ...]
     free_ways: Mapping[_Key, tuple[RawAnswer, ...]]
 
@@ -81,7 +84,7 @@ class JointAnswers:
         return len(self.text_ways) * prod(map(len, self.free_ways.values()))
 
     def __iter__(self) -> Iterator[JointAnswer]:
-        tables = [[_ResultTable(check) for check in state.checks] for state in self.states]
+        tables = [[_ResultTable(check, self.numbers[id(check)]) for check in state.checks] for state in self.states]
         for text, known in self.text_ways:
             for chosen in product(*self.free_ways.values()):
                 answers = {**known, **dict(zip(self.free_ways, chosen, strict=True))}
@@ -89,20 +92,18 @@ class JointAnswers:
                 yield JointAnswer(old, new, text, chosen)
 
 
-def list_languages(states: Sequence[RubricState]) -> list[RegexTree]:
-    """Return the languages that the checks of some rubrics ask about, each once."""
-    scores = (read_text_check(check) for state in states for check in state.checks)
-    return list(dict.fromkeys(language for score in scores if score for language in score.languages))
-
-
 def list_joint_answers(
-    states: States, languages: Sequence[RegexTree], table: MembershipTable, list_possible: ScoreLister = list_scores
+    states: States,
+    numbers: VariableNumbers,
+    languages: Sequence[RegexTree],
+    table: MembershipTable,
+    list_possible: ScoreLister = list_scores,
 ) -> JointAnswers | None:
     """Return what both rubrics can answer together; None where the ways are more than are looked at.
 
     `table` is complete and over the `languages`; a check whose languages are not among them is a free variable.
     """
-    checks = _list_variables(states)
+    checks = _list_variables(states, numbers)
     places = {language: place for place, language in enumerate(languages)}
     texts = {
         key: score
@@ -119,22 +120,39 @@ def list_joint_answers(
         states,
         tuple(users[0] for users in free.values()),
         any(not list_possible(users[0]) for users in free.values()),
+        numbers,
         tuple(_list_text_ways(texts, erring, places, table)),
         free_ways,
     )
     return answers if answers.count <= WAYS_LIMIT else None
 
 
-def name_variable(check: CheckState) -> str:
-    """Return a name that all checks share which always answer alike before they are turned round and held to a bar."""
-    return write_canonical([check.kind, dict(check.params), str(check.threshold) if check.reads_threshold else ""])
+def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
+    """Return a number for each check, by `id()`: the same for all that always answer alike.
+
+    They do before they are turned round and held to a bar. Nothing is written out: literals can be large.
+    """
+    numbers: VariableNumbers = {}
+    firsts: list[CheckState] = []
+    for check in (check for state in states for check in state.checks):
+        if id(check) not in numbers:
+            known = (number for number, first in enumerate(firsts) if answer_alike(first, check))
+            numbers[id(check)] = number = next(known, len(firsts))
+            firsts += [check] if number == len(firsts) else []
+    return numbers
 
 
-def _list_variables(states: States) -> dict[_Key, list[CheckState]]:
+def answer_alike(one: CheckState, other: CheckState) -> bool:
+    """Whether two checks always answer alike, before they are turned round and held to a bar."""
+    bars_count = one.kind == other.kind and one.reads_threshold and one.threshold != other.threshold
+    return one.kind == other.kind and not bars_count and is_same(one.params, other.params)
+
+
+def _list_variables(states: States, numbers: VariableNumbers) -> dict[_Key, list[CheckState]]:
     variables: dict[_Key, list[CheckState]] = {}
     for state in states:
         for check in state.checks:
-            variables.setdefault(name_variable(check), []).append(check)
+            variables.setdefault(numbers[id(check)], []).append(check)
     return variables
 
 
@@ -206,10 +224,7 @@ class _ResultTable:
 
     check: CheckState
     key: _Key
-    results: dict[RawAnswer, CheckResult]
-
-    def __init__(self, check: CheckState) -> None:
-        self.check, self.key, self.results = check, name_variable(check), {}
+    results: dict[RawAnswer, CheckResult] = field(default_factory=dict)
 
     def look_up(self, raw: RawAnswer) -> CheckResult:
         if raw not in self.results:
