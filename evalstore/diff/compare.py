@@ -14,7 +14,7 @@ from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spell
 from evalstore.diff.classify import restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
-from evalstore.diff.effects import find_effects, is_scoring_edit, join_effects
+from evalstore.diff.effects import attach_effects, join_effects
 from evalstore.diff.findings import Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
@@ -63,7 +63,7 @@ class _Comparison:
         # Another digest under one version would be a second document of that name, so spelling alone is a change.
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
-        changes, effect = self._find_effects(changes)
+        changes, effect = attach_effects(changes, self.load)
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
@@ -97,17 +97,6 @@ class _Comparison:
 
     def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], finds_witnesses: bool) -> Diff:  # noqa: FBT001  # by place
         return _Comparison(None, self.settings.without_opinions, finds_witnesses=finds_witnesses).run(old, new)
-
-    def _find_effects(self, changes: list[Change]) -> tuple[list[Change], RubricEffect | None]:
-        """Give each edit of a rubric what it does alone; also return what all of them do together."""
-        edits = [index for index, change in enumerate(changes) if change.before and is_scoring_edit(*change.states)]
-        if not edits:
-            return changes, None
-        ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
-        pairs = [changes[index].states for index in edits]
-        *effects, total = find_effects([*pairs, ends], partial(list_possible_scores, load=self.load))
-        found = dict(zip(edits, effects, strict=True))
-        return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], total
 
     def _prepare_replay(self, changes: list[Change]) -> Replay | None:
         states = [state for change in changes if change.before for state in change.states]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import starmap
 from operator import eq
 
@@ -19,10 +20,12 @@ from evalstore.diff.deciders.joint_answers import (
     number_variables,
     read_text_check,
 )
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.rubric_effect import find_effect
 from evalstore.diff.deciders.text_scores import TextScore
 from evalstore.diff.direction import EITHER, NONE, is_counted, join_directions, meet_directions
 from evalstore.diff.findings import DiffFinding, TotalEffect
+from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Output, Sample
 from evalstore.regex_inclusion import MembershipTable, RegexTree, UndecidedError, find_memberships
@@ -40,9 +43,33 @@ _Languages = tuple[RegexTree, ...]
 _NOTHING_READ = MembershipTable({(): ""}, is_complete=True)
 
 
+def attach_effects(changes: Sequence[Change], load: ArtifactLoader | None) -> tuple[list[Change], RubricEffect | None]:
+    """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
+    edits = [index for index, change in enumerate(changes) if change.before and is_scoring_edit(*change.states)]
+    if not edits:
+        return [*changes], None
+    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+    pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
+    effects = find_effects(pairs, partial(list_possible_scores, load=load))
+    found = dict(zip(edits, effects, strict=False))
+    return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], effects[-1]
+
+
 def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
     """Whether scoring reads something that differs: not the names of checks, nor keys that it ignores."""
-    return before.to_rubric() != after.to_rubric()
+    if len(before.checks) != len(after.checks) or _list_settings(before) != _list_settings(after):
+        return True
+    # Of many checks an edit leaves all but one as they are.
+    pairs = zip(before.checks, after.checks, strict=True)
+    return any(one is not other and _list_parts(one) != _list_parts(other) for one, other in pairs)
+
+
+def _list_settings(rubric: RubricState) -> tuple[object, ...]:
+    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors
+
+
+def _list_parts(check: CheckState) -> tuple[object, ...]:
+    return check.token, check.kind, check.params, check.threshold, check.negate, check.weight, check.is_gate
 
 
 def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
@@ -67,9 +94,12 @@ def join_effects(
 ) -> TotalEffect:
     """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
     moving = [pair for pair in zip(changes, findings, strict=True) if _moves(pair[1])]
-    edits = [pair for pair in moving if pair[0].before and is_scoring_edit(*pair[0].states)]
-    others = [pair[1] for pair in moving if pair not in edits]
-    return _join([_join_edits(edits, effect), *map(_read_effect, others)])
+    edits, others = [], []
+    for change, finding in moving:
+        is_edit = change.before and is_scoring_edit(*change.states)
+        edits += [(change, finding)] if is_edit else []
+        others += [] if is_edit else [_read_effect(finding)]
+    return _join([_join_edits(edits, effect), *others])
 
 
 def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None) -> TotalEffect:

@@ -87,8 +87,9 @@ class Replay:
         try:
             if self._spent > _BUDGET or not self._are_gradable(states):
                 return
+            judgements = self._list_judgements(states)
             for output in (*map(Output, texts), *outputs):
-                for judged in self._list_judgements(states):
+                for judged in judgements:
                     witness = self._replay(states, output, judged)
                     if witness and (direction is EITHER or None not in {witness.old_score, witness.new_score}):
                         shift = effect.texts.get(output.text) if effect and witness.judged else None
@@ -113,10 +114,16 @@ class Replay:
 
     def _are_gradable(self, states: States) -> bool:
         # What a judge says is the same before and after, unless it is asked otherwise.
-        old, new = ([check for check in state.checks if _names_judges(check)] for state in states)
-        pairs = ((old, new), (new, old))
-        shared = all(any(answer_alike(one, other) for other in others) for mine, others in pairs for one in mine)
-        return shared and all(self._is_gradable(check) for state in states for check in state.checks)
+        judged = [{check.token: check for check in state.checks if _names_judges(check)} for state in states]
+        shared = judged[0].keys() & judged[1].keys()
+        return (
+            len(judged[0]) == len(shared) == len(judged[1])
+            and all(
+                judged[0][token] is judged[1][token] or answer_alike(judged[0][token], judged[1][token])
+                for token in shared
+            )
+            and all(self._is_gradable(check) for state in states for check in state.checks)
+        )
 
     def _list_judgements(self, states: States) -> list[Mapping[str, Fraction]]:
         """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
