@@ -43,7 +43,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
     can_accept = can_accept_changes(diff)
     blocks = (
-        "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
+        "\n".join(format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
     )
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
@@ -66,7 +66,7 @@ def document(diff: Diff) -> Any:
         "profile": str(diff.profile),
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
-        "findings": [_document_finding(finding) for finding in diff.findings],
+        "findings": [document_finding(finding) for finding in diff.findings],
         "measured": [document_measurement(measurement) for measurement in diff.measured],
         "notes": list(diff.notes),
         "settings": [
@@ -124,7 +124,8 @@ def _format_overview(diff: Diff, screen: Screen) -> str:
     return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
 
 
-def _document_finding(finding: DiffFinding) -> dict[str, Any]:
+def document_finding(finding: DiffFinding) -> dict[str, Any]:
+    """Return the JSON of one finding and of its parts."""
     return {
         "rule": finding.rule,
         "level": str(finding.level),
@@ -144,7 +145,7 @@ def _document_finding(finding: DiffFinding) -> dict[str, Any]:
         "witness": _witness_document(finding.witness) if finding.witness else None,
         **document_number("max_shift", finding.max_shift),
         "fingerprint": finding.fingerprint,
-        "children": [_document_finding(child) for child in finding.children],
+        "children": [document_finding(child) for child in finding.children],
     }
 
 
@@ -159,7 +160,8 @@ def _witness_document(witness: Witness) -> dict[str, Any]:
     }
 
 
-def _format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+    """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
     yield from _format_headline(finding, "", screen)
     about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
     yield from (screen.paint(Part.QUIET, line) for line in about)

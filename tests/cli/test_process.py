@@ -36,6 +36,8 @@ CASES = [
     (["judge"], 2),
     (["rules"], 0),
     (["explain", "check-added"], 0),
+    (["new", "rubric", "x"], 0),
+    (["schema", "regex"], 0),
     (["audit", *RUNS], 0),
     (["blame", STYLE], 0),
     (["replay", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),

@@ -43,7 +43,7 @@ ALLOWED: dict[str, str] = {
     "__main__.py:run": "the entry point that pyproject.toml names",
     "cli/main.py:group": "click's root object",
     "cli/main.py:main": "what a program begins with",
-    "cli/param_types.py:ReferenceType.shell_complete": "click's word",
+    "cli/param_types.py:KnownName.shell_complete": "click's word",
     "diff/kinds/__init__.py:at_least": "reads as the sentence it stands for: at_least('min_chars')",
     "diff/kinds/__init__.py:at_most": "reads as the sentence it stands for: at_most('max_chars')",
     "integrations/inspect/samples.py:dataset_samples": "public, in the README",
