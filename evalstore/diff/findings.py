@@ -11,6 +11,7 @@ from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Verdict
+from evalstore.notebook import PageValue, format_repr
 from evalstore.versions import Bump
 
 
@@ -165,7 +166,7 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(PageValue):
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
 
     `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
@@ -182,3 +183,7 @@ class Diff:
     measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()
     settings: tuple[SettingChange, ...] = ()
+
+    def __repr__(self) -> str:
+        sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"
+        return format_repr(self, sides, f"{self.required_bump} bump", f"{len(self.findings):,} findings")

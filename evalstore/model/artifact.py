@@ -7,6 +7,7 @@ from typing import Any
 
 from evalstore.documents import Document, compute_digest
 from evalstore.model.refs import ArtifactIdentity, Kind
+from evalstore.notebook import format_repr
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
@@ -29,6 +30,9 @@ class Artifact(ArtifactIdentity):
     id: str
     version: str
     document: Document
+
+    def __repr__(self) -> str:
+        return format_repr(self, self.versioned)
 
     @property
     def value(self) -> dict[str, Any]:

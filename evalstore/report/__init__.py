@@ -43,6 +43,8 @@ RENDERERS = {
     "RubricProbe": "probe",
     "Released": "bump",
     "Resolution": "resolve",
+    "Resolved": "resolve",
+    "RubricResult": "rubric_result",
     "Run": "score",
     "ArtifactFile": "show",
     "RunView": "run_view",
@@ -86,6 +88,11 @@ FITTED_TO_SCREEN = frozenset(
 )
 
 
+def make_document(result: Any) -> Any:
+    """Return `result` as the plain data that its JSON document holds."""
+    return import_module(f"evalstore.report.{RENDERERS[type(result).__name__]}").document(result)
+
+
 def render(
     result: Any,
     format: str,  # noqa: A002  # the word of the command line
@@ -106,6 +113,6 @@ def render(
     if format == "json":
         from evalstore.report.text_layout import dump_json
 
-        return dump_json(renderer_module.document(result))
+        return dump_json(make_document(result))
     renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from evalstore.errors import ArgumentError
 from evalstore.files import list_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.notebook import format_repr
 from evalstore.store.git import Git
 from evalstore.store.kept_values import KeptValues
 from evalstore.store.ledger import Ledgers
@@ -41,12 +43,17 @@ class StoreContents:
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     _lock: Lock | None = None
 
+    def __repr__(self) -> str:
+        return format_repr(self, self.root or self.repository.git.directory)
+
     @classmethod
     def open(cls, path: Path | str) -> Self:
         """Open the store of a folder: marked by evalstore.yaml there or above, else the repository's root.
 
         Raises `GitError` outside a repository and `LoadError` for settings that cannot be read.
         """
+        if not isinstance(path, str | Path):
+            raise ArgumentError.from_value("the folder of a store", path, (str, Path))
         start = resolve_folder(path)
         repository = find_repository(start)
         # A bare repository has no files on disk: its store is found in HEAD.
