@@ -13,6 +13,7 @@ from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spell
 from evalstore.diff.classify import restrict_to_rule_set
 from evalstore.diff.document import read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction
+from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import ComparisonSettings
@@ -93,8 +94,14 @@ class _Comparison:
 
     def _add_witnesses(self, changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
         """Give each finding that can move a score or a verdict an output that moves, where one is found."""
+        if not self.finds_witnesses:
+            return findings
+        findings = [
+            replace(finding, witness=find_reply(change)) if change.judges and _may_move_output(finding) else finding
+            for change, finding in zip(changes, findings, strict=True)
+        ]
         states = [state for change in changes if change.before for state in change.states]
-        if not (states and self.finds_witnesses):
+        if not states:
             return findings
         replay = Replay(states[0], states[-1], self.load)
         return [

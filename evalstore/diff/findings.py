@@ -52,6 +52,15 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyWitness:
+    """A reply that an edited judge reads otherwise, as a score from 0 to 1 under both sides; None: it has no score."""
+
+    reply: str
+    old_score: Fraction | None
+    new_score: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One of the two documents: its reference, if it has one, and its digest."""
 
@@ -92,7 +101,7 @@ class DiffFinding:
     new: Place | None
     message: str
     reason: str
-    witness: Witness | None
+    witness: Witness | ReplyWitness | None
     max_shift: Fraction | None
     fingerprint: str
     children: tuple[DiffFinding, ...] = ()

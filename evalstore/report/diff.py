@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.findings import ReplyWitness
 from evalstore.documents import write_canonical
 from evalstore.report.diff_words import (
     can_accept_changes,
@@ -142,19 +143,21 @@ def document_finding(finding: DiffFinding) -> dict[str, Any]:
         "old_line": finding.old.line if finding.old else None,
         "message": finding.message,
         "reason": finding.reason,
-        "witness": _witness_document(finding.witness) if finding.witness else None,
+        "witness": _document_witness(finding.witness) if finding.witness else None,
         **document_number("max_shift", finding.max_shift),
         "fingerprint": finding.fingerprint,
         "children": [document_finding(child) for child in finding.children],
     }
 
 
-def _witness_document(witness: Witness) -> dict[str, Any]:
+def _document_witness(witness: Witness | ReplyWitness) -> dict[str, Any]:
+    scores = {**document_number("old_score", witness.old_score), **document_number("new_score", witness.new_score)}
+    if isinstance(witness, ReplyWitness):
+        return {"reply": witness.reply, **scores}
     return {
         "output": witness.output,
         **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
-        **document_number("old_score", witness.old_score),
-        **document_number("new_score", witness.new_score),
+        **scores,
         "old_verdict": str(witness.old_verdict),
         "new_verdict": str(witness.new_verdict),
     }

@@ -10,7 +10,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
-from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding, Direction, compare
+from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding, Direction, ReplyWitness, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
 from evalstore.diff.direction import join_directions
@@ -208,6 +208,8 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
         if (witness := finding.witness) is None:
             continue
         held.shown = held.shown or finding in held.diff.findings
+        if isinstance(witness, ReplyWitness):
+            continue
         drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
         old, new = (next(iter(grade(drawn).values())) for grade in grades)
         said = ((witness.old_score, witness.old_verdict), (witness.new_score, witness.new_verdict))
