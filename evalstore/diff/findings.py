@@ -14,6 +14,12 @@ from evalstore.model import Verdict
 from evalstore.notebook import PageValue, format_repr
 from evalstore.versions import Bump
 
+# Edits of what a model is sent: nothing but its replies can show what they move.
+ASKED_RULES = frozenset(
+    {"judge-template-changed", "judge-template-variable-changed", "judge-model-changed", "judge-sampling-changed"}
+    | {"check-variables-changed"}
+)
+
 
 class Direction(StrEnum):
     """Where the score (or the verdict) of one fixed output can go."""

@@ -23,11 +23,6 @@ _READING: Mapping[str, tuple[str, ...]] = {
     "level_scores": ("level_scores",),
     "reply_pattern": ("reply_pattern",),
 }
-# Edits of what a model is sent: nothing but its replies can show what they move.
-ASKED_RULES = frozenset(
-    {"judge-template-changed", "judge-template-variable-changed", "judge-model-changed", "judge-sampling-changed"}
-    | {"check-variables-changed"}
-)
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 # Characters of a pattern and of a reply; replies that are read; ways to write one match of a pattern.
 _PATTERN, _LONGEST, _TRIED, _WAYS = 1_000, 300, 400, 6

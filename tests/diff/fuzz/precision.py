@@ -12,7 +12,7 @@ from random import Random
 from zlib import crc32
 
 from evalstore.diff import Diff, DiffFinding, Direction, ReplyWitness, compare
-from evalstore.diff.judge_replies import ASKED_RULES
+from evalstore.diff.findings import ASKED_RULES
 from evalstore.documents import write_canonical
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.versions import Bump
