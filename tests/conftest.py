@@ -33,7 +33,7 @@ settings.register_profile("again", derandomize=True, database=None, deadline=Non
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
 
-MEMORY, MEMORY_LEAST = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder of its own in it
+MEMORY, MEMORY_LEAST = Path("/dev/shm"), 1 << 30  # noqa: S108  # pytest makes a folder of its own in it
 
 collect_ignore = ["cases"]  # folders of data, a thousand and more
 
@@ -73,7 +73,8 @@ def pytest_configure() -> None:
     """Keep temporary folders in memory, and let children be interrupted even where a shell lets the run ignore it."""
     # Git and evalstore sync what they write, thousands of times; the workers of a run are given a folder within it.
     if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_LEAST:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+        os.environ.setdefault("TMPDIR", str(MEMORY))
+        tempfile.tempdir = None  # what was asked before is forgotten
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -176,7 +177,7 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 
 def _few(count: int) -> int:
-    return min(count // 4, 100)
+    return min(count // 8, 40)
 
 
 @pytest.fixture

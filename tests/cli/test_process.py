@@ -47,7 +47,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("argv", "code"), CASES, ids=[" ".join(argv[:1]) for argv, _ in CASES])
+# The short suite starts one command that writes, one that reads, and one that ends with each other code.
+SHORT = {"init", "audit", "status", "bump", "log"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [pytest.param(*case, marks=() if case[0][0] in SHORT else pytest.mark.slow, id=case[0][0]) for case in CASES],
+)
 def test_a_process_answers_as_the_function_does(
     argv: list[str], code: int, demo: Any, cli: Callable, cli_process: Callable, tmp_path: Path
 ) -> None:
