@@ -44,6 +44,8 @@ CASES = [
     (["history", "rubric/none", "--run", RUNS[0]], 3),
     (["bisect", STYLE], 2),
     (["infer", "runs/none.json"], 3),
+    (["comparable"], 2),
+    (["probe"], 2),
 ]
 
 
