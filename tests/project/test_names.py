@@ -27,6 +27,8 @@ PARTICIPLES = frozenset({
 })  # fmt: skip
 NO_PARTICIPLES = frozenset({"exceed", "need", "embed", "feed", "seed", "string"})
 
+HOOKS = {f"pytest_{name}" for name in ("addoption", "configure", "testnodedown", "sessionfinish", "terminal_summary")}
+
 # Folders whose modules are found by name: what each of them may be asked for, completed by its module's name.
 PROTOCOLS: dict[str, frozenset[str]] = {
     "cli": frozenset({"command", "validate"}),  # click's objects: `evalstore judge validate` is judge.validate
@@ -34,6 +36,8 @@ PROTOCOLS: dict[str, frozenset[str]] = {
         {"text", "document", "summary", "summarize", "markdown", "html", "everything", "dot", "mermaid"}
     ),
     "report/formats": frozenset({"render"}),
+    # Words of the programs that call them.
+    "integrations": frozenset({"scorer", "ruler", "a_measure", *HOOKS}),
     "migration/readers": frozenset({"read", "restore"}),
     "migration/readers/agentevals": frozenset({"read"}),
 }
