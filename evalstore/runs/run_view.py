@@ -88,7 +88,7 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredRun:
+class WrittenRun:
     """A run that was just written, and what went worst in it: at most three outputs that did not pass, of `failed`."""
 
     run: Run
@@ -96,10 +96,10 @@ class ScoredRun:
     failed: int
 
 
-def find_worst(run: Run) -> ScoredRun:
+def find_worst(run: Run) -> WrittenRun:
     """Read from the samples of a run what went worst."""
     view = view_run(run.path, RowChoice(failed=True), limit=_WORST)
-    return ScoredRun(run, view.rows, view.found)
+    return WrittenRun(run, view.rows, view.found)
 
 
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:

@@ -16,23 +16,23 @@ from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.runs import GradedRow
-    from evalstore.runs.run_view import ScoredRun
+    from evalstore.runs.run_view import WrittenRun
 
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
 _NAME, _REASON = 40, 200
 
 
-def text(scored: ScoredRun, screen: Screen = PAPER) -> str:
+def text(scored: WrittenRun, screen: Screen = PAPER) -> str:
     """Return the score and the checks, the three worst outputs with a reason, and how to see them all."""
     return "\n".join([format_run(scored.run), *_format_worst(scored, screen)])
 
 
-def document(scored: ScoredRun) -> Any:
+def document(scored: WrittenRun) -> Any:
     """Return the document of the run."""
     return document_run(scored.run)
 
 
-def _format_worst(scored: ScoredRun, screen: Screen) -> Iterator[str]:
+def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     if not scored.failed:
         return
     yield ""
