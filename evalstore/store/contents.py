@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from evalstore.errors import ArgumentError
-from evalstore.files import list_below
+from evalstore.files import FolderReader, list_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
@@ -41,6 +41,7 @@ class StoreContents:
     tags: Tags
     ledgers: Ledgers
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
+    folders: FolderReader = field(default_factory=FolderReader)
     _lock: Lock | None = None
 
     def __repr__(self) -> str:
@@ -125,16 +126,22 @@ class StoreContents:
         self.ledgers.forget()
         self._lock = None
 
+    def keep_listing(self) -> None:
+        """Let the listing of thousands of tags that an earlier run kept count, where git lists the same objects."""
+        self.tags.keeps = True
+
     def keep_values(self) -> None:
         """Read what earlier runs have parsed from a file of the git directory, and keep there what this one parses.
 
         Nothing that decides whether a release is still what was released should call it.
         """
+        self.keep_listing()
         self.documents.kept = KeptValues.open(self.git.directory)
 
     def close(self) -> None:
         """End the git process that reads objects, and keep what was parsed."""
         self.objects.close()
+        self.folders.close()
         self.documents.close()
 
     def __enter__(self) -> Self:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
-from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
@@ -180,7 +179,7 @@ def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
 def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
-    data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
+    data = store.folders.read(store.root, ref.path, ARTIFACT_LIMIT)
     document = store.documents.read(data, ref.path)
     return _build_resolved(
         ref, make_artifact(ref, document), blob=compute_object_id("blob", data, store.repository.hex_digits)
