@@ -16,7 +16,7 @@ demo: .venv/run.stamp  ## replay the sample store's history into a folder to pla
 quick: .venv/dev.stamp  ## what everything rests on, in less than a minute: no processes, crashes or sampling
 	$(PYTEST) -m 'not (slow or chaos or process or sampling or heavy)' $(QUICK:%=tests/%)
 
-test: .venv/dev.stamp lint fresh  ## every check and every test
+test: .venv/dev.stamp lint  ## every check and every test
 	$(PYTEST)
 
 lint: .venv/dev.stamp  ## style, types, layers

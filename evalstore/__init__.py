@@ -55,7 +55,15 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from evalstore.about import VERSION
+
+        return VERSION
     if name not in __all__:
         raise AttributeError(f"module 'evalstore' has no attribute {name!r}")
     from importlib import import_module

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evalstore.audits import Audit, audit
+from evalstore.arguments import NOTHING, PATH, require_types
+from evalstore.audits import Audit
+from evalstore.audits import audit as _audit
 from evalstore.checks import CheckContext
 from evalstore.checks import evaluate as _evaluate
-from evalstore.diff import Diff, compare
-from evalstore.errors import EvalstoreError
+from evalstore.diff import ComparisonSettings, Diff
+from evalstore.diff import compare as _compare
+from evalstore.diff.changes.by_kind import DatasetRows
+from evalstore.diff.references import ArtifactLoader
+from evalstore.errors import EvalstoreError, UsageError
 from evalstore.judging import Endpoint, Judges, open_session
-from evalstore.migration import MigrationReport, export, migrate
+from evalstore.migration import MigrationReport
+from evalstore.migration import export as _export
+from evalstore.migration import migrate as _migrate
 from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
 from evalstore.runs import LATEST, Run
 from evalstore.scoring import score as _score
 from evalstore.store import ArtifactStore as _Store
 from evalstore.store import Resolved
+from evalstore.text import make_excerpt
 from evalstore.versions import Bump
 
 __all__ = [
@@ -85,8 +94,44 @@ class Store(_Store):
         )
 
 
+_STORE, _OPTIONAL_STORE, _JUDGES = (Store, _Store), (Store, _Store, NOTHING), (Judges, NOTHING)
+_RULER = (Artifact, Resolved, Mapping, str)
+
+audit = require_types(run_a=(Run, *PATH), run_b=(Run, *PATH), store=_STORE, judges=_JUDGES)(_audit)
+export = require_types(store=PATH, out=(*PATH, NOTHING))(_export)
+migrate = require_types(into=PATH, judges_from=(*PATH, NOTHING))(_migrate)
+
+
+@require_types(old=_RULER, new=_RULER, store=_OPTIONAL_STORE)
+def compare(  # noqa: PLR0913  # two sides, and what is known beside them
+    old: Artifact | Resolved | Mapping[str, Any] | str,
+    new: Artifact | Resolved | Mapping[str, Any] | str,
+    *,
+    store: Store | None = None,
+    load: ArtifactLoader | None = None,
+    rows: DatasetRows | None = None,
+    terms: ComparisonSettings | None = None,
+) -> Diff:
+    """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings` (SPEC 6).
+
+    Each side is an artifact, its mapping, or with `store` a reference. The store also tells what the references within
+    them mean (so does `load`); without it a moved pin is major. `rows` are the rows of a dataset, old and new, that
+    keeps them in a file; of references they are found. `terms` are what a store says of changes, by default nothing:
+    what evalstore.yaml overrides and people accepted is for the command line.
+    """
+    sides = [_read_ruler(side, store, "compare") for side in (old, new)]
+    if store is not None:
+        load = load or store.load
+        if rows is None and isinstance(old, str | Resolved) and isinstance(new, str | Resolved):
+            rows = (store.rows(old), store.rows(new)) if any("rows" in _get_value(one) for one in sides) else None
+    diff = _compare(*sides, load=load, rows=rows, terms=terms)
+    names = [side if isinstance(side, str) else found.ref for side, found in ((old, diff.old), (new, diff.new))]
+    return replace(diff, old=replace(diff.old, ref=names[0]), new=replace(diff.new, ref=names[1]))
+
+
+@require_types(rubric=_RULER, store=_OPTIONAL_STORE, judges=_JUDGES)
 def evaluate(
-    rubric: Artifact | Mapping[str, Any],
+    rubric: Artifact | Resolved | Mapping[str, Any] | str,
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
@@ -95,22 +140,24 @@ def evaluate(
 ) -> RubricResult:
     """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
-    `output` is a text or `{output, tool_calls?}`; `store` resolves what the rubric refers to, and its `strict` setting
-    refuses the answers of approximate engines. Judges answer from the replies that the store's repository keeps; with
-    `judges=Judges(Endpoint(url, key), model={"id": …})` what is missing is asked for and kept. Raises `SchemaError` for
-    a rubric that cannot be read as one.
+    `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or `{output, tool_calls?}`. The
+    store resolves what the rubric refers to, and its `strict` setting refuses the answers of approximate engines.
+    Judges answer from the replies that its repository keeps; with `judges=Judges(Endpoint(url, key), model={"id": …})`
+    what is missing is asked for and kept. Raises `SchemaError` for a rubric that cannot be read as one.
     """
+    ruler = _read_ruler(rubric, store, "evaluate")
     if store is None:
-        return _evaluate(rubric, output, question)
+        return _evaluate(ruler, output, question)
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         context = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
-            result = _evaluate(rubric, output, question, context=context)
+            result = _evaluate(ruler, output, question, context=context)
             if not panel.can_ask:
                 return result
             panel.ask_missing()
 
 
+@require_types(dataset=(str,), outputs=PATH, store=_STORE, out=PATH, judges=_JUDGES)
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path | str,
@@ -142,3 +189,17 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version,
         only=only,
     )
+
+
+def _read_ruler(value: Any, store: Store | None, function: str) -> Artifact | Mapping[str, Any]:
+    """Return an artifact or a mapping as it is, and what a reference means; raises `UsageError` without a store."""
+    if isinstance(value, str):
+        if store is None:
+            hint = f"{function}(…, store=Store.open(path))"
+            raise UsageError(f"{function} needs a store to find {make_excerpt(value)!r} in", hint=hint)
+        return store.load(value)
+    return value.artifact if isinstance(value, Resolved) else value
+
+
+def _get_value(ruler: Artifact | Mapping[str, Any]) -> Mapping[str, Any]:
+    return ruler.value if isinstance(ruler, Artifact) else ruler

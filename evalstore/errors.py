@@ -49,6 +49,16 @@ class UsageError(EvalstoreError):
     exit_code = ExitCode.USAGE
 
 
+class ArgumentError(UsageError, TypeError):
+    """An argument of a public function is of another type than it takes."""
+
+    @classmethod
+    def from_value(cls, what: str, value: object, expected: tuple[type, ...]) -> ArgumentError:
+        """Say it in a sentence: `audit: store takes Store, not str`."""
+        names = " or ".join(type_.__name__ for type_ in expected if type_ is not type(None))
+        return cls(f"{what} takes {names}, not {type(value).__name__}")
+
+
 class LoadError(EvalstoreError):
     """A file is no document that evalstore reads."""
 

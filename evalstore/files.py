@@ -69,21 +69,20 @@ def open_below(root: Path, relative: str) -> BinaryIO:
 
 
 class FolderReader:
-    """Reads many files below a root as `read_below` does, but opens each folder once; a context manager."""
+    """Reads many files as `read_below` does, but opens each folder once; a context manager."""
 
-    __slots__ = ("_folders", "_root")
+    __slots__ = ("_folders",)
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._folders: dict[str, int] = {}
+    def __init__(self) -> None:
+        self._folders: dict[tuple[Path, str], int] = {}
 
-    def read(self, relative: str, limit: int) -> bytes:
+    def read(self, root: Path, relative: str, limit: int) -> bytes:
         """Read `root/relative`; raises as `read_below`."""
         folder, _, name = relative.rpartition("/")
         try:
-            if folder not in self._folders:
-                self._folders[folder] = _open_folder(self._root, folder)
-            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._folders[folder])
+            if (root, folder) not in self._folders:
+                self._folders[root, folder] = _open_folder(root, folder)
+            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._folders[root, folder])
         except OSError as error:
             raise _build_read_error(error, relative) from None
         try:
@@ -94,12 +93,16 @@ class FolderReader:
                     return data
         finally:
             os.close(descriptor)
-        return read_below(self._root, relative, limit)  # refuses it, or reads a file that grows
+        return read_below(root, relative, limit)  # refuses it, or reads a file that grows
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the folders; the next read opens its own again."""
         while self._folders:
             os.close(self._folders.popitem()[1])
 

@@ -33,7 +33,7 @@ settings.register_profile("again", derandomize=True, database=None, deadline=Non
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
 
-MEMORY, MEMORY_LEAST = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder of its own in it
+MEMORY, MEMORY_LEAST = Path("/dev/shm"), 1 << 30  # noqa: S108  # pytest makes a folder of its own in it
 
 collect_ignore = ["cases"]  # folders of data, a thousand and more
 
@@ -73,7 +73,8 @@ def pytest_configure() -> None:
     """Keep temporary folders in memory, and let children be interrupted even where a shell lets the run ignore it."""
     # Git and evalstore sync what they write, thousands of times; the workers of a run are given a folder within it.
     if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_LEAST:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+        os.environ.setdefault("TMPDIR", str(MEMORY))
+        tempfile.tempdir = None  # what was asked before is forgotten
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -176,7 +177,7 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 
 def _few(count: int) -> int:
-    return min(count // 4, 100)
+    return min(count // 8, 40)
 
 
 @pytest.fixture
@@ -249,11 +250,15 @@ def _keep(written: dict[str, str], name: str, file: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class Demo:
-    """The sample story, replayed: its folder (copy it before you change it), what was printed, and the same as a document."""
+    """The sample story, replayed: its folder (copy it before you change it), and what is printed of it.
+
+    All of its steps as text and as a document, and as text the five that are told by default.
+    """
 
     folder: Path
     text: str
     document: str
+    short: str
 
 
 @pytest.fixture(scope="session")
@@ -271,17 +276,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Replay the sample story by the commands of the wheel, once for all workers of a run."""
     with _once(tmp_path_factory, "demo") as (place, done), pytest.MonkeyPatch.context() as patch:
-        target, text, document = place / "store", place / "text", place / "document"
+        target, text, document, short = (place / name for name in ("store", "text", "document", "short"))
         if not done:
             _seal(_find_home(tmp_path_factory), patch)
             patch.setenv("PYTHONPATH", str(wheel.with_name("site")))
             steps: list[Any] = []
             real = evalstore.demo.replay_story
             patch.setattr(evalstore.demo, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))
-            text.write_text(_tell(target), "utf-8")
+            text.write_text(_tell(target, "--all"), "utf-8")
             patch.setattr(evalstore.demo, "replay_story", lambda *_: iter(steps))
             document.write_text(_tell(target, "--format", "json"), "utf-8")
-        return Demo(target, text.read_text("utf-8"), document.read_text("utf-8"))
+            short.write_text(_tell(target), "utf-8")
+        return Demo(target, *(file.read_text("utf-8") for file in (text, document, short)))
 
 
 @contextmanager

@@ -146,10 +146,16 @@ class QuestionHistory:
 
 def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
     """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
-    ids = [id_ for id_ in a.rows if id_ in b.rows]
     # Runs with one version of a dataset have one collection of questions.
-    references = [id_ for id_ in ids if _has_other_reference(a, b, id_)] if a.questions is not b.questions else []
-    rubrics = [id_ for id_ in ids if a.find_rubric_name(id_) != b.find_rubric_name(id_)]
+    has_other_dataset = a.questions is not b.questions
+    references: list[str] = []
+    rubrics: list[str] = []
+    for id_ in a.rows if has_other_dataset or _has_other_rubrics(a, b) else ():
+        if id_ in b.rows:
+            if has_other_dataset and _has_other_reference(a, b, id_):
+                references.append(id_)
+            if a.find_rubric_name(id_) != b.find_rubric_name(id_):
+                rubrics.append(id_)
     parts = [
         *(ArtifactPart("reference", id_) for id_ in references),
         *(ArtifactPart("rubric", id_) for id_ in rubrics),
@@ -171,6 +177,12 @@ def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
     """Return the commit that gave a question its other rubric; None where an option of the run did."""
     origin = history.rubrics.get(id_)
     return origin if origin and origin.commit else None
+
+
+def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
+    """Whether a question may have a rubric of another name: not where both runs used one alone, and the same."""
+    names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
+    return names[0] != names[1] or len(names[0]) != 1
 
 
 def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:

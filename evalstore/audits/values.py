@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from evalstore.audits.slices import AuditSlice
 from evalstore.model import CheckResult, Verdict
+from evalstore.notebook import PageValue, format_repr
 from evalstore.runs import GradedRow
 from evalstore.statistics import Conclusion, Interval
 
@@ -314,7 +315,7 @@ class MovedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
     `moved` are the questions that some factor moved, as many as were asked for: flips first, then the most moved.
@@ -342,3 +343,7 @@ class Audit:
     slices: tuple[AuditSlice, ...] = ()
     moved: tuple[MovedQuestion, ...] = ()
     moved_count: int = 0
+
+    def __repr__(self) -> str:
+        points = f"{float(self.delta) * 100:+.2f} points"
+        return format_repr(self, f"{self.a.run} -> {self.b.run}", points, f"{self.common:,} questions in both")

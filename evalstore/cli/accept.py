@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import PROSE
+from evalstore.cli.param_types import CHANGE, PROSE
 
 
 def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
@@ -24,7 +24,7 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
         'evalstore accept 0f3a9c51d2b47e68 --reason "nobody pins it yet" --level patch --until 2026-12-31',
     )
 )
-@click.argument("fingerprint")
+@click.argument("fingerprint", type=CHANGE)
 @click.option("--reason", required=True, metavar="TEXT", type=PROSE, help="Why it may be released at a lower level.")
 @click.option("--level", type=click.Choice(["minor", "patch"]), help="The level; by default one lower than it is.")
 @click.option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.streams import find_screen, write_safely
+from evalstore.cli.streams import find_screen, needs_pager, write_safely
 from evalstore.errors import GitError
 from evalstore.report.formats import FORMATS
 from evalstore.text import escape_ci_commands, make_printable
@@ -70,16 +70,23 @@ class CommandSettings:
             raise
         return store
 
-    def print_result(self, result: Any) -> None:
-        """Print a result on stdout in the format asked for."""
+    def print_result(self, result: Any, *, paged: bool = False) -> None:
+        """Print a result on stdout in the format asked for; `paged`: a long text on a terminal by the pager."""
         from evalstore.report import render
 
         locate = make_locator(self.path) if self.format in FORMATS else str
         result_screen = replace(find_screen(sys.stdout), whole=self.verbose)
         text = render(result, self.format, screen=result_screen, locate=locate)
         text = text if self.format == "github" else escape_ci_commands(text)
-        if not (self.quiet and self.format == "text"):
-            sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        if self.quiet and self.format == "text":
+            return
+        text = text if text.endswith("\n") or not text else text + "\n"
+        if paged and self.format == "text" and needs_pager(text):
+            # As git has it: a text of one screen is left there, colours pass, nothing is cleared at the end.
+            os.environ.setdefault("LESS", "FRX")
+            click.echo_via_pager(text, color=bool(result_screen.colours))
+        else:
+            sys.stdout.write(text)
 
     def print_message(self, line: str) -> None:
         """Print a message that is not the result, on stderr."""

@@ -1,20 +1,22 @@
-"""`evalstore demo`: replays the sample story, and prints each step as it runs."""
+"""`evalstore demo`: replays the sample story, and prints its steps as they run, a screen each."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
-from evalstore.report.screen import PAPER
+from evalstore.report.screen import Part, Screen
 from evalstore.report.text_layout import wrap_lines
 from evalstore.text import make_printable
 
@@ -27,49 +29,78 @@ The repository is yours to play in:
   cd {folder}
   {program} status
   git log --oneline --graph"""
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
-@click.command(epilog=format_examples("evalstore demo playground", "evalstore -C playground status"))
+@click.command(
+    epilog=format_examples(
+        "evalstore demo playground", "evalstore demo playground --all", "evalstore -C playground status"
+    )
+)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--all", "all_", is_flag=True, help="Tell every step, not only the five that lead to the answer.")
 @add_output_options()
-def command(settings: CommandSettings, folder: Path) -> ExitCode:
+def command(settings: CommandSettings, folder: Path, *, all_: bool) -> ExitCode:
     """Replay the sample store and its history into DIR, a new folder to play in.
 
     Every step runs the real commands in a real git repository: a legacy suite is migrated and released, a
     rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
-    points why the score moved.
+    points why the score moved. On a terminal each step waits for Enter.
     """
     from evalstore.demo import ReplayedStory, read_story, replay_story
     from evalstore.resources import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
-    target = settings.path / folder
+    target, screen = settings.path / folder, find_screen(sys.stdout)
+    told = [step for step in story.steps if step.show or all_]
     steps = []
-    _print_text(settings, f"{story.title}\n")
-    for number, (step, results) in enumerate(replay_story(story, target, os.environ), start=1):
+    _print_text(settings, screen.paint(Part.HEAD, story.title) + "\n")
+    for step, results in replay_story(story, target, {**os.environ, **_describe_screen(settings, screen)}):
         steps.append((step, tuple(results)))
-        if step.show:
-            _print_step(settings, number, *steps[-1])
+        if step in told:
+            _print_step(settings, screen, f"{told.index(step) + 1} of {len(told)}: {step.title}", *steps[-1])
+            if step is not told[-1]:
+                _wait_for_enter(settings)
     _print_text(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_own_command_line()))
     if settings.format != "text":
         settings.print_result(ReplayedStory(target, tuple(steps)))
     return ExitCode.DONE
 
 
-def _print_step(settings: CommandSettings, number: int, step: StoryStep, results: Sequence[CommandResult]) -> None:
-    _print_text(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
-    _print_text(settings, "\n".join(wrap_lines(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
-    for command_ in results:
-        _print_text(settings, f"$ evalstore {shlex.join(command_.words)}")
-        _print_text(settings, _join_streams(command_.out, command_.err))
-        if command_.code:
-            _print_text(settings, f"(exit code {command_.code})")
+def _describe_screen(settings: CommandSettings, screen: Screen) -> Mapping[str, str]:
+    """Return the variables by which the commands of the story write for this terminal; for a document, none."""
+    if settings.format != "text" or not screen.drawn:
+        return {"FORCE_COLOR": ""}
+    return {"FORCE_COLOR": "1", "COLUMNS": str(screen.width)}
+
+
+def _print_step(
+    settings: CommandSettings, screen: Screen, title: str, step: StoryStep, results: Sequence[CommandResult]
+) -> None:
+    _print_text(settings, "\n" + screen.paint(Part.HEAD, f"── {title} ".ljust(screen.width, "─")))
+    say = f"{step.say} ({step.author}, {step.date[:10]})"
+    _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)) + "\n")
+    for result in results:
+        _print_text(settings, screen.paint(Part.HEAD, f"$ evalstore {shlex.join(result.words)}"))
+        _print_text(settings, _join_streams(result.out, result.err))
+        if result.code:
+            _print_text(settings, screen.paint(Part.MAJOR, f"(exit code {result.code})"))
 
 
 def _join_streams(*streams: str) -> str:
-    return "\n".join(
-        make_printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip()
-    )
+    return "\n".join(_clean_line(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+
+
+def _clean_line(line: str) -> str:
+    """Return a line of our own command with nothing in it that acts on a terminal, but for its colours."""
+    return "".join(part if index % 2 else make_printable(part) for index, part in enumerate(_COLOUR.split(line)))
+
+
+def _wait_for_enter(settings: CommandSettings) -> None:
+    if settings.format == "text" and not settings.quiet and sys.stdin.isatty() and sys.stdout.isatty():
+        sys.stdout.write("\nEnter goes on … ")
+        sys.stdout.flush()
+        sys.stdin.readline()
 
 
 def _own_command_line() -> str:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
-from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
+
+if TYPE_CHECKING:
+    from evalstore.store.init import CreatedStore
 
 
 @click.command(
     epilog=format_examples(
         "evalstore init",
+        "evalstore init first --example     # with one of each, and a first score",
         "evalstore init rulers",
         "evalstore -C ~/project init evals --ci github --pre-commit --diff-driver",
     )
 )
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
+@click.option("--example", is_flag=True, help="Add one of each artifact, outputs to grade, and their first score.")
 @click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
 @click.option("--pre-commit", is_flag=True, help="Add a hook of pre-commit that validates the store.")
 @click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in rulers, by .gitattributes.")
 @click.option("--idea", is_flag=True, help="Map the schemas for JetBrains editors, too.")
 @add_output_options()
 def command(  # noqa: PLR0913  # the options of the command line
-    settings: CommandSettings, directory: str, *, ci: str | None, pre_commit: bool, diff_driver: bool, idea: bool
+    settings: CommandSettings,
+    directory: str,
+    *,
+    example: bool,
+    ci: str | None,
+    pre_commit: bool,
+    diff_driver: bool,
+    idea: bool,
 ) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
 
@@ -35,4 +50,24 @@ def command(  # noqa: PLR0913  # the options of the command line
     result = create_store(settings.path / directory, integrations)
     for name, reason in result.kept:
         settings.print_message(f"kept {name}: {reason}")
+    if example:
+        result = _add_example(result)
     settings.print_result(result)
+
+
+def _add_example(result: CreatedStore) -> CreatedStore:
+    """Write the first store into a new one, and score its outputs by the files as they are."""
+    from evalstore.demo.first_store import DATASET, OUTPUTS, RUBRIC, write_first_store
+    from evalstore.scoring import score
+    from evalstore.store import ArtifactStore
+    from evalstore.store.init import ExampleRun
+
+    written = write_first_store(result.root)
+    if not written:
+        return result
+    with ArtifactStore.open(result.root) as store:
+        dataset, rubric, out = f"{DATASET}@worktree", f"{RUBRIC}@worktree", result.root / "runs"
+        run = score(dataset, result.root / OUTPUTS, store=store, out=out, at=read_clock(), rubric=rubric)
+    name = run.path.relative_to(result.root).as_posix()
+    example = ExampleRun(name, run.score, DATASET, OUTPUTS)
+    return replace(result, written=(*result.written, *written), example=example)

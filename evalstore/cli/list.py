@@ -16,6 +16,7 @@ def command(settings: CommandSettings) -> None:
     from evalstore.store.presence import find_elsewhere
 
     with settings.open_store() as store:
+        store.keep_listing()
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
         if not listing.artifacts and (elsewhere := find_elsewhere(store)):
             settings.print_message(elsewhere)

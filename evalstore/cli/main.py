@@ -20,37 +20,48 @@ _READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has close
 _GC_THRESHOLDS = 50_000, 20, 100  # objects, and rounds
 _COMPLETE = "_EVALSTORE_COMPLETE"  # the variable by which a shell asks click for completions
 
-# Name -> help, in the order in which a newcomer meets them; each is the module `evalstore.cli.<name>`.
-COMMANDS = {
-    "init": "Make a store, or add evalstore to a repository.",
-    "demo": "Replay the sample store and its history into a folder to play in.",
-    "migrate": "Turn legacy grader files into a store, losing nothing.",
-    "export": "Give migrated artifacts back in the format they came from.",
-    "validate": "Check artifacts: schema, ids, versions, references.",
-    "list": "List the artifacts and their released versions.",
-    "show": "Print an artifact as it was at a version, or a run output by output.",
-    "resolve": "Say exactly what a reference points at.",
-    "log": "List the releases of an artifact, and what each changed.",
-    "blame": "Say who last changed the meaning of each part of an artifact.",
-    "diff": "Say which changes can move a score, and which bump they need.",
-    "status": "List what changed since its release; --check is the gate for CI.",
-    "comparable": "Say whether scores of two versions, commits or runs can be compared.",
-    "impact": "Say what depends on an artifact, and what would move with it.",
-    "accept": "Accept one change at a lower level, in a file that is reviewed.",
-    "bump": "Release artifacts: version, commit and tag, all or nothing.",
-    "lock": "Hold every reference at the version and content it has now.",
-    "verify": "Look whether every release is still what was released.",
-    "score": "Grade stored outputs under the rubrics of a dataset.",
-    "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
-    "judge": "Measure how well a judge agrees with people, by labelled rows.",
-    "rules": "List the rules by which changes are judged.",
-    "explain": "Say what a rule means, and what to do about its findings.",
-    "audit": "Explain why the scores of two runs differ, in points that add up.",
-    "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
-    "history": "Grade runs under every release of a rubric, judge or dataset.",
-    "bisect": "Find every version at which a score changed, with commit and author.",
-    "infer": "Find the released rulers that reproduce the record of a run.",
+# What people do -> name -> help; each name is the module `evalstore.cli.<name>`.
+GROUPS = {
+    "Write": {
+        "init": "Make a store, or add evalstore to a repository.",
+        "new": "Begin the file of a rubric, a judge or a dataset.",
+        "migrate": "Turn legacy grader files into a store, losing nothing.",
+        "export": "Give migrated artifacts back in the format they came from.",
+        "validate": "Check artifacts: schema, ids, versions, references.",
+        "list": "List the artifacts and their released versions.",
+        "resolve": "Say exactly what a reference points at.",
+        "schema": "Print the JSON Schema of a file, a check, or an answer.",
+    },
+    "Release": {
+        "diff": "Say which changes can move a score, and which bump they need.",
+        "status": "List what changed since its release; --check is the gate for CI.",
+        "comparable": "Say whether scores of two versions, commits or runs can be compared.",
+        "impact": "Say what depends on an artifact, and what would move with it.",
+        "accept": "Accept one change at a lower level, in a file that is reviewed.",
+        "bump": "Release artifacts: version, commit and tag, all or nothing.",
+        "lock": "Hold every reference at the version and content it has now.",
+        "verify": "Look whether every release is still what was released.",
+        "log": "List the releases of an artifact, and what each changed.",
+        "blame": "Say who last changed the meaning of each part of an artifact.",
+    },
+    "Score": {
+        "score": "Grade stored outputs under the rubrics of a dataset.",
+        "show": "Print an artifact as it was at a version, or a run output by output.",
+        "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
+        "judge": "Measure how well a judge agrees with people, by labelled rows.",
+    },
+    "Explain": {
+        "explain": "Say what a kind, a key, a rule or a change means, with an example.",
+        "rules": "List the rules by which changes are judged.",
+        "audit": "Explain why the scores of two runs differ, in points that add up.",
+        "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
+        "history": "Grade runs under every release of a rubric, judge or dataset.",
+        "bisect": "Find every version at which a score changed, with commit and author.",
+        "infer": "Find the released rulers that reproduce the record of a run.",
+        "demo": "Replay the sample store and its history into a folder to play in.",
+    },
 }
+COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
 
 
 class LazyCommandGroup(click.Group):
@@ -76,9 +87,11 @@ class LazyCommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table of commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Write the tables of commands, by what people do, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), what) for name, what in commands.items()])
 
 
 @click.command(

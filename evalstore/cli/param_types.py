@@ -1,10 +1,10 @@
-"""Types of click parameters: references, which a shell completes, and prose."""
+"""Types of click parameters: references and other names, which a shell completes, and prose."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,15 +27,34 @@ _ARTIFACT = re.compile(rf"(?:{'|'.join(f'{kind}s' for kind in _KINDS)})/{_FILE.p
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
-class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+    """One of many names, which a shell completes; a command itself says which of them there are.
+
+    `list_names` gets the directory of `-C` and what is typed so far.
+    """
+
+    def __init__(self, name: str, list_names: Callable[[Path, str], Iterable[str]]) -> None:
+        self.name = name
+        self._list_names = list_names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin so; nothing where a read fails."""
+        try:
+            start = Path(ctx.find_root().params.get("directory") or ".").resolve()
+            names = [name for name in self._list_names(start, incomplete) if name.startswith(incomplete)]
+        except (EvalstoreError, OSError, ValueError):
+            return []
+        return [CompletionItem(name) for name in names]
+
+
+class ReferenceType(KnownName):
     """A reference as the user wrote it, or the file of an artifact; a malformed one is a wrong command line.
 
     With `of_content` a file means what it holds now, else the artifact whatever its version.
     """
 
-    name = "ref"
-
     def __init__(self, *, of_content: bool = False) -> None:
+        super().__init__("ref", _complete_refs)
         self._of_content = of_content
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -44,19 +63,6 @@ class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in la
         ref = name_artifact(value, Path(directory or "."), of_content=self._of_content)
         read_ref(ref)
         return ref
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the artifacts on disk, and after an @ the versions in their ledgers; nothing where a read fails."""
-        try:
-            start = Path(ctx.find_root().params.get("directory") or ".").resolve()
-            names = [name for name in _complete_refs(start, incomplete) if name.startswith(incomplete)]
-        except (EvalstoreError, OSError, ValueError):
-            return []
-        return [CompletionItem(name) for name in names]
-
-
-REF = ReferenceType()
-CONTENT_REF = ReferenceType(of_content=True)
 
 
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
@@ -142,3 +148,40 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     elif _NAME.fullmatch(name):
         ledger = read_below(root, f".evalstore/sums/{name}", _LIMIT).decode()
         yield from (f"{name}@{version}" for version in _LINE.findall(ledger))
+
+
+def _list_topics(_: Path, __: str) -> Iterable[str]:
+    from evalstore.catalogue.explanation import list_names
+
+    return list_names()
+
+
+def _list_schemas(_: Path, __: str) -> Iterable[str]:
+    from evalstore.catalogue.schema_files import list_schema_names
+
+    return list_schema_names()
+
+
+def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
+    from datetime import UTC, datetime
+
+    from evalstore.catalogue.explanation import list_changes
+    from evalstore.store import ArtifactStore
+
+    with ArtifactStore.open(directory) as store:
+        return [change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())]
+
+
+def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
+    from evalstore.catalogue.schema_topics import list_kinds
+    from evalstore.catalogue.starters import SCORE_TYPES
+
+    return [*list_kinds(), *SCORE_TYPES]
+
+
+REF = ReferenceType()
+CONTENT_REF = ReferenceType(of_content=True)
+TOPIC = KnownName("name", _list_topics)
+SCHEMA_NAME = KnownName("name", _list_schemas)
+CHECK_KIND = KnownName("kind", _list_check_kinds)
+CHANGE = KnownName("fingerprint", _list_fingerprints)

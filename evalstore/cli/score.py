@@ -109,6 +109,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored.
     """
+    from evalstore.runs.run_view import find_worst
     from evalstore.scoring import open_job
 
     path = settings.path / outputs
@@ -122,7 +123,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         run = job.write_run(settings.path / out)
     settings.print_warnings(run.notes)
     is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
-    settings.print_result(replace(run, path=run.path.relative_to(settings.path)) if is_relative else run)
+    shown = replace(run, path=run.path.relative_to(settings.path)) if is_relative else run
+    is_read = settings.format == "text" and not settings.quiet
+    settings.print_result(replace(find_worst(run), run=shown) if is_read else shown)
     shortfalls = list(_find_shortfalls(run, fail_under, min_scored))
     for shortfall in shortfalls:
         settings.print_message(shortfall)

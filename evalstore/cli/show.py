@@ -46,14 +46,15 @@ def command(  # noqa: PLR0913  # the command line
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
     A run is named by its aggregate JSON or its samples. Its outputs come as they were graded, the worst first: the
-    score, every check with its reason, which of a judge is what it said, and the output, shortened. Nothing is graded
-    again, so no store is needed.
+    score, every check with its reason, which of a judge is what it said, and the output, shortened, in which a text
+    that should not be there is marked. Nothing is graded again, so no store is needed. A long list on a terminal goes
+    through the pager (PAGER, else less).
     """
     chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
     if is_run_name(name, settings.path):
         if raw:
             raise UsageError("--raw writes the file of an artifact, and this is a run", hint="see --format json")
-        settings.print_result(_view_run(settings, name, failed=failed, question=question, check=check))
+        settings.print_result(_view_run(settings, name, failed=failed, question=question, check=check), paged=True)
         return
     if used := [option for option, given in chosen.items() if given]:
         raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is no run")

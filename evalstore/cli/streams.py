@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from evalstore.report.screen import Screen
 
-_NARROWEST = 60
+_NARROWEST, _WIDEST = 60, 160
 _STANDARD = ("stdin", "stdout", "stderr")
 
 
@@ -33,10 +33,13 @@ def write_safely(stream: TextIO, text: str) -> None:
 
 
 def find_screen(stream: TextIO) -> Screen:
-    """Return the screen of a stream: `PAPER`, or a terminal with its width and, unless NO_COLOR is set, colours."""
+    """Return the screen of a stream: `PAPER`, or a terminal with its width and, unless NO_COLOR is set, colours.
+
+    FORCE_COLOR asks for the terminal where there is none, as for the log of a CI system; COLUMNS is its width then.
+    """
     from evalstore.report.screen import PAPER
 
-    return _make_terminal() if stream.isatty() else PAPER
+    return _make_terminal() if stream.isatty() or os.environ.get("FORCE_COLOR") else PAPER
 
 
 def find_git_screen() -> Screen:
@@ -44,6 +47,12 @@ def find_git_screen() -> Screen:
     from evalstore.report.screen import PAPER
 
     return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
+
+
+def needs_pager(text: str) -> bool:
+    """Whether a text is longer than the terminal on which somebody reads it and can type."""
+    at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return at_terminal and text.count("\n") >= shutil.get_terminal_size().lines
 
 
 def can_show_bars(*, quiet: bool) -> bool:
@@ -61,9 +70,9 @@ def close_streams() -> OSError | None:
 def _make_terminal() -> Screen:
     from evalstore.report.screen import COLOURS, PAPER, Screen
 
-    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), PAPER.width)
+    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), _WIDEST)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return Screen(width, {} if plain else COLOURS)
+    return Screen(width, {} if plain else COLOURS, drawn=True)
 
 
 def _fill_descriptors() -> None:

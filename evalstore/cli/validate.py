@@ -97,6 +97,7 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
             locked=store.lock.refs if store else (),
             expect=partial(expect_references, store) if store else None,
             parse=store.documents.read if store else read_yaml,
+            kept=store.documents.kept if store else None,
             watch=make_watch("validating", quiet=settings.quiet),
             known=_find_known_rules(store, sources),
         )

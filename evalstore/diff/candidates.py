@@ -7,6 +7,7 @@ from itertools import chain, islice, product
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS, LONGEST_TEXT
 from evalstore.diff.plain_data import is_short
 from evalstore.diff.rubric_state import CheckState
@@ -46,7 +47,8 @@ def _drop_long_texts(parts: list[str]) -> list[str]:
 def _list_expected_outputs(change: Change) -> list[str]:
     """Return what a decider expects to move, or what the diff of another artifact shows."""
     if change.imported_diff:
-        return [finding.witness.output for finding in change.imported_diff.findings if finding.witness]
+        shown = (finding.witness for finding in change.imported_diff.findings)
+        return [witness.output for witness in shown if isinstance(witness, Witness)]
     return list(change.decision.outputs) if change.decision else []
 
 

@@ -15,7 +15,8 @@ from evalstore.diff.classify import restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
 from evalstore.diff.effects import attach_effects, join_effects
-from evalstore.diff.findings import Diff, DiffFinding, Direction, TotalEffect
+from evalstore.diff.findings import Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
+from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import ComparisonSettings
@@ -68,7 +69,7 @@ class _Comparison:
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
         replay = self._prepare_replay(changes)
-        findings = _add_witnesses(changes, findings, replay)
+        findings = _add_witnesses(changes, findings, replay) if self.finds_witnesses else findings
         total = _find_total(changes, findings, effect, replay)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
@@ -120,13 +121,17 @@ class _Comparison:
 
 
 def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
-    """Give each finding that can move a score or a verdict an output that moves, where one is found."""
+    """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
     return [
-        replace(finding, witness=replay.find(change, finding.direction))
-        if replay and change.before and _may_move_output(finding)
-        else finding
+        replace(finding, witness=_find_witness(change, finding, replay)) if _may_move_output(finding) else finding
         for change, finding in zip(changes, findings, strict=True)
     ]
+
+
+def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
+    if change.judges:
+        return find_reply(change)
+    return replay.find(change, finding.direction) if replay and change.before else None
 
 
 def _find_total(
@@ -136,7 +141,7 @@ def _find_total(
     total = join_effects(changes, findings, effect)
     if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
         return total
-    shown = [finding.witness for finding in findings if finding.witness]
+    shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
     outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
     return replace(total, witness=replay.find_total(effect, outputs, total.direction))
 

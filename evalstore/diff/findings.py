@@ -11,7 +11,14 @@ from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Verdict
+from evalstore.notebook import PageValue, format_repr
 from evalstore.versions import Bump
+
+# Edits of what a model is sent: nothing but its replies can show what they move.
+ASKED_RULES = frozenset(
+    {"judge-template-changed", "judge-template-variable-changed", "judge-model-changed", "judge-sampling-changed"}
+    | {"check-variables-changed"}
+)
 
 
 class Direction(StrEnum):
@@ -57,6 +64,15 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyWitness:
+    """A reply that an edited judge reads otherwise, as a score from 0 to 1 under both sides; None: it has no score."""
+
+    reply: str
+    old_score: Fraction | None
+    new_score: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One of the two documents: its reference, if it has one, and its digest."""
 
@@ -98,7 +114,7 @@ class DiffFinding:
     new: Place | None
     message: str
     reason: str
-    witness: Witness | None
+    witness: Witness | ReplyWitness | None
     max_shift: Fraction | None
     fingerprint: str
     max_shift_scored: Fraction | None = None
@@ -184,7 +200,7 @@ class TotalEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(PageValue):
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
 
     `total` is what the edits do together, where each finding speaks of one edit alone.
@@ -204,3 +220,7 @@ class Diff:
     measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()
     settings: tuple[SettingChange, ...] = ()
+
+    def __repr__(self) -> str:
+        sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"
+        return format_repr(self, sides, f"{self.required_bump} bump", f"{len(self.findings):,} findings")

@@ -21,6 +21,7 @@ from evalstore.documents.json_reader import (
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import (
     compute_digest,
+    compute_document_digest,
     convert_fraction,
     format_exact,
     write_canonical,
@@ -41,6 +42,7 @@ __all__ = [
     "Pointer",
     "Span",
     "compute_digest",
+    "compute_document_digest",
     "convert_fraction",
     "encode_document",
     "format_exact",

@@ -15,6 +15,9 @@ from evalstore.errors import RefusedError
 
 # Made once: `json.dumps` makes an encoder for every call that is not its default.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode_sorted = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -55,6 +58,15 @@ def _encode_key(key: Any) -> str:
 def compute_digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON, in hex."""
     return hashlib.sha256(write_canonical(value).encode("utf-8")).hexdigest()
+
+
+def compute_document_digest(value: Any) -> str:
+    """Return `compute_digest` of a document's value, which has texts for keys, and no floats, in half of the time."""
+    try:
+        text = _encode_sorted(value)
+    except TypeError:  # a decimal
+        text = write_canonical(value)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def format_exact(value: float | Decimal) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from evalstore.documents.document import DEPTH_LIMIT, Document, LazySpans, Pointer, Span, check_text
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.documents.opaque import OpaqueValue
+from evalstore.documents.yaml_lines import read_plain_lines
 from evalstore.documents.yaml_values import (
     NOT_PLAIN,
     SPECIAL_NUMBER,
@@ -45,7 +46,8 @@ def read_yaml(data: bytes | str, file: str) -> Document:
     Its positions are found by a second parse, when they are first asked for.
     """
     text, bom = check_text(data, file, LIMIT)
-    value = read_plain_value(text)
+    value = read_plain_lines(text)
+    value = read_plain_value(text) if value is NOT_PLAIN else value
     # What is not the plain case is read again with positions: it is refused there, or has an anchor or a tag.
     return _parse_yaml(text, file, bom=bom) if value is NOT_PLAIN else make_document(file, text, value, bom=bom)
 

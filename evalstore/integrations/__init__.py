@@ -1,1 +1,15 @@
-"""evalstore inside other programs: each module here needs the extra of its name, and nothing else imports it."""
+"""evalstore inside other programs: `scorer` grades single outputs anywhere, and each module fits it to one program.
+
+A module needs the program that it is named after, and nothing else imports it.
+"""
+
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.integrations.rubric_scorer import Graded, RubricScorer, scorer
+
+__all__ = ["Graded", "RubricScorer", "scorer"]
+
+__getattr__ = import_lazily(__name__, dict.fromkeys(__all__, "rubric_scorer"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from evalstore.documents import format_json_pointer
@@ -21,8 +24,8 @@ from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LockEntry
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import find_locked_version, resolve_at_commit
-from evalstore.store.tags import TAG_REFS
+from evalstore.store.resolve import CommittedArtifact, find_locked_version, resolve_at_commit
+from evalstore.store.tags import TAG_REFS, GitTag
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,32 @@ def check_resolved_block(store: ArtifactStore, block: LockBlock, here: Resolved)
         yield block.make_finding("tag-remade", back=block.describe_restore(tag.name))
 
 
+class LockedReleases:
+    """The blocks of a lock by the tags that they need: each is checked while its release is at hand.
+
+    `findings` are those of the blocks that were.
+    """
+
+    def __init__(self, records: ReleaseRecords, blocks: Iterable[LockBlock]) -> None:
+        self.findings: list[Finding] = []
+        self._records = records
+        self._rest: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
+        for block in blocks:
+            self._rest[find_expected_tag(records, block)].append(block)
+
+    def check(self, git_tag: GitTag, file: CommittedArtifact) -> None:
+        """Check the blocks of one release; those that raise stay, for `check_block` to report."""
+        blocks = self._rest.get(git_tag.name, ())
+        with suppress(EvalstoreError):
+            found = [list(check_tagged_block(self._records, block, git_tag, file)) for block in blocks]
+            self.findings += chain.from_iterable(found)
+            self._rest.pop(git_tag.name, None)
+
+    def list_rest(self) -> list[LockBlock]:
+        """Return the blocks that are not checked yet."""
+        return list(chain.from_iterable(self._rest.values()))
+
+
 class _ReleaseContent(NamedTuple):
     artifact: Artifact
     blob: str
@@ -102,18 +131,26 @@ class _ReleaseContent(NamedTuple):
 def _check_release_block(
     records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
 ) -> Iterator[Finding]:
-    entry, name = block.entry, find_expected_tag(records, block)
+    name = find_expected_tag(records, block)
     if name is None:
-        yield block.make_finding("lock-edited", what=f"it cannot mean the version {entry.version or '(none)'}")
+        version = block.entry.version or "(none)"
+        yield block.make_finding("lock-edited", what=f"it cannot mean the version {version}")
         return
-    tag, back = tags.get(name), block.describe_restore(name)
+    tag = tags.get(name)
     if tag is None:
         return
     git_tag, _ = read_tag_object(records.store, tag)
     if git_tag.flaw:
         yield make_invalid_tag_finding(tag, git_tag.flaw)
         return
-    file = read_release_file(records.store, tag, git_tag.commit)
+    yield from check_tagged_block(records, block, git_tag, read_release_file(records.store, tag, git_tag.commit))
+
+
+def check_tagged_block(
+    records: ReleaseRecords, block: LockBlock, git_tag: GitTag, file: CommittedArtifact
+) -> Iterator[Finding]:
+    """Yield what `check_block` does, of a release that is read already; raises where its rows cannot be found."""
+    entry, back = block.entry, block.describe_restore(git_tag.name)
     findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
     yield from findings
     # The same content under another tag object: somebody made the tag again.

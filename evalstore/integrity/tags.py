@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
@@ -62,10 +62,10 @@ def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]
     """
     stored = store.objects.read(tag.oid)
     if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
-        return GitTag(tag.name, stored.type, tag.oid, tag.symref, "", "", ""), ""
+        return GitTag(tag.name, tag.oid, tag.symref, stored.type, "", "", ""), ""
     fields = parse_tag(stored.data)
     digests = _DIGEST.findall(stored.data)
-    git_tag = GitTag(tag.name, stored.type, tag.oid, tag.symref, fields.target, fields.type, fields.name)
+    git_tag = GitTag(tag.name, tag.oid, tag.symref, stored.type, fields.target, fields.type, fields.name)
     return git_tag, digests[-1].decode("ascii") if digests else ""
 
 
@@ -78,8 +78,13 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
-def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]:
-    """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger."""
+def check_release(
+    records: ReleaseRecords, tag: ReleaseTag, receive: Callable[[GitTag, CommittedArtifact], None] = lambda *_: None
+) -> Iterator[Finding]:
+    """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
+
+    `receive` gets the tag and the file when they are those of one release.
+    """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
         git_tag, digest = read_tag_object(records.store, tag)
@@ -87,6 +92,7 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]
             yield make_invalid_tag_finding(tag, git_tag.flaw)
             return
         file = read_release_file(records.store, tag, git_tag.commit)
+        receive(git_tag, file)
         _check_digest(digest, file)
         if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
             records.check_rows_readable(rows)

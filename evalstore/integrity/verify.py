@@ -13,6 +13,7 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.integrity.ledger_history import check_depth, check_ledger_history
 from evalstore.integrity.lock_blocks import (
     LockBlock,
+    LockedReleases,
     check_block,
     check_resolved_block,
     find_expected_tag,
@@ -89,7 +90,8 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
     missing = tuple(_report_missing_tags(store, expected_tags, listing))
-    checked = {tag.name: tuple(check_release(records, tag)) for tag in watch(releases)}
+    unchecked = LockedReleases(records, blocks)
+    checked = {tag.name: tuple(check_release(records, tag, unchecked.check)) for tag in watch(releases)}
     unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
         chain.from_iterable(checked.values()),
@@ -98,7 +100,8 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
-        _check_blocks(records, blocks, listing),
+        unchecked.findings,
+        _check_blocks(records, unchecked.list_rest(), listing),
         missing,
         # Where the clone lacks its tags, the same command fetches both.
         () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evalstore.notebook import ReportValue, format_repr
+
 _SHOWN = 3  # reasons of an entry on one line
 
 
@@ -123,7 +125,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationReport:
+class MigrationReport(ReportValue):
     """Everything that one migration read, decided and wrote."""
 
     sources: tuple[MigrationSource, ...]
@@ -132,6 +134,10 @@ class MigrationReport:
     files: tuple[PlannedFile, ...]
     dry_run: bool = False
     recovered: bool = False
+
+    def __repr__(self) -> str:
+        counts = (f"{self.count(outcome):,} {outcome}" for outcome in MigrationOutcome)
+        return format_repr(self, f"{len(self.sources):,} sources", *counts)
 
     @property
     def format(self) -> str | None:

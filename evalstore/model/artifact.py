@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.documents import Document, compute_digest
+from evalstore.documents import Document, compute_document_digest
 from evalstore.model.refs import ArtifactIdentity, Kind
+from evalstore.notebook import format_repr
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
@@ -30,6 +31,9 @@ class Artifact(ArtifactIdentity):
     version: str
     document: Document
 
+    def __repr__(self) -> str:
+        return format_repr(self, self.versioned)
+
     @property
     def value(self) -> dict[str, Any]:
         """The document's mapping."""
@@ -44,12 +48,12 @@ class Artifact(ArtifactIdentity):
     @property
     def digest(self) -> str:
         """SHA-256 over everything but `version`."""
-        return compute_digest({key: item for key, item in self.value.items() if key != "version"})
+        return compute_document_digest({key: item for key, item in self.value.items() if key != "version"})
 
     @property
     def scoring_digest(self) -> str:
         """SHA-256 over the part that can move a score."""
-        return compute_digest(select_scoring_part(self.kind, self.value))
+        return compute_document_digest(select_scoring_part(self.kind, self.value))
 
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:

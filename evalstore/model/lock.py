@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from evalstore.documents.document import check_text, locate_offset
 from evalstore.errors import LimitError, LoadError, Place, RefError
@@ -75,6 +76,7 @@ class Lock:
 NO_LOCK = Lock(exists=False)
 
 
+@lru_cache(1)  # a command may need it for itself and as one of its files
 def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
     # A checkout may have converted the line ends.

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.documents import format_exact
+from evalstore.notebook import ReportValue, format_repr
 
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -83,13 +84,17 @@ class CheckResult(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RubricResult:
+class RubricResult(ReportValue):
     """The result of one rubric for one output."""
 
     score: Fraction | None
     verdict: Verdict
     checks: tuple[CheckResult, ...] = field(default=())
     reason: str = ""
+
+    def __repr__(self) -> str:
+        checks = ", ".join(f"{check.id} {check.verdict}" for check in self.checks)
+        return format_repr(self, f"score {self.score}", str(self.verdict), f"checks: {checks}")
 
 
 def format_decimal(score: Fraction) -> str:

@@ -159,6 +159,7 @@ def _parse_pin(kind: Kind, id_: str, pin: str) -> Ref:
 
 
 Pin = tuple[Pointer, str]
+_PINNING = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
 
 
 def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
@@ -166,7 +167,8 @@ def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
     # Any shape is accepted: what is no mapping, list or text has no references.
     if kind is Kind.RUBRIC:
         for index, check in _list_items(value, "checks"):
-            yield from find_check_pins(("checks", index), check)
+            if isinstance(check, dict) and not _PINNING.isdisjoint(check):  # few checks have any
+                yield from find_check_pins(("checks", index), check)
     elif kind is Kind.JUDGE:
         yield from _find_pin(("validation",), _get_key(value, "validation"), "validated_against")
     else:

@@ -14,6 +14,7 @@ from evalstore.documents import write_canonical
 from evalstore.model import Kind, Question, is_cosmetic, select_scoring_part
 
 SCORING_KEYS = ("combine", "threshold", "missing", "errors")
+_AREAS = ("question", "input", "reference", "rubric")
 _QUESTION_DEFAULTS = ("rubric_ref", "bundle")
 
 
@@ -47,7 +48,25 @@ class PartTable:
         return self.rubric is not None and all(check.has_id for check in self.rubric.checks)
 
 
-def read_parts(kind: Kind, value: Mapping[str, Any], questions: Iterable[Question] = ()) -> PartTable | None:
+class QuestionMeanings(NamedTuple):
+    """What the parts of one question mean: all that its row says, its input, its reference, and its rubric's name."""
+
+    question: str
+    input: str
+    reference: str
+    rubric: str
+
+
+def read_question_meanings(question: Question, defaults: Mapping[str, Any]) -> QuestionMeanings:
+    """Return what the parts of a question mean; `defaults` are those of its dataset."""
+    own = write_canonical(list_own_fields(question, defaults))
+    rubric = (question.rubric_ref or "").partition("@")[0]
+    return QuestionMeanings(own, question.input_digest, question.reference_digest, rubric)
+
+
+def read_parts(
+    kind: Kind, value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]] = ()
+) -> PartTable | None:
     """Return the parts of an artifact's mapping; None when it is malformed. `questions` are those of a dataset."""
     whole = ((FILE, ""), (WHOLE, write_canonical(select_scoring_part(kind, dict(value)))))
     if kind is Kind.JUDGE:
@@ -133,11 +152,10 @@ def _list_judge_parts(value: Mapping[str, Any]) -> Iterator[tuple[ArtifactPart, 
             yield ArtifactPart("key", key), write_canonical(item)
 
 
-def _list_dataset_parts(value: Mapping[str, Any], questions: Iterable[Question]) -> Iterator[tuple[ArtifactPart, str]]:
+def _list_dataset_parts(
+    value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]]
+) -> Iterator[tuple[ArtifactPart, str]]:
     defaults = value.get("defaults", {})
     yield from ((ArtifactPart("key", "defaults", key), write_canonical(item)) for key, item in defaults.items())
-    for question in questions:
-        yield ArtifactPart("question", question.id), write_canonical(list_own_fields(question, defaults))
-        yield ArtifactPart("input", question.id), question.input_digest
-        yield ArtifactPart("reference", question.id), question.reference_digest
-        yield ArtifactPart("rubric", question.id), (question.rubric_ref or "").partition("@")[0]
+    for id_, meanings in questions:
+        yield from ((ArtifactPart(area, id_), meaning) for area, meaning in zip(_AREAS, meanings, strict=True))

@@ -10,6 +10,7 @@ from evalstore.errors import EvalstoreError, GitError
 from evalstore.model import MALFORMED_ERRORS, Artifact, Kind, Question, iterate_questions
 from evalstore.provenance.artifact_parts import ArtifactPart, PartTable, pair_names, read_parts
 from evalstore.provenance.part_history import Ending, PartEnding, PartHistory
+from evalstore.provenance.question_rows import QuestionRows
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import read_rows
 from evalstore.store.file_history import FileHistory, read_file_history
@@ -48,6 +49,7 @@ class OriginFinder:
 
     store: ArtifactStore
     _histories: dict[tuple[str, str, str | None], _ArtifactHistory] = field(default_factory=dict)
+    _rows: dict[str, QuestionRows] = field(default_factory=dict)
 
     def find_origins(
         self, old: Resolved | None, new: Resolved, parts: Iterable[ArtifactPart]
@@ -70,7 +72,7 @@ class OriginFinder:
         if tip is None:
             tip = find_head(self.store.git)
             committed = self._read_head(new, tip)
-            written = read_resolved_parts(self.store, new) or _ABSENT
+            written = self._read_resolved(new)
             fresh = [part for part in wanted if written.meanings.get(part) != committed.meanings.get(part)]
             found |= dict.fromkeys(fresh, PartOrigin(gap="not committed"))
         if tip is None:
@@ -90,7 +92,7 @@ class OriginFinder:
         if not parts or old is None or old.commit is None or new.commit is None:
             return found
         history = self._open_history(old, old.commit, new.commit)
-        tables = [read_resolved_parts(self.store, side) or _ABSENT for side in (old, new)]
+        tables = [self._read_resolved(side) for side in (old, new)]
         names = pair_names(tables[0], tables[1], history.parts.renames)
         earlier = {part: part._replace(name=names.get(part.name) or part.name) for part in parts}
         endings = history.parts.find_endings(earlier.values())
@@ -102,13 +104,21 @@ class OriginFinder:
     def _open_history(self, artifact: Resolved, tip: str, base: str | None) -> _ArtifactHistory:
         key = artifact.name, tip, base
         if key not in self._histories:
-            self._histories[key] = _ArtifactHistory.open(self.store, artifact, tip, base)
+            self._histories[key] = _ArtifactHistory.open(self.store, artifact, tip, base, self._open_rows(artifact))
         return self._histories[key]
+
+    def _open_rows(self, artifact: Resolved) -> QuestionRows:
+        if artifact.name not in self._rows:
+            self._rows[artifact.name] = QuestionRows(self.store)
+        return self._rows[artifact.name]
+
+    def _read_resolved(self, resolved: Resolved) -> PartTable:
+        return _read_table(self._open_rows(resolved), resolved.artifact, resolved.commit) or _ABSENT
 
     def _read_head(self, artifact: Resolved, head: str | None) -> PartTable:
         if head is None:
             return _ABSENT
-        return _read_committed_parts(self.store, artifact, head) or _ABSENT
+        return _read_committed_parts(self._open_rows(artifact), artifact, head) or _ABSENT
 
     def _describe_release(self, artifact: Resolved, *, gap: str) -> PartOrigin:
         releases = self.store.releases(artifact.kind, artifact.id)
@@ -127,7 +137,9 @@ class _ArtifactHistory:
     releases: Mapping[str, Release]
 
     @classmethod
-    def open(cls, store: ArtifactStore, artifact: Resolved, tip: str, base: str | None) -> _ArtifactHistory:
+    def open(
+        cls, store: ArtifactStore, artifact: Resolved, tip: str, base: str | None, rows: QuestionRows
+    ) -> _ArtifactHistory:
         """Walk the history of an artifact's files once."""
         known = base if base and _has_commit(store, base) else None
         tags = list_patterns(store.tags.grammar, artifact.kind, artifact.id)
@@ -135,7 +147,7 @@ class _ArtifactHistory:
         store.objects.expect(history.commits)
         renames = store.settings.get("renames", {})
         own = renames.get(artifact.name, {}) if isinstance(renames, dict) else {}
-        parts = PartHistory(history, lambda oid: _read_committed_parts(store, artifact, oid), own)
+        parts = PartHistory(history, lambda oid: _read_committed_parts(rows, artifact, oid), own)
         return cls(store, parts, _find_first_releases(history, store.releases(artifact.kind, artifact.id)))
 
     def describe(self, ending: PartEnding) -> PartOrigin:
@@ -185,12 +197,11 @@ def _has_commit(store: ArtifactStore, oid: str) -> bool:
 
 def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iterable[Question]:
     """Return the questions of a dataset; none of another artifact."""
-    return _iterate_questions(store, resolved.artifact, resolved.commit)
-
-
-def read_resolved_parts(store: ArtifactStore, resolved: Resolved) -> PartTable | None:
-    """Return the parts of what a reference means; None when it is malformed."""
-    return _read_table(store, resolved.artifact, resolved.commit)
+    artifact = resolved.artifact
+    if artifact.kind is not Kind.DATASET:
+        return ()
+    rows = read_rows(store, artifact, commit=resolved.commit, tag=None) if "rows" in artifact.value else None
+    return iterate_questions(artifact.value, rows)
 
 
 def _list_paths(artifact: Resolved) -> list[str]:
@@ -198,8 +209,9 @@ def _list_paths(artifact: Resolved) -> list[str]:
     return [artifact.path, *([f"{artifact.kind.folder}/{rows}"] if isinstance(rows, str) else [])]
 
 
-def _read_committed_parts(store: ArtifactStore, artifact: Resolved, oid: str) -> PartTable | None:
+def _read_committed_parts(rows: QuestionRows, artifact: Resolved, oid: str) -> PartTable | None:
     """Return the parts of an artifact at a commit: none where its file is absent, None where it is malformed."""
+    store = rows.store
     try:
         blob = find_file(store.objects, oid, store.prefix + artifact.path)
         if blob is None:
@@ -209,18 +221,11 @@ def _read_committed_parts(store: ArtifactStore, artifact: Resolved, oid: str) ->
         raise
     except EvalstoreError:
         return None
-    return _read_table(store, Artifact(artifact.kind, artifact.id, "", document), oid)
+    return _read_table(rows, Artifact(artifact.kind, artifact.id, "", document), oid)
 
 
-def _read_table(store: ArtifactStore, artifact: Artifact, oid: str | None) -> PartTable | None:
+def _read_table(rows: QuestionRows, artifact: Artifact, oid: str | None) -> PartTable | None:
     try:
-        return read_parts(artifact.kind, artifact.value, _iterate_questions(store, artifact, oid))
+        return read_parts(artifact.kind, artifact.value, rows.read(artifact, oid))
     except (EvalstoreError, *MALFORMED_ERRORS):
         return None
-
-
-def _iterate_questions(store: ArtifactStore, artifact: Artifact, oid: str | None) -> Iterable[Question]:
-    if artifact.kind is not Kind.DATASET:
-        return ()
-    rows = read_rows(store, artifact, commit=oid, tag=None) if "rows" in artifact.value else None
-    return iterate_questions(artifact.value, rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from evalstore.notebook import ReportValue, format_repr
 from evalstore.transactions.journal import ReleasedVersion
 from evalstore.versions import Bump
 
@@ -67,7 +68,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class Released(ReportValue):
     """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
 
     `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `followers`
@@ -91,6 +92,9 @@ class Released:
     unreviewed: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None
+
+    def __repr__(self) -> str:
+        return format_repr(self, *(item.tag for item in self.released), *(["dry run"] if self.dry_run else []))
 
     @property
     def done(self) -> tuple[ReleasedVersion, ...]:

@@ -27,6 +27,9 @@ RENDERERS = {
     "Diff": "diff",
     "StoreDiff": "diff_all",
     "Explanation": "explain",
+    "StartedFile": "new",
+    "SchemaFile": "schema_file",
+    "SchemaListing": "schema_list",
     "ExportResult": "export",
     "AuditReport": "audit_report",
     "Findings": "findings",
@@ -40,7 +43,10 @@ RENDERERS = {
     "RubricProbe": "probe",
     "Released": "bump",
     "Resolution": "resolve",
+    "Resolved": "resolve",
+    "RubricResult": "rubric_result",
     "Run": "score",
+    "WrittenRun": "written_run",
     "ArtifactFile": "show",
     "RunView": "run_view",
     "StaticReport": "static_report",
@@ -62,6 +68,7 @@ FITTED_TO_SCREEN = frozenset(
         "comparable",
         "diff",
         "diff_all",
+        "explain",
         "export",
         "findings",
         "history",
@@ -74,11 +81,18 @@ FITTED_TO_SCREEN = frozenset(
         "probe",
         "replay",
         "run_view",
+        "schema_list",
+        "written_run",
         "static_report",
         "status",
         "verify",
     }
 )
+
+
+def make_document(result: Any) -> Any:
+    """Return `result` as the plain data that its JSON document holds."""
+    return import_module(f"evalstore.report.{RENDERERS[type(result).__name__]}").document(result)
 
 
 def render(
@@ -101,6 +115,6 @@ def render(
     if format == "json":
         from evalstore.report.text_layout import dump_json
 
-        return dump_json(renderer_module.document(result))
+        return dump_json(make_document(result))
     renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

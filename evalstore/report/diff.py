@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.findings import ReplyWitness
 from evalstore.documents import write_canonical
 from evalstore.report.diff_words import (
     can_accept_changes,
@@ -45,7 +46,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
     can_accept = can_accept_changes(diff)
     blocks = (
-        "\n".join(_format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
+        "\n".join(format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
     )
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
@@ -70,7 +71,7 @@ def document(diff: Diff) -> Any:
         "profile": str(diff.profile),
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
-        "findings": [_document_finding(finding) for finding in diff.findings],
+        "findings": [document_finding(finding) for finding in diff.findings],
         "total": _document_effect(diff.total),
         "measured": [document_measurement(measurement) for measurement in diff.measured],
         "notes": list(diff.notes),
@@ -129,7 +130,8 @@ def _format_overview(diff: Diff, screen: Screen) -> str:
     return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
 
 
-def _document_finding(finding: DiffFinding) -> dict[str, Any]:
+def document_finding(finding: DiffFinding) -> dict[str, Any]:
+    """Return the JSON of one finding and of its parts."""
     return {
         "rule": finding.rule,
         "level": str(finding.level),
@@ -146,11 +148,11 @@ def _document_finding(finding: DiffFinding) -> dict[str, Any]:
         "old_line": finding.old.line if finding.old else None,
         "message": finding.message,
         "reason": finding.reason,
-        "witness": _witness_document(finding.witness) if finding.witness else None,
+        "witness": _document_witness(finding.witness) if finding.witness else None,
         **document_number("max_shift", finding.max_shift),
         **document_number("max_shift_scored", finding.max_shift_scored),
         "fingerprint": finding.fingerprint,
-        "children": [_document_finding(child) for child in finding.children],
+        "children": [document_finding(child) for child in finding.children],
     }
 
 
@@ -158,18 +160,20 @@ def _document_effect(effect: TotalEffect) -> dict[str, Any]:
     return {
         "direction": str(effect.direction),
         "verdict_direction": str(effect.verdict_direction),
-        "witness": _witness_document(effect.witness) if effect.witness else None,
+        "witness": _document_witness(effect.witness) if effect.witness else None,
         **document_number("max_shift", effect.max_shift),
         **document_number("max_shift_scored", effect.max_shift_scored),
     }
 
 
-def _witness_document(witness: Witness) -> dict[str, Any]:
+def _document_witness(witness: Witness | ReplyWitness) -> dict[str, Any]:
+    scores = {**document_number("old_score", witness.old_score), **document_number("new_score", witness.new_score)}
+    if isinstance(witness, ReplyWitness):
+        return {"reply": witness.reply, **scores}
     return {
         "output": witness.output,
         **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
-        **document_number("old_score", witness.old_score),
-        **document_number("new_score", witness.new_score),
+        **scores,
         "old_verdict": str(witness.old_verdict),
         "new_verdict": str(witness.new_verdict),
         **({"judged": [_document_judgement(*judged) for judged in witness.judged]} if witness.judged else {}),
@@ -181,7 +185,8 @@ def _document_judgement(check: str, score: Fraction) -> dict[str, Any]:
     return {"check": check, **document_number("score", score)}
 
 
-def _format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+    """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
     yield from _format_headline(finding, "", screen)
     about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
     yield from (screen.paint(Part.QUIET, line) for line in about)

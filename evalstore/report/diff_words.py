@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
@@ -32,6 +33,7 @@ _VERDICTS = {
     "looser": "scores stay, more pass",
     "either": "scores stay, other outputs pass",
 }
+_NEXT_ASK = "only the judge's replies can show what moves: ask it about outputs that you have, with evalstore score"
 _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
@@ -77,6 +79,8 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
     yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
     if finding.witness:
         yield "shown by", _describe_witness(finding.witness)
+    elif finding.level is Bump.MAJOR and finding.rule in ASKED_RULES:
+        yield "shown by", _NEXT_ASK
     if can_accept and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
         yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
 
@@ -161,7 +165,14 @@ def _repeats_message(value: Any, message: str) -> bool:
     return not word.endswith("…") and word in message
 
 
-def _describe_witness(witness: Witness) -> str:
+def _describe_witness(witness: Witness | ReplyWitness) -> str:
+    if isinstance(witness, ReplyWitness):
+        reply = make_excerpt(witness.reply, _QUOTE_LIMIT)
+        old, new = (
+            "no score" if score is None else _format_exact_points(score)
+            for score in (witness.old_score, witness.new_score)
+        )
+        return f"the reply '{reply}' gave {old} and gives {new}"
     output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
     if witness.tool_calls is not None:
         output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"

@@ -1,34 +1,125 @@
-"""Renders the explanation of a rule, as text and JSON."""
+"""Renders the explanation of a rule, a kind, a key or a change, as text and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from evalstore.catalogue.schema_topics import TopicSort
+from evalstore.documents import write_yaml
 from evalstore.model import Kind
+from evalstore.report.diff import document_finding, format_finding
 from evalstore.report.rules import document_rule
-from evalstore.report.text_layout import wrap_lines
+from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.text_layout import count_noun, join_names, wrap_lines
+from evalstore.text import make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.catalogue import ExplainedRule, Explanation
+    from evalstore.catalogue.schema_topics import SchemaTopic
     from evalstore.diff.change import ChangeRule
 
 _LABEL = 10
+_TOPICS, _PLACES = 3, 4  # blocks of keys of one name, and the places that a block names
+_FILES = {
+    **{str(kind): f"{kind.folder}/<id>.yaml" for kind in Kind},
+    "settings": "evalstore.yaml",
+    "accepted": ".evalstore/accepted.yaml",
+}
 _COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
 _NEVER = "no score"
 _ARTICLES = {"any": "any artifact", **{str(kind): f"a {kind}" for kind in Kind}}
 _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR}
 
 
-def text(explanation: Explanation) -> str:
-    """Return a block for each rule of the name."""
-    return "\n\n".join("\n".join(_format_rule(rule)) for rule in explanation.explained)
+def text(explanation: Explanation, screen: Screen = PAPER) -> str:
+    """Return a block for the change, for each rule, and for all topics that say the same."""
+    blocks = []
+    if found := explanation.change:
+        lines = format_finding(found.finding, screen, can_accept=True)
+        blocks.append("\n".join([screen.paint(Part.HEAD, f"a change of {found.ref}"), *lines]))
+    blocks += ["\n".join(_format_rule(rule, screen)) for rule in explanation.rules]
+    shown = explanation.topics if screen.whole else explanation.topics[:_TOPICS]
+    blocks += ["\n".join(_format_topics(topics, screen)) for topics in shown]
+    if more := len(explanation.topics) - len(shown):
+        blocks.append(f"and {count_noun(more, 'more key')} of that name; --verbose explains them all")
+    return "\n\n".join(blocks)
 
 
 def document(explanation: Explanation) -> Any:
     """Return the JSON document."""
-    return {"rule": explanation.rule, "explained": [_rule_document(rule) for rule in explanation.explained]}
+    found = explanation.change
+    return {
+        "name": explanation.name,
+        "rules": [_rule_document(rule) for rule in explanation.rules],
+        "topics": [_topic_document(topic) for topics in explanation.topics for topic in topics],
+        "change": found and {"ref": found.ref, "finding": document_finding(found.finding)},
+    }
+
+
+def _topic_document(topic: SchemaTopic) -> dict[str, Any]:
+    return {
+        "path": topic.path,
+        "of": str(topic.sort),
+        "says": topic.description,
+        "shape": topic.shape,
+        "required": topic.required,
+        "default": None if topic.default is None else json.loads(topic.default),
+        "keys": [key.name for key in topic.keys],
+        "example": format_example(topic),
+    }
+
+
+def format_example(topic: SchemaTopic) -> str:
+    """Return the example of a topic in YAML: the part of a file that shows it."""
+    return write_yaml(dict(topic.document))
+
+
+def _format_topics(topics: Sequence[SchemaTopic], screen: Screen) -> Iterator[str]:
+    first = topics[0]
+    head = wrap_lines(_name_topics(topics), width=screen.width, inner="  ")
+    yield from (screen.paint(Part.HEAD, line) for line in head)
+    for label, sentence in _topic_lines(first):
+        if sentence:
+            lead = f"  {label.ljust(_LABEL)}"
+            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead), width=screen.width)
+    yield from _format_keys(first, screen)
+    lines = format_example(first).rstrip("\n").split("\n")
+    for number, line in enumerate(lines):
+        yield f"  {('example' if not number else '').ljust(_LABEL)}{make_printable(line)}".rstrip()
+
+
+def _name_topics(topics: Sequence[SchemaTopic]) -> str:
+    first = topics[0]
+    if first.sort is TopicSort.KIND:
+        return f"{first.path}, a kind of check in a rubric"
+    if first.sort is TopicSort.FILE:
+        return f"{first.path}, a file: {_FILES[first.path]}"
+    places = join_names((topic.path.rpartition(".")[0] for topic in topics), _PLACES)
+    return f"{first.name}, a key of {places}"
+
+
+def _topic_lines(topic: SchemaTopic) -> Iterator[tuple[str, str]]:
+    yield "says", topic.description
+    if topic.sort is not TopicSort.KEY:
+        return
+    yield "is", topic.shape + (", required" if topic.required else "")
+    yield "default", _format_default(topic.default)
+
+
+def _format_default(default: str | None) -> str:
+    return write_yaml([json.loads(default, parse_float=Decimal)]).strip().removeprefix("- ") if default else ""
+
+
+def _format_keys(topic: SchemaTopic, screen: Screen) -> Iterator[str]:
+    width = max((len(key.name) for key in topic.keys), default=0)
+    for number, key in enumerate(topic.keys):
+        lead = f"  {('' if number else 'keys').ljust(_LABEL)}{key.name.ljust(width)}  "
+        words = f"{key.sentence} (required)" if key.required else key.sentence
+        yield from wrap_lines(words, lead=lead, inner=" " * len(lead), width=screen.width)
 
 
 def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
@@ -45,12 +136,12 @@ def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
     }
 
 
-def _format_rule(rule: ExplainedRule) -> Iterator[str]:
-    yield f"{rule.id}, a rule of evalstore {_COMMANDS[rule.subject]}"
+def _format_rule(rule: ExplainedRule, screen: Screen) -> Iterator[str]:
+    yield screen.paint(Part.HEAD, f"{rule.id}, a rule of evalstore {_COMMANDS[rule.subject]}")
     for label, sentence in _rule_lines(rule):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
-            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead))
+            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead), width=screen.width)
 
 
 def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:

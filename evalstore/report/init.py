@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.text_layout import document_number, format_percent
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.store.init import CreatedStore
+    from evalstore.store.init import CreatedStore, ExampleRun
+
+_FIRST_STEPS = (
+    "then: evalstore new rubric ID begins a ruler, or evalstore migrate FILE takes legacy ones",
+    "      evalstore bump --all releases them",
+)
 
 
 def text(result: CreatedStore) -> str:
@@ -23,10 +30,27 @@ def text(result: CreatedStore) -> str:
         *(f"  added to {make_printable(name)}" for name in result.merged),
     ]
     folder = shlex.quote(str(result.root))
+    if result.example:
+        return "\n".join([*lines, *_example_lines(result.example, folder)])
     if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
         lines.append(f"next: git -C {folder} add -- {' '.join(map(shlex.quote, tops))}")
     lines += [f"in every clone: {command}" for command in result.next_steps]
-    return "\n".join([*lines, "then: write rubrics/<id>.yaml or migrate legacy files, and evalstore bump --all"])
+    return "\n".join([*lines, *_FIRST_STEPS])
+
+
+def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
+    yield f"the outputs score {format_percent(example.score)} of 100 by these files, which is kept in {example.run}"
+    yield from ("", "next:")
+    commands = (
+        f"cd {folder}",
+        "git add .",
+        f"evalstore show {example.run}",
+        "evalstore validate",
+        "evalstore bump --all",
+        f"evalstore score {example.dataset}@1.0.0 {example.outputs}",
+    )
+    yield from (f"  {command}" for command in commands)
+    yield "then edit rubrics/answer_style.yaml, and see what evalstore diff says"
 
 
 def _name_top(path: str) -> str:
@@ -43,4 +67,11 @@ def document(result: CreatedStore) -> Any:
         "merged": list(result.merged),
         "kept": [name for name, _ in result.kept],
         "next_steps": list(result.next_steps),
+        "example": result.example
+        and {
+            "run": result.example.run,
+            **document_number("score", result.example.score),
+            "dataset": result.example.dataset,
+            "outputs": result.example.outputs,
+        },
     }

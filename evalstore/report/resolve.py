@@ -20,9 +20,10 @@ def text(resolution: Resolution) -> str:
     )
 
 
-def document(resolution: Resolution) -> Any:
+def document(resolution: Resolution | Resolved) -> Any:
     """Return one JSON document: an object for one reference, a list for several."""
-    documents = [_document_resolved(resolved) for resolved in resolution.resolved]
+    several: list[Any] = list(getattr(resolution, "resolved", [resolution]))
+    documents = [_document_resolved(resolved) for resolved in several]
     return documents[0] if len(documents) == 1 else documents
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.run_words import describe_choice, describe_run, name_output
-from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.screen import PAPER, Part, Screen, draw_sparkline
 from evalstore.report.text_layout import count_noun, document_number, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
 _NAME, _LINES = 40, 40  # characters of a check's id; lines of a text that is shown in full
 _EXCERPT = 240  # characters of an output among others
+_AFTER = 60  # of them behind a text that is marked
 _SHOWN = 40  # outputs on a screen
+_NOTHING = re.compile(r"(?!)")
+_NO_BREAK = "\u00a0"
+_FOUND = re.compile(r"found '(.+)'", re.DOTALL)
 
 
 def text(view: RunView, screen: Screen = PAPER) -> str:
@@ -62,6 +67,8 @@ def _format_head(view: RunView, screen: Screen) -> Iterator[str]:
     run = view.run
     name = f"{run.dataset.ref if run.dataset else run.name}   {run.model}"
     lines = [*describe_run(view), *filter(None, [describe_choice(view)])]
+    if screen.drawn and any(view.histogram):
+        lines.append(f"0 {draw_sparkline(view.histogram)} 100")
     yield "\n".join(
         [screen.paint(Part.HEAD, make_excerpt(name, screen.width)), *wrap_lines(*lines, width=screen.width, inner="  ")]
     )
@@ -84,10 +91,8 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     if view.choice.question is not None:
         yield from _format_whole("asked", row.input, screen)
         yield from _format_whole("answered", row.output.text, screen)
-    elif excerpt := " ".join(row.output.text[: _EXCERPT * 2].split()):
-        yield from wrap_lines(
-            make_excerpt(excerpt, _EXCERPT), width=screen.width, lead="  output  ", inner="          "
-        )
+    elif row.output.text.strip():
+        yield from _format_excerpt(row.output.text, find_marked_text(checks), screen)
     if calls := len(row.output.tool_calls or ()):
         yield f"          and {count_noun(calls, 'tool call')}"
 
@@ -98,6 +103,31 @@ def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[st
     word = f"  {check.verdict}"
     yield screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word) + lines[0][len(word) :]
     yield from lines[1:]
+
+
+def find_marked_text(checks: Sequence[CheckResult]) -> str:
+    """Return the text that a check found and should not have; empty where none says so."""
+    failed = (check for check in checks if check.verdict is Verdict.FAIL and check.kind == "must_not_contain")
+    return next((found[1] for check in failed if (found := _FOUND.fullmatch(check.reason))), "")
+
+
+def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:
+    """Yield the beginning of an output, or the part around the text that is marked in it."""
+    whole = " ".join(text_.split())
+    start = whole.lower().find(marked.lower()) if marked else -1
+    first = max(start + len(marked) + _AFTER - _EXCERPT, 0) if start >= 0 else 0
+    shown = ("…" if first else "") + make_excerpt(whole[first:], _EXCERPT)
+    pattern = re.compile(re.escape(make_printable(marked)), re.IGNORECASE) if start >= 0 else _NOTHING
+    # Blanks that no line is broken at keep the marked text in one piece.
+    joined = pattern.sub(lambda found: found[0].replace(" ", _NO_BREAK), shown)
+    pieces = re.compile(pattern.pattern.replace("\\ ", _NO_BREAK), re.IGNORECASE)
+
+    def mark(found: re.Match[str]) -> str:
+        words = found[0].replace(_NO_BREAK, " ")
+        return screen.paint(Part.MAJOR, words) if screen.colours else f"»{words}«"
+
+    for line in wrap_lines(joined, width=screen.width - 2, lead="  output  ", inner=" " * 10):
+        yield pieces.sub(mark, line)
 
 
 def _format_whole(name: str, whole: str, screen: Screen) -> Iterator[str]:

@@ -36,11 +36,15 @@ _LONG = 40
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list."""
+    """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list.
+
+    `drawn` says that somebody looks at it, so that bars are worth drawing.
+    """
 
     width: int = 100
     colours: Mapping[Part, str] = field(default_factory=dict)
     whole: bool = False
+    drawn: bool = False
 
     def can_hold(self, number: int) -> bool:
         """Whether a list of that length is shown whole: it is short, or --verbose is set."""
@@ -56,6 +60,15 @@ class Screen:
         """Return a text in the colour of a part; unchanged without colours or a part."""
         code = self.colours.get(part) if part else None
         return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def draw_sparkline(counts: Sequence[int]) -> str:
+    """Return a bar for each count, the highest one whole; a blank for none."""
+    most = max(counts, default=0)
+    return "".join(_BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts)
 
 
 PAPER = Screen()

@@ -1,14 +1,14 @@
-"""Finds the rows of a run by question: only their places in the file are held, so that a run of any size fits."""
+"""Finds the rows of a run by question: their places are noted in a temporary file, so that a run of any size fits."""
 
 from __future__ import annotations
 
 import json
-import sys
+import re
+import sqlite3
 import weakref
-from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place, RefusedError
@@ -19,86 +19,146 @@ from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.samples import merge_samples
 from evalstore.runs.values import GradedRow, Run
 
+# The start of a row as evalstore writes it: texts up to its id. Within a text no quotation mark stands by itself.
+_HEAD = re.compile(rb'\{(?:"[a-z_]+": "[^"\\]*", )*?"sample_id": "([^"\\]+)", ')
+_RUBRIC = re.compile(rb'"evalstore_rubric": "([^"\\]*)"')
+_OUTPUT = b'"output": {"raw": ["'
+# What a row has whose sample, or whose text, stands elsewhere.
+_CLOSER_LOOK = (b'"evalstore_sample": ', b'"messages": ', b'"interactions": ')
+
+
+class _RowKey(NamedTuple):
+    """What the index holds of a row: its question, the number of its sample, and its rubric."""
+
+    id: str
+    sample: int
+    rubric: str
+
+
+class _RowPlace(NamedTuple):
+    """Where a row stands: its offset in bytes, and its line."""
+
+    offset: int
+    line: int
+
+
+_CREATE = (
+    "CREATE TABLE row (number INTEGER PRIMARY KEY, id BLOB, sample INTEGER, rubric BLOB, offset INTEGER, line INTEGER,"
+    " UNIQUE (id, sample))"
+)
+_INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
+_FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"
+_LIST = "SELECT id, offset, line FROM row ORDER BY number"
+# Of questions with samples each at its first row.
+_LIST_FIRST = "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) ORDER BY number"
+_COUNT = "SELECT count(DISTINCT id) FROM row"
+_RUBRIC_OF = "SELECT rubric FROM row WHERE id = ? ORDER BY number LIMIT 1"
+
 
 class RowIndex(Mapping[str, GradedRow]):
     """The graded rows of a run by question, in file order; one is read when it is asked for, its samples as one.
 
-    Held are a question's id and some 32 bytes a row. Raises `LoadError` at file:line for a line that is no row, and
-    `RefusedError` where a sample of a question stands twice.
+    Only one row is in memory: where the others stand is noted in a temporary file, which has no name. Raises
+    `LoadError` at file:line for a line that is no row, and `RefusedError` where a sample of a question stands twice.
     """
 
     def __init__(self, run: Run) -> None:
         self._path = str(run.samples)
         self._file = open_user_file(run.samples)
         weakref.finalize(self, self._file.close)
-        # By row of the file: its offset, its line, the number of its sample, and its rubric, of which there are few.
-        self._offsets, self._lines, self._samples = array("Q"), array("Q"), array("L")
-        self._rubrics: list[str] = []
-        # By question its first row, and those of its further samples.
-        self._first: dict[str, int] = {}
-        self._further: dict[str, list[int]] = {}
+        self._database = sqlite3.connect("", isolation_level=None)
+        weakref.finalize(self, self._database.close)
+        # A temporary index needs no crash safety.
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute(_CREATE)
+        self._has_samples = False
         self._last: tuple[str, GradedRow] | None = None
-        self._add_all()
+        # The question that was listed last, which is mostly the next that is asked for, and where its only row stands.
+        self._listed: tuple[str, _RowPlace] | None = None
+        try:
+            self._add_all()
+        except sqlite3.Error as error:
+            raise RefusedError(f"the rows of {self._path} cannot be indexed: {error}") from None
+        self._count = int(self._database.execute(_COUNT).fetchone()[0])
 
     def __getitem__(self, id_: str) -> GradedRow:
         if self._last is None or self._last[0] != id_:
-            numbers = [self._first[id_], *self._further.get(id_, ())]
-            self._last = id_, merge_samples([self._read(number, id_) for number in numbers])
+            places = self._find(id_)
+            if not places:
+                raise KeyError(id_)
+            self._last = id_, merge_samples([self._read(place, id_) for place in places])
         return self._last[1]
 
     def __contains__(self, id_: object) -> bool:
-        return id_ in self._first
+        if self._last is not None and self._last[0] == id_:
+            return True
+        return isinstance(id_, str) and bool(self._find(id_))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._first)
+        if self._has_samples:
+            yield from (_decode(id_) for (id_,) in self._database.execute(_LIST_FIRST))
+            return
+        for id_, *place in self._database.execute(_LIST):
+            self._listed = _decode(id_), _RowPlace(*place)
+            yield self._listed[0]
 
     def __len__(self) -> int:
-        return len(self._first)
+        return self._count
 
     def find_rubric(self, id_: str) -> str:
         """Return the reference of the rubric that graded a question, without reading its row; empty where none is."""
-        return self._rubrics[self._first[id_]]
+        return _decode(self._database.execute(_RUBRIC_OF, (_encode(id_),)).fetchone()[0])
+
+    def _find(self, id_: str) -> list[_RowPlace]:
+        if self._listed is not None and self._listed[0] == id_:
+            return [self._listed[1]]
+        return [*map(_RowPlace._make, self._database.execute(_FIND, (_encode(id_),)))]
 
     def _add_all(self) -> None:
+        cursor, latest = self._database.cursor(), ""
+
+        def iterate_rows() -> Iterator[tuple[bytes, int, bytes, int, int]]:
+            nonlocal latest
+            for key, place in self._iterate_keys():
+                latest = key.id
+                self._has_samples |= key.sample > 0
+                yield _encode(key.id), key.sample, _encode(key.rubric), *place
+
+        cursor.execute("BEGIN")
+        try:
+            cursor.executemany(_INSERT, iterate_rows())
+        except sqlite3.IntegrityError:
+            raise make_doubled_error(self._path, latest) from None
+        cursor.execute("COMMIT")
+
+    def _iterate_keys(self) -> Iterator[tuple[_RowKey, _RowPlace]]:
         offset = line = 0
         # A limit, because the whole of a file without line breaks would be one line.
         while data := self._file.readline(LINE_LIMIT + 2):
             line += 1
             if not data.isspace():
-                self._add(data, offset, line)
+                key = _find_plain_key(data) or _find_key(data, Place(self._path, line))
+                if key is not None:
+                    yield key, _RowPlace(offset, line)
             offset += len(data)
 
-    def _add(self, data: bytes, offset: int, line: int) -> None:
-        place = Place(self._path, line)
-        value = _decode_line(data, place)
-        with explain_shape_errors(place, "this line is no row of a run"):
-            key = find_output_key(value, place)
-        if key is None:
-            return
-        # Both runs of an audit name the same questions.
-        id_, number = sys.intern(key[0]), len(self._offsets)
-        rubric = get_mapping(value, "metadata").get("evalstore_rubric")
-        self._offsets.append(offset)
-        self._lines.append(line)
-        self._samples.append(key[1])
-        self._rubrics.append(sys.intern(str(rubric or "")))
-        if self._first.setdefault(id_, number) != number:
-            self._add_sample(id_, number)
-
-    def _add_sample(self, id_: str, number: int) -> None:
-        others = self._further.setdefault(id_, [])
-        if any(self._samples[other] == self._samples[number] for other in (self._first[id_], *others)):
-            raise make_doubled_error(self._path, id_)
-        others.append(number)
-
-    def _read(self, number: int, id_: str) -> GradedRow:
-        place = Place(self._path, self._lines[number])
-        self._file.seek(self._offsets[number])
-        value = read_row(self._file.readline(LINE_LIMIT + 2).removesuffix(b"\n"), self._path, self._lines[number])
+    def _read(self, where: _RowPlace, id_: str) -> GradedRow:
+        place = Place(self._path, where.line)
+        self._file.seek(where.offset)
+        value = read_row(self._file.readline(LINE_LIMIT + 2).removesuffix(b"\n"), self._path, where.line)
         row = read_run_row(value, place)
         if row is None or row.id != id_:
             raise LoadError("this line changed while it was read", place=place)
         return row
+
+
+def _encode(text: str) -> bytes:
+    # JSON can hold halves of a character, which no text of a database can.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
 
 
 def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
@@ -107,6 +167,24 @@ def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
         f"{path} holds the question {id_} twice",
         hint="several answers to one question are numbered: score them as samples",
     )
+
+
+def _find_plain_key(data: bytes) -> _RowKey | None:
+    """Return the key of a row of one plain text without decoding it; None for any other, which may have a key."""
+    head, rubric = _HEAD.match(data), _RUBRIC.findall(data)
+    if head is None or len(rubric) != 1 or data.count(_OUTPUT) != 1 or any(key in data for key in _CLOSER_LOOK):
+        return None
+    try:
+        return _RowKey(head[1].decode(), 0, rubric[0].decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _find_key(data: bytes, place: Place) -> _RowKey | None:
+    value = _decode_line(data, place)
+    with explain_shape_errors(place, "this line is no row of a run"):
+        key = find_output_key(value, place)
+    return key and _RowKey(*key, str(get_mapping(value, "metadata").get("evalstore_rubric") or ""))
 
 
 def _decode_line(data: bytes, place: Place) -> Mapping[str, Any]:

@@ -14,6 +14,8 @@ from evalstore.runs.read import read_rows, read_run
 from evalstore.runs.values import GradedRow, Run
 from evalstore.text import find_nearest, make_excerpt
 
+_BINS = 10
+_WORST = 3
 _RANKS = {Verdict.FAIL: 0, Verdict.UNSCORED: 1, Verdict.PASS: 2}
 
 
@@ -48,7 +50,8 @@ class RunView:
     """A run and the outputs in it that were asked for: `found` of `total`, of which `rows` are kept.
 
     A question with samples has a row for each. Rows that fail stand first, then those without a score, each from the
-    lowest score up; equal ones in the order of the run.
+    lowest score up; equal ones in the order of the run. `histogram` counts the scores that were asked for in tenths,
+    1 among those of the last.
     """
 
     run: Run
@@ -56,6 +59,7 @@ class RunView:
     rows: tuple[GradedRow, ...]
     found: int
     total: int
+    histogram: tuple[int, ...] = ()
 
 
 def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunView:
@@ -66,6 +70,7 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
     run = read_run(path)
     kept: list[tuple[tuple[int, Fraction, int], GradedRow]] = []
     found, questions, checks = 0, dict[str, None](), dict[str, None].fromkeys(run.checks)
+    histogram = [0] * _BINS
     total = 0
     for total, row in enumerate(read_rows(run), 1):  # noqa: B007  # counts them
         questions |= dict.fromkeys([row.id] if choice.question is not None else ())
@@ -73,11 +78,28 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
         if not choice.has_row(row):
             continue
         found += 1
+        if (score := _find_score(row, choice)) is not None:
+            histogram[min(int(score * _BINS), _BINS - 1)] += 1
         insort(kept, (_rank_row(row, choice, found), row), key=lambda one: one[0])
         del kept[limit if limit is not None else found :]
     _require_name("question", choice.question, questions, run)
     _require_name("check", choice.check, checks, run)
-    return RunView(run, choice, tuple(row for _, row in kept), found, total)
+    return RunView(run, choice, tuple(row for _, row in kept), found, total, tuple(histogram))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """A run that was just written, and what went worst in it: at most three outputs that did not pass, of `failed`."""
+
+    run: Run
+    worst: tuple[GradedRow, ...]
+    failed: int
+
+
+def find_worst(run: Run) -> WrittenRun:
+    """Read from the samples of a run what went worst."""
+    view = view_run(run.path, RowChoice(failed=True), limit=_WORST)
+    return WrittenRun(run, view.rows, view.found)
 
 
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
@@ -87,8 +109,11 @@ def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _rank_row(row: GradedRow, choice: RowChoice, place: int) -> tuple[int, Fraction, int]:
-    score = row.score if choice.check is None else choice.list_checks(row)[0].score
-    return _RANKS[choice.find_verdict(row)], score or Fraction(0), place
+    return _RANKS[choice.find_verdict(row)], _find_score(row, choice) or Fraction(0), place
+
+
+def _find_score(row: GradedRow, choice: RowChoice) -> Fraction | None:
+    return row.score if choice.check is None else choice.list_checks(row)[0].score
 
 
 def _require_name(what: str, name: str | None, names: Iterable[str], run: Run) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, Verdict
+from evalstore.notebook import PageValue, format_repr
 
 # The version of Every Eval Ever that runs are written in where none is asked for.
 LATEST = "0.3.0"
@@ -116,7 +119,7 @@ class CheckSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(PageValue):
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
     `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
@@ -148,6 +151,31 @@ class Run:
     missing_outputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
     eee_version: str = LATEST
+
+    def __repr__(self) -> str:
+        score = "no score" if self.score is None else f"score {float(self.score) * 100:.2f}"
+        ruler = self.dataset.ref if self.dataset else self.name
+        return format_repr(self, self.path, ruler, self.model, score, f"{self.scored:,} questions")
+
+    @classmethod
+    def read(cls, path: Path | str) -> Run:
+        """Read a stored run by the path of its aggregate JSON or of its samples; `LoadError` when it is none."""
+        # What reads runs builds them, so it cannot be imported here.
+        run: Run = import_module("evalstore.runs.read").read_run(Path(path))
+        return run
+
+    def rows(self) -> Iterator[GradedRow]:
+        """Yield the graded outputs in the order of the run; `score` is an exact `Fraction`, or None where unscored."""
+        found: Iterator[GradedRow] = import_module("evalstore.runs.read").read_rows(self)
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return a pandas `DataFrame`, one row an output, null where unscored; see `evalstore.runs.tables`."""
+        return import_module("evalstore.runs.tables").build_frame(self)
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow `Table`, one row an output, null where unscored; see `evalstore.runs.tables`."""
+        return import_module("evalstore.runs.tables").build_table(self)
 
     @property
     def questions(self) -> int:

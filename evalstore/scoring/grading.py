@@ -71,6 +71,11 @@ class ArtifactResolver:
             self._rubrics[ref] = self._prepare_rubric(ref)
         return self._rubrics[ref]
 
+    @property
+    def artifacts(self) -> dict[str, Artifact]:
+        """Every artifact that was loaded so far, by the reference that asked for it."""
+        return {ref: resolved.artifact for ref, resolved in self._resolved.items()}
+
     def list_pins(self, kind: Kind) -> tuple[UsedArtifact, ...]:
         """Return the pins of all artifacts of one kind so far, sorted by reference."""
         pins = {pin_resolved(resolved) for resolved in self._resolved.values() if resolved.kind is kind}

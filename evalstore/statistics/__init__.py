@@ -8,7 +8,7 @@ alike, so that its questions are not independent. Functions take exact shares in
 from evalstore.statistics.claims import ChangeEstimate, Conclusion, bound_rate, compute_holm_p_values, estimate_change
 from evalstore.statistics.exact_mean import ExactMean
 from evalstore.statistics.noise import compute_noise_reach
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, estimate_mean, sum_groups
+from evalstore.statistics.paired_mean import Interval, MeanEstimate, estimate_mean
 from evalstore.statistics.rates import compute_wilson_interval
 from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
 from evalstore.statistics.student import find_student_quantile
@@ -28,5 +28,4 @@ __all__ = [
     "estimate_change",
     "estimate_mean",
     "find_student_quantile",
-    "sum_groups",
 ]

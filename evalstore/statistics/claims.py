@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evalstore.statistics.paired_mean import MeanEstimate, estimate_mean, sum_groups
+from evalstore.statistics.paired_mean import MeanEstimate, count_units, estimate_mean
 from evalstore.statistics.sign_flips import compute_sign_flip_p
 
 LEVEL = 0.05
@@ -49,12 +49,12 @@ class ChangeEstimate:
 
 def estimate_change(shares: Sequence[Fraction], groups: Sequence[str | None]) -> ChangeEstimate:
     """Estimate a change from its shares, one a question; groups count as units."""
-    units = sum_groups(shares, groups)
+    units = count_units(shares, groups)
     return ChangeEstimate(
         p=compute_sign_flip_p(shares, groups),
         mean=estimate_mean(shares, groups),
-        moved=sum(bool(total) for total, _ in units),
-        units=len(units),
+        moved=sum(times for (total, _), times in units.items() if total),
+        units=units.total(),
     )
 
 

@@ -6,6 +6,7 @@ and a mean of rare moves keeps an interval that is wide enough: of two questions
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,8 @@ from math import sqrt
 from evalstore.statistics.student import find_student_quantile
 
 Interval = tuple[float, float]
+# The sum of the shares of a group, and its number of questions.
+Unit = tuple[Fraction, int]
 
 FEWEST_UNITS, FEWEST_GROUPS = 2, 5
 # The weight and the value of each observation that is added.
@@ -48,14 +51,15 @@ class MeanEstimate:
 
 def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> MeanEstimate | None:
     """Return the estimate of the mean share; None for fewer than 2 questions, or 5 groups."""
-    units = sum_groups(shares, groups)
-    if len(units) < (FEWEST_GROUPS if len(units) < len(shares) else FEWEST_UNITS):
+    units = count_units(shares, groups)
+    seen = units.total()
+    if seen < (FEWEST_GROUPS if seen < len(shares) else FEWEST_UNITS):
         return None
     # In groups of an average size, so that copies of a question in its group change nothing.
-    size = len(shares) / len(units)
-    scaled = [(float(total) / size, count / size) for total, count in units]
-    seen, whole = len(units), len(units) + _ADDED_WEIGHT
-    total = sum(share for share, _ in scaled)
+    size = len(shares) / seen
+    scaled = [(float(total) / size, count / size, times) for (total, count), times in units.items()]
+    whole = seen + _ADDED_WEIGHT
+    total = sum(share * times for share, _, times in scaled)
     middle = total / whole
     added = sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
     return MeanEstimate(
@@ -66,17 +70,22 @@ def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> M
     )
 
 
-def _sum_squares(units: Sequence[tuple[float, float]], mean: float) -> float:
+def _sum_squares(units: Sequence[tuple[float, float, int]], mean: float) -> float:
     """Return the sum of the squared residuals of a ratio: of each total from the mean by its count."""
-    return sum((total - mean * count) ** 2 for total, count in units)
+    return sum((total - mean * count) ** 2 * times for total, count, times in units)
 
 
-def sum_groups(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[Fraction, int]]:
-    """Return the sum and the count of each group; a question without a group is a group by itself."""
-    units = [(share, 1) for share, group in zip(shares, groups, strict=True) if group is None]
-    sums: dict[str, tuple[Fraction, int]] = {}
+def count_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Counter[Unit]:
+    """Return how often each sum and count of a group comes; a question without a group is a group by itself.
+
+    Of a million questions the shares are few, and no list of them is needed.
+    """
+    lone: Counter[Fraction] = Counter()
+    sums: dict[str, Unit] = {}
     for share, group in zip(shares, groups, strict=True):
-        if group is not None:
+        if group is None:
+            lone[share] += 1
+        else:
             total, count = sums.get(group, (Fraction(0), 0))
             sums[group] = total + share, count + 1
-    return [*units, *sums.values()]
+    return Counter({(share, 1): times for share, times in lone.items()}) + Counter(sums.values())

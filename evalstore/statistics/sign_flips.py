@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import comb, exp, fsum, lcm, lgamma, log, log1p, pi, sqrt
 from operator import mul
 
-from evalstore.statistics.paired_mean import sum_groups
+from evalstore.statistics.paired_mean import count_units
 
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
@@ -27,14 +27,19 @@ _SERIES_FROM = 16
 
 def compute_sign_flip_p(shares: Sequence[Fraction], groups: Sequence[str | None]) -> float:
     """Return the two-sided mid-p of the mean of `shares`; groups flip as one."""
-    moves = [total for total, _ in sum_groups(shares, groups) if total]
-    sizes = Counter(abs(float(move)) for move in moves)
+    moves: Counter[Fraction] = Counter()
+    for (total, _), times in count_units(shares, groups).items():
+        moves[total] += times if total else 0
+    moves = +moves
+    sizes: Counter[float] = Counter()
+    for move, times in moves.items():
+        sizes[abs(float(move))] += times
     if len(sizes) <= 1:
-        up = sum(move > 0 for move in moves)
-        return compute_mcnemar_p(up, len(moves) - up)
-    if len(moves) <= EXACT_MOVES:
-        return _count_all_flips(moves)
-    return _sample_flips(sizes, abs(fsum(map(float, moves))))
+        up = sum(times for move, times in moves.items() if move > 0)
+        return compute_mcnemar_p(up, moves.total() - up)
+    if moves.total() <= EXACT_MOVES:
+        return _count_all_flips([*moves.elements()])
+    return _sample_flips(sizes, abs(fsum(float(move) * times for move, times in moves.items())))
 
 
 def compute_mcnemar_p(one: int, other: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import LINE_LIMIT, Document, read_row, read_yaml
 from evalstore.errors import LoadError, Place
@@ -38,17 +38,32 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
     return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
 
 
+class RowLine(NamedTuple):
+    """One line of a file of rows that is not blank, with the name of the file and its number there."""
+
+    data: bytes
+    file: str
+    number: int
+
+
 def read_rows(
     store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
+    return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
+
+
+def read_row_lines(
+    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[RowLine]:
+    """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
     path = _find_rows_path(dataset)
     if path is None:
         return
     file = f"{tag or 'git:' + commit[:12]}:{store.prefix}{path}" if commit else path
     for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
         if line.strip():
-            yield _parse_row(line, file, number)
+            yield RowLine(line, file, number)
 
 
 def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
@@ -116,8 +131,10 @@ def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
         yield tail
 
 
-def _parse_row(line: bytes, file: str, number: int) -> Mapping[str, Any]:
-    row = read_row(line, file, number)
+def parse_row(line: RowLine) -> Mapping[str, Any]:
+    """Return the row of a line; `LoadError` for one without `id` or `input`."""
+    data, file, number = line
+    row = read_row(data, file, number)
     if not isinstance(row, dict):
         raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
     for key in _REQUIRED_KEYS:

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from evalstore.files import list_below
+from evalstore.errors import ArgumentError
+from evalstore.files import FolderReader, list_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.notebook import format_repr
 from evalstore.store.git import Git
 from evalstore.store.kept_values import KeptValues
 from evalstore.store.ledger import Ledgers
@@ -39,7 +41,11 @@ class StoreContents:
     tags: Tags
     ledgers: Ledgers
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
+    folders: FolderReader = field(default_factory=FolderReader)
     _lock: Lock | None = None
+
+    def __repr__(self) -> str:
+        return format_repr(self, self.root or self.repository.git.directory)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -47,6 +53,8 @@ class StoreContents:
 
         Raises `GitError` outside a repository and `LoadError` for settings that cannot be read.
         """
+        if not isinstance(path, str | Path):
+            raise ArgumentError.from_value("the folder of a store", path, (str, Path))
         start = resolve_folder(path)
         repository = find_repository(start)
         # A bare repository has no files on disk: its store is found in HEAD.
@@ -118,16 +126,22 @@ class StoreContents:
         self.ledgers.forget()
         self._lock = None
 
+    def keep_listing(self) -> None:
+        """Let the listing of thousands of tags that an earlier run kept count, where git lists the same objects."""
+        self.tags.keeps = True
+
     def keep_values(self) -> None:
         """Read what earlier runs have parsed from a file of the git directory, and keep there what this one parses.
 
         Nothing that decides whether a release is still what was released should call it.
         """
+        self.keep_listing()
         self.documents.kept = KeptValues.open(self.git.directory)
 
     def close(self) -> None:
         """End the git process that reads objects, and keep what was parsed."""
         self.objects.close()
+        self.folders.close()
         self.documents.close()
 
     def __enter__(self) -> Self:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -73,10 +74,21 @@ class _PlannedFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleRun:
+    """The first score of the example: its run by the path from the root, the score in [0, 1], what to score it with."""
+
+    run: str
+    score: Fraction | None
+    dataset: str
+    outputs: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreatedStore:
     """The result of `init`, with files by their paths from `root`: `merged` got what was missing in them.
 
-    `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
+    `kept` were left alone, each with the reason; `next_steps` are commands for people to run. `example` is there when
+    one of each artifact was written, too.
     """
 
     root: Path
@@ -85,6 +97,7 @@ class CreatedStore:
     merged: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
     next_steps: tuple[str, ...] = ()
+    example: ExampleRun | None = None
 
 
 def create_store(path: Path, integrations: Integrations = Integrations()) -> CreatedStore:  # frozen

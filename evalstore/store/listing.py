@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -102,9 +102,10 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
     files = {(ref.kind, ref.id): ref for ref in store.working()}
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     keys = watch(sorted(released.keys() | files.keys()))
-    with FolderReader(store.root) if store.root else nullcontext() as reader:
+    with FolderReader() as reader:
+        read = partial(reader.read, store.root) if store.root else None
         artifacts = tuple(
-            _summarize_artifact(reader, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
+            _summarize_artifact(read, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
             for key in keys
         )
     return StoreListing(artifacts, tuple(store.tags.list_ignored()))
@@ -140,15 +141,20 @@ def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -
 
 
 def _summarize_artifact(
-    reader: FolderReader | None, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None
+    read: Callable[[str, int], bytes] | None,
+    key: _Key,
+    releases: Sequence[Release],
+    *,
+    ref: Ref | None,
+    blob: str | None,
 ) -> ArtifactSummary:
     # A pre-release is the latest only where there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed, problem = None, None, None
-    if ref is not None and reader is not None:
+    if ref is not None and read is not None:
         try:
-            data = reader.read(ref.path, ARTIFACT_LIMIT)
+            data = read(ref.path, ARTIFACT_LIMIT)
             same = blob is not None and has_blob_content(data, blob)
             changed = not same if releases else None
             working = str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version

@@ -40,7 +40,8 @@ def require_artifacts(store: StoreContents) -> None:
         )
     if has_store_mark(store.root):
         raise RefusedError(
-            f"the store in {store.root} holds no artifact", hint=hint or "write rubrics/<id>.yaml, or evalstore migrate"
+            f"the store in {store.root} holds no artifact",
+            hint=hint or "evalstore new rubric ID begins one, evalstore migrate takes legacy files",
         )
     raise GitError(f"there is no store in {store.root}", hint=hint or "evalstore init makes one")
 

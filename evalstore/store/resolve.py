@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
-from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
+from evalstore.notebook import ReportValue, format_repr
 from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, make_artifact
 from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
@@ -32,7 +32,7 @@ _MOVED_HINT = "a tag names the commit that set this version; somebody moved it o
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved(ArtifactIdentity):
+class Resolved(ArtifactIdentity, ReportValue):
     """The meaning of a reference: the artifact, and the tag, commit and blob that it was read from (or None).
 
     `floating`: a later release can change it; `locked`: evalstore.lock has it.
@@ -48,6 +48,10 @@ class Resolved(ArtifactIdentity):
     floating: bool
     artifact: Artifact
     locked: bool = False
+
+    def __repr__(self) -> str:
+        where = f"commit {self.commit[:12]}" if self.commit else "working file"
+        return format_repr(self, self.ref, f"version {self.version}", where)
 
     @property
     def digest(self) -> str:
@@ -175,7 +179,7 @@ def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
 def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
-    data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
+    data = store.folders.read(store.root, ref.path, ARTIFACT_LIMIT)
     document = store.documents.read(data, ref.path)
     return _build_resolved(
         ref, make_artifact(ref, document), blob=compute_object_id("blob", data, store.repository.hex_digits)

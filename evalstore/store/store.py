@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from evalstore.errors import ArgumentError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.store.artifacts import read_rows
 from evalstore.store.contents import StoreContents
@@ -24,6 +25,8 @@ class ArtifactStore(StoreContents):
 
         A reference in evalstore.lock means what it meant when it was locked; `RefusedError` when its content differs.
         """
+        if not isinstance(ref, str | Ref):
+            raise ArgumentError.from_value("a reference", ref, (str, Ref))
         return resolve_ref(self, parse_ref(ref) if isinstance(ref, str) else ref)
 
     def load(self, ref: str | Ref) -> Artifact:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
+from evalstore.store.kept_listing import list_with_memory
 from evalstore.versions import VERSION_PATTERN, Version, find_version
 
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
 # The last three are of a tag object: what it names, the type of that, and its own name. git reads no commit for them.
-TAG_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
+TAG_FIELDS = ("refname", "objectname", "symref", "objecttype", "object", "type", "tag")
 _UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
 
@@ -47,9 +49,9 @@ class GitTag(NamedTuple):
     """One tag as git lists it (not yet hashed); `name` is without `refs/tags/`."""
 
     name: str
-    type: str
     oid: str
     symref: str
+    type: str
     target: str
     target_type: str
     inner_name: str
@@ -119,6 +121,7 @@ class Tags:
 
     git: Git
     grammar: TagGrammar
+    keeps: bool = False  # whether the listing of earlier runs counts
     _all: TagIndex | None = None
     _question_count: int = 0
 
@@ -153,8 +156,15 @@ class Tags:
         self._question_count += 1
         # Patterns of several kinds cost as much as a listing of everything.
         if self._all is None and (self._question_count > _SINGLE_LOOKUPS or len(refs) > 1):
-            self._all = _sort_tags(self.grammar, _list_tags(self.git, *list_patterns(self.grammar)))
-        return self._all or _sort_tags(self.grammar, _list_tags(self.git, *refs))
+            self._all = _sort_tags(self.grammar, _parse_tags(self._list_all()))
+        return self._all or _sort_tags(self.grammar, _parse_tags(self.git.run("for-each-ref", _FORMAT, "--", *refs)))
+
+    def _list_all(self) -> bytes:
+        list_whole, list_short = (
+            partial(self.git.run, "for-each-ref", format_, "--", *list_patterns(self.grammar))
+            for format_ in (_FORMAT, _UNREAD_FORMAT)
+        )
+        return list_with_memory(self.git.directory, list_whole, list_short) if self.keeps else list_whole()
 
 
 def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
@@ -179,9 +189,9 @@ def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None
     return [f"{TAG_REFS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
 
 
-def _list_tags(git: Git, *refs: str) -> Iterator[GitTag]:
+def _parse_tags(listing: bytes) -> Iterator[GitTag]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
-    for line in git.run("for-each-ref", _FORMAT, "--", *refs).decode("utf-8", "surrogateescape").split("\n")[:-1]:
+    for line in listing.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         fields = line.split("\0")
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git releases a tag in a form that cannot be read")

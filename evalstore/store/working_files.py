@@ -45,10 +45,10 @@ def read_working_files(store: ArtifactStore, refs: Iterable[Ref]) -> Iterator[tu
     """Yield working files with their bytes, None for one that cannot be read; in a bare repository there are none."""
     if store.root is None:
         return
-    with FolderReader(store.root) as reader:
+    with FolderReader() as reader:
         for ref in refs:
             try:
-                yield ref, reader.read(ref.path, ARTIFACT_LIMIT)
+                yield ref, reader.read(store.root, ref.path, ARTIFACT_LIMIT)
             except LoadError:
                 yield ref, None
 

@@ -11,11 +11,15 @@ from evalstore.validation.notes import Mend, Note, describe_value, make_note
 from evalstore.versions import TWO_PART, find_version
 
 
-def lint_identity(artifact: Artifact, files: ArtifactFiles) -> Iterator[Note]:
+def lint_identity(artifact: Artifact) -> Iterator[Note]:
     """Yield what is wrong with the id (`artifact.id` is the file's name) and the version."""
     if isinstance(artifact.document.value, dict):
         yield from _lint_id(artifact)
         yield from _lint_version(artifact)
+
+
+def lint_twins(artifact: Artifact, files: ArtifactFiles) -> Iterator[Note]:
+    """Yield the ids of other files that differ from this one's only in case."""
     for twin in files.list_case_twins(artifact):
         yield make_note("id-twin", ("id",), twin=twin)
 

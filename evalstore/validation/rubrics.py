@@ -28,15 +28,20 @@ from evalstore.validation.shape import is_valid_by_schema, list_check_kinds
 from evalstore.validation.slips import find_only_near
 
 
-def lint_rubric(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the findings that need the rubric as a whole, or its judges."""
+def lint_rubric(artifact: Artifact) -> Iterator[Note]:
+    """Yield the findings that need the rubric as a whole."""
     value = artifact.document.value
     yield from _lint_check_ids(artifact)
     yield from _lint_scoring_names(value)
     for index, check in list_mappings(value, "checks"):
         yield from _lint_check(check, ("checks", index))
-        yield from _lint_variables(check, ("checks", index), lookup)
     yield from _lint_partial(value)
+
+
+def lint_judged_checks(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
+    """Yield the findings of a rubric's checks that need the judges which they name."""
+    for index, check in list_mappings(artifact.document.value, "checks"):
+        yield from _lint_variables(check, ("checks", index), lookup)
 
 
 def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:

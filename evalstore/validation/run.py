@@ -11,6 +11,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
+from evalstore.files import FolderReader
 from evalstore.model import Artifact, Finding, Findings, Kind, Severity
 from evalstore.validation.context import (
     KnownRules,
@@ -19,7 +20,7 @@ from evalstore.validation.context import (
     read_policy,
     read_target_policies,
 )
-from evalstore.validation.identity import lint_identity
+from evalstore.validation.identity import lint_identity, lint_twins
 from evalstore.validation.judges import lint_judge, lint_prompt
 from evalstore.validation.keys import lint_artifact_keys, lint_keys
 from evalstore.validation.lookup import (
@@ -34,10 +35,11 @@ from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
 from evalstore.validation.questions import lint_questions, lint_rows
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
-from evalstore.validation.rubrics import lint_rubric
+from evalstore.validation.rubrics import lint_judged_checks, lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
+from evalstore.validation.sound_texts import KeptFacts, SoundTexts
 from evalstore.validation.source_lines import add_source_lines, quote_span
 from evalstore.validation.sources import (
     BUNDLE_SUFFIX,
@@ -62,6 +64,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
+    kept: KeptFacts | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -69,9 +72,11 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML; `kept`
+    says of which texts earlier runs have found that they are sound by themselves.
     """
-    reads = [found for source in sources if (found := read_source(source, parse)) is not None]
+    with FolderReader() as folders:
+        reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
     settings = _find_settings(reads) if settings is None else settings
     artifacts = [found.artifact for found in reads if found.artifact]
     files = ArtifactFiles(artifacts)
@@ -86,7 +91,8 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         base,
         targets,
         known or KnownRules(),
-        frozenset(key for _, key in list_texts(settings, "cosmetic")),
+        cosmetic := frozenset(key for _, key in list_texts(settings, "cosmetic")),
+        SoundTexts(kept, cosmetic) if kept else None,
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
@@ -161,16 +167,29 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
-    yield from lint_artifact_shape(artifact.kind, artifact.document.value)
-    yield from lint_artifact_keys(artifact.kind, artifact.document.value, context.cosmetic)
-    yield from lint_identity(artifact, context.lookup.files)
+    sound = context.sound
+    if not (sound and sound.has(artifact)):
+        notes = list(_lint_by_itself(artifact, context.cosmetic))
+        if sound and not notes:
+            sound.add(artifact)
+        yield from notes
+    yield from lint_twins(artifact, context.lookup.files)
     yield from lint_references(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
-        yield from lint_rubric(artifact, context.lookup)
+        yield from lint_judged_checks(artifact, context.lookup)
     elif artifact.kind is Kind.JUDGE:
         yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
     else:
         yield from _lint_dataset(item, artifact, context)
+
+
+def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[Note]:
+    """Yield what is wrong with an artifact whatever else there is, and whatever day it is."""
+    yield from lint_artifact_shape(artifact.kind, artifact.document.value)
+    yield from lint_artifact_keys(artifact.kind, artifact.document.value, cosmetic)
+    yield from lint_identity(artifact)
+    if artifact.kind is Kind.RUBRIC:
+        yield from lint_rubric(artifact)
 
 
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
@@ -208,7 +227,7 @@ def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Itera
     lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
     notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
     if artifact.kind is Kind.RUBRIC:
-        notes += [lint_rubric(artifact, UNKNOWN), lint_composites(artifact, lookup)]
+        notes += [lint_rubric(artifact), lint_judged_checks(artifact, UNKNOWN), lint_composites(artifact, lookup)]
     elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
         notes += [lint_prompt(artifact)]
     return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)

@@ -19,6 +19,7 @@ from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.validation.notes import Note, make_note, note_error
 
 Parse = Callable[[bytes, str], Document]
+Read = Callable[[Path, str, int], bytes]
 
 SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
@@ -55,7 +56,7 @@ class ValidationSource:
     @property
     def stem(self) -> str | None:
         """The id that the file's name stands for; None without a file."""
-        return Path(self.path).name.removesuffix(_YAML) if self.root else None
+        return self.path.rpartition("/")[2].removesuffix(_YAML) if self.root else None
 
 
 def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
@@ -148,8 +149,9 @@ def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSou
             continue
         for base, folders, files in os.walk(top):
             folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+            here = Path(base).relative_to(root).as_posix()
             for file in sorted(files):
-                path = Path(base, file).relative_to(root).as_posix()
+                path = f"{here}/{file}"
                 if file.lower().endswith(_LOOKALIKES) and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}":
                     yield ValidationSource(_join_path(shown, path), root, path, FileRole.IGNORED)
 
@@ -185,7 +187,7 @@ def _list_names(folder: Path, suffix: str) -> list[str]:
 
 
 def _mark_link(source: ValidationSource) -> ValidationSource:
-    if source.root is not None and (source.root / source.path).is_symlink():
+    if source.root is not None and os.path.islink(f"{source.root}/{source.path}"):  # noqa: PTH114  # of thousands
         return ValidationSource(source.file, source.root, source.path, FileRole.LINK)
     return source
 
@@ -207,10 +209,10 @@ class ReadFile:
     failed: Note | None = None
 
 
-def read_source(source: ValidationSource, parse: Parse = read_yaml) -> ReadFile | None:
+def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below) -> ReadFile | None:
     """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
 
-    `parse` reads YAML, as `read_yaml` does.
+    `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
     """
     if source.role is FileRole.LINK:
         return ReadFile(source, failed=make_note("link-not-followed"))
@@ -219,7 +221,7 @@ def read_source(source: ValidationSource, parse: Parse = read_yaml) -> ReadFile 
     if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
         return ReadFile(source)
     try:
-        data = _read_bytes(source)
+        data = _read_bytes(source, read)
     except LoadError as error:
         return ReadFile(source, failed=note_error("file-unreadable", error, place=Place(source.file)))
     try:
@@ -245,6 +247,6 @@ def _make_artifact(source: ValidationSource, document: Document) -> ReadFile | N
     return ReadFile(source, document, Artifact(kind, source.stem or id_, version, document))
 
 
-def _read_bytes(source: ValidationSource) -> bytes:
+def _read_bytes(source: ValidationSource, read: Read) -> bytes:
     limit = LOCK_LIMIT if source.role is FileRole.LOCK else LIMIT
-    return read_below(source.root, source.path, limit) if source.root else source.data or b""
+    return read(source.root, source.path, limit) if source.root else source.data or b""

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import evalstore
-from evalstore import Bump, Store, audit, compare, evaluate, export, migrate, score
+from evalstore import Bump, Run, Store, audit, compare, evaluate, export, migrate, score
+from evalstore.about import VERSION
+from evalstore.runs.tables import build_columns
 
 RUBRIC = """id: style
 version: 1.0.0
@@ -137,3 +139,69 @@ def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path) -> None:
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "Found 1 error in 1 file (checked 2 source files)", done.stdout
     assert (done.returncode, done.stdout.startswith(f"wrong.py:{USER.count(chr(10)) + 1}: ")) == (1, True), done.stdout
+
+
+def test_public_names_are_what_dir_shows() -> None:
+    assert dir(evalstore) == sorted([*evalstore.__all__, "__version__"])
+    assert evalstore.__version__ == VERSION
+
+
+@pytest.mark.heavy
+def test_values_are_short_to_look_at_and_plain_as_data(store: Store, tmp_path: Path) -> None:
+    released = store.release()
+    run = score("dataset/answers", outputs(tmp_path / "a.jsonl", "because", "no"), store=store, out=tmp_path, at=AT)
+    diff = compare("rubric/style@1.0.0", store.load("rubric/style").value | {"title": "Style"}, store=store)
+    why = audit(run, run, store)
+    result = evaluate("rubric/style@1.0.0", "because", store=store)
+    values = [released, run, diff, why, result, store.resolve("rubric/style")]
+    assert all(len(repr(value)) < 300 for value in (*values, store, store.load("rubric/style")))
+    assert [json.loads(json.dumps(value.to_dict())) != {} for value in values] == [True] * 6
+    assert (diff.to_dict()["old"]["ref"], result.to_dict()["score"]) == ("rubric/style@1.0.0", 1)
+    for value in (run, diff, why):
+        page = value._repr_html_()
+        assert page.startswith('<iframe sandbox srcdoc="&lt;!DOCTYPE html&gt;')
+        assert page.count('"') == page.count('="') * 2, "the page does not leave its attribute"
+
+
+@pytest.mark.heavy
+def test_tables_of_a_run_have_null_where_nothing_was_scored(store: Store, tmp_path: Path) -> None:
+    store.release()
+    run = score("dataset/answers", outputs(tmp_path / "a.jsonl", "because", "no"), store=store, out=tmp_path, at=AT)
+    assert [(row.id, row.score) for row in Run.read(run.path).rows()] == [("q1", 1), ("q2", Fraction(1, 3))]
+    columns = build_columns(run)
+    assert (columns["score"], columns["passed"]) == ([1.0, 1 / 3], [True, False])
+    assert columns["check.reason"] == [1.0, 0.0]
+
+
+def test_pandas_and_arrow_keep_null(store: Store, tmp_path: Path) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    (tmp_path / "repo/rubrics/style.yaml").write_text(
+        "id: style\nversion: 1.0.0\nchecks: [{kind: tool_usage, tools: [{name: a}]}]\nscoring: {combine: min}\n"
+    )
+    store.release()
+    run = score("dataset/answers", outputs(tmp_path / "a.jsonl", "x", "y"), store=store, out=tmp_path, at=AT)
+    assert run.to_pandas()["score"].isna().all()
+    assert run.to_arrow()["score"].null_count == 2
+    assert (pandas.__name__, arrow.__name__) == ("pandas", "pyarrow")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evaluate(3, "x"), "evaluate: rubric takes Artifact or Resolved or Mapping or str, not int"),
+        (lambda: compare({}, {}, store="."), "compare: store takes Store or ArtifactStore, not str"),
+        (lambda: audit(1, 2, None), "audit: run_a takes Run or str or Path, not int"),
+        (lambda: migrate("x", into=None), "migrate: into takes str or Path, not NoneType"),
+        (lambda: Store.open(None), "the folder of a store takes str or Path, not NoneType"),
+    ],
+)
+def test_a_wrong_type_is_one_sentence(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
+    assert isinstance(caught.value, evalstore.EvalstoreError)
+
+
+def test_a_reference_needs_a_store() -> None:
+    with pytest.raises(evalstore.EvalstoreError, match="evaluate needs a store to find"):
+        evaluate("rubric/x@1.0.0", "x")

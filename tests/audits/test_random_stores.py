@@ -53,7 +53,7 @@ def stack() -> Iterator[ExitStack]:
 
 @pytest.mark.heavy
 @pytest.mark.sampling
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311  # no secret
     size = 6
@@ -136,7 +136,7 @@ def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list
 
 
 @pytest.mark.sampling
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4))])
 def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force(desk: Desk, seed: int) -> None:
     """Phrases come and go, one check cannot be graded at all, and either run lacks answers."""
     chance, size = random.Random(seed), 6  # noqa: S311  # no secret

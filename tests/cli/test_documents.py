@@ -65,6 +65,9 @@ CASES = [
     (["comparable", "git:HEAD~1", "git:HEAD"], 0),
     (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
+    (["explain", "regex"], 0),
+    (["schema"], 0),
+    (["new", "rubric", "brand_new", "--kind", "regex"], 0),
 ]
 # The commands whose documents go by the name of what is done.
 GROUPS = {"judge": ["judge_noise", "judge_validate"]}

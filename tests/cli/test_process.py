@@ -36,16 +36,27 @@ CASES = [
     (["judge"], 2),
     (["rules"], 0),
     (["explain", "check-added"], 0),
+    (["new", "rubric", "x"], 0),
+    (["schema", "regex"], 0),
     (["audit", *RUNS], 0),
     (["blame", STYLE], 0),
     (["replay", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
     (["history", "rubric/none", "--run", RUNS[0]], 3),
     (["bisect", STYLE], 2),
     (["infer", "runs/none.json"], 3),
+    (["comparable"], 2),
+    (["probe"], 2),
 ]
 
 
-@pytest.mark.parametrize(("argv", "code"), CASES, ids=[" ".join(argv[:1]) for argv, _ in CASES])
+# The short suite starts one command that writes, one that reads, and one that ends with each other code.
+SHORT = {"init", "audit", "status", "bump", "log"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [pytest.param(*case, marks=() if case[0][0] in SHORT else pytest.mark.slow, id=case[0][0]) for case in CASES],
+)
 def test_a_process_answers_as_the_function_does(
     argv: list[str], code: int, demo: Any, cli: Callable, cli_process: Callable, tmp_path: Path
 ) -> None:

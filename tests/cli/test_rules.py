@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_rule, render_template
+from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_name, render_template
 from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import RefError
 from evalstore.report.explain import document, text
@@ -23,6 +23,7 @@ TABLES = {
     RuleSubject.RELEASE: RELEASES,
     RuleSubject.VERSION: VERSIONS,
 }
+LISTS = "evalstore rules lists rules, evalstore schema files and kinds"
 EVERY = sorted({id_ for table in TABLES.values() for id_ in table})
 
 
@@ -58,12 +59,12 @@ def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, t
 
 @pytest.mark.parametrize("id_", EVERY)
 def test_every_rule_of_every_table_is_explained(id_: str) -> None:
-    explanation = explain_rule(id_)
-    assert [one.subject for one in explanation.explained] == [of for of, table in TABLES.items() if id_ in table]
+    explanation = explain_name(id_)
+    assert [one.subject for one in explanation.rules] == [of for of, table in TABLES.items() if id_ in table]
     told = text(explanation)
     assert max(map(len, told.splitlines())) <= 100
-    assert not any(re.search(r"\{\w", one["says"]) for one in document(explanation)["explained"])
-    for one in explanation.explained:
+    assert not any(re.search(r"\{\w", one["says"]) for one in document(explanation)["rules"])
+    for one in explanation.rules:
         assert one.why
         assert one.message or one.subject in {RuleSubject.FILE, RuleSubject.RELEASE}
 
@@ -73,7 +74,7 @@ def test_the_rules_on_versions_are_all_in_words() -> None:
 
 
 def test_what_no_setting_changes_says_so() -> None:
-    settings = {id_: document(explain_rule(id_))["explained"][0]["setting"] for id_ in EVERY}
+    settings = {id_: document(explain_name(id_))["rules"][0]["setting"] for id_ in EVERY}
     assert settings["document-malformed"] == settings["tag-remade"] == settings["version-decreased"]
     assert settings["document-malformed"] == "no setting changes it"
     assert 'rules: {gate-without-check: "off"}' in settings["gate-without-check"]
@@ -81,8 +82,8 @@ def test_what_no_setting_changes_says_so() -> None:
 
 
 def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
-    assert explain_rule("21b").rule == "scoring-errors-policy-changed"
-    assert explain_rule("ban-phrase-added:stricter").rule == "ban-phrase-added"
+    assert explain_name("21b").name == "scoring-errors-policy-changed"
+    assert explain_name("ban-phrase-added:stricter").name == "ban-phrase-added"
 
 
 @pytest.mark.parametrize(
@@ -91,21 +92,21 @@ def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
         ("check-aded", "did you mean check-added?"),
         ("gate-witout-check", "did you mean gate-without-check?"),
         ("version-too-small", "did you mean version-bump-too-small?"),
-        ("qqq", "evalstore rules lists those of changes"),
-        ("", "evalstore rules lists those of changes"),
-        ("999", "evalstore rules lists those of changes"),
+        ("qqq", LISTS),
+        ("", LISTS),
+        ("999", LISTS),
     ],
 )
 def test_a_name_that_is_near_is_told(name: str, hint: str) -> None:
-    with pytest.raises(RefError, match="there is no rule") as raised:
-        explain_rule(name)
+    with pytest.raises(RefError, match="there is no rule, kind or key") as raised:
+        explain_name(name)
     assert raised.value.hint == hint
 
 
 def test_an_unknown_rule_answers_3(cli: Cli, tmp_path: Path) -> None:
     ran = cli("explain", "check-aded", cwd=tmp_path)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err == "error: there is no rule check-aded\nhint: did you mean check-added?\n"
+    assert ran.err == "error: there is no rule, kind or key check-aded\nhint: did you mean check-added?\n"
 
 
 def test_facts_stand_in_their_sentences_by_name() -> None:

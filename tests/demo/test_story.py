@@ -40,7 +40,7 @@ def test_the_readme_of_the_project_quotes_the_audit(told: tuple[Path, str]) -> N
 def test_what_is_written_is_dated_by_the_story(told: tuple[Path, str]) -> None:
     run = json.loads(next(told[0].glob("runs/model_a/*.json")).read_text("utf-8"))
     assert run["evaluation_timestamp"] == "1789394400.000000"
-    assert "+  validated_at: 2026-10-20" in told[1]
+    assert "+  validated_at: 2026-10-13" in told[1]
 
 
 def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callable) -> None:
@@ -86,6 +86,38 @@ def test_a_step_fits_a_screen(told: tuple[Path, str]) -> None:
     for step in steps:
         assert step.count("\n") <= LINES, step
         assert all(len(line) <= COLUMNS for line in step.split("\n")), step
+
+
+def test_five_steps_are_told_by_default_and_the_answer_is_the_last(demo: Any) -> None:
+    steps = demo.short.split("\n── ")[1:]
+    assert [step.partition(":")[0] for step in steps] == [f"{number} of 5" for number in range(1, 6)]
+    assert "$ evalstore audit " in steps[-1]
+    assert "(exit code 1)" in steps[2]
+    assert steps[-1].partition("\n")[2] == demo.text.split("\n── ")[-1].partition("\n")[2]
+
+
+def test_the_numbers_need_no_php(demo: Any) -> None:
+    run = json.loads(next(demo.folder.glob("runs/model_a/*.json")).read_text("utf-8"))
+    assert "php" not in json.dumps(run)
+
+
+def test_a_terminal_gets_colours_and_nothing_else_that_acts_on_it(
+    demo: Any, cli: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import evalstore.demo
+    from evalstore.demo import CommandResult, StoryStep
+
+    step = StoryStep("A step", "It is told.", "Mira", "m@example.org", "2026-09-07", (("status",),))
+    result = CommandResult(("status",), 1, "\x1b[1mbold\x1b[0m \x1b]0;title\x07\n" + "word " * 30, "")
+    monkeypatch.setattr(evalstore.demo, "read_story", lambda _: evalstore.demo.Story("Title", demo.folder, (step,)))
+    seen = {}
+    monkeypatch.setattr(evalstore.demo, "replay_story", lambda _, __, env: seen.update(env) or iter([(step, [result])]))
+    said = cli("demo", "x", FORCE_COLOR="1", TERM="xterm", COLUMNS="72").out
+    assert "\x1b[1mbold\x1b[0m \\x1b]0;title\\x07" in said
+    assert "── 1 of 1: A step ".ljust(72, "─") in said
+    assert (seen["FORCE_COLOR"], seen["COLUMNS"]) == ("1", "72")
+    cli("demo", "x", TERM="xterm")
+    assert seen["FORCE_COLOR"] == ""
 
 
 def test_it_ends_by_naming_the_folder(told: tuple[Path, str]) -> None:

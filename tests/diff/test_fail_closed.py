@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -45,9 +46,10 @@ def documents() -> list[Any]:
 
 
 @pytest.mark.heavy
-def test_a_strange_value_anywhere_is_found() -> None:
+def test_a_strange_value_anywhere_is_found(samples: Callable[[int], int]) -> None:
+    stride = 1 if samples(100) == 100 else 5
     for document in documents():
-        for pointer in nodes(document):
+        for pointer in islice(nodes(document), None, None, stride):
             if pointer and pointer != ("version",):
                 changed = put(document, pointer, "a strange value")
                 assert compare(document, changed).required_bump > Bump.NONE, (document, pointer)

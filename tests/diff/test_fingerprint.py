@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.diff import compare
 from evalstore.documents import read_yaml
-from evalstore.errors import RefError
 from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
 from tests.diff.fuzz.draw import another, draw, randomness
@@ -25,7 +23,6 @@ checks:
   - {kind: regex, pattern: a}
 scoring: {combine: weighted_avg, weights: {polite: 2}}
 """
-CASES = Path(__file__).parents[1] / "cases" / "diff"
 EDITS = {
     "a phrase more": ("[please, thank you]", "[please, thank you, kindly]"),
     "a phrase less": ("[please, thank you]", "[please]"),
@@ -156,17 +153,3 @@ def test_who_knows_all_prints_knows_the_new_artifact(part: int, samples: Callabl
         again = another(random, pair)
         if prints(pair.new, pair.old, load=pair.load) == prints(again, pair.old, load=pair.load):
             assert compare(pair.new, again, load=pair.load).required_bump <= Bump.PATCH, index
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in CASES.iterdir()))
-def test_no_two_findings_of_a_case_share_one(name: str) -> None:
-    def load(ref: str) -> Artifact:
-        path = CASES / name / "refs" / f"{ref}.yaml"
-        if not path.exists():
-            raise RefError(f"{ref} is not there")
-        document = read_yaml(path.read_bytes(), path.name)
-        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
-
-    sides = [read_yaml((CASES / name / f"{side}.yaml").read_bytes(), side).value for side in ("old", "new")]
-    found = prints(sides[1], sides[0], load=load)
-    assert len(set(found)) == len(found)

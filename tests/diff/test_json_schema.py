@@ -162,6 +162,9 @@ LARGE: dict[str, Callable[[int], Any]] = {
     "all different": lambda n: {"type": "array", "uniqueItems": True, "minItems": 300 + n},
 }
 
+# What others of the table show, and takes seconds here.
+LONG = {"wide", "choices of choices", "many denied", "many patterns", "long tuple", "many contained", "a long chain"}
+
 
 def count_calls(answer: Callable[[], Any]) -> tuple[Any, int]:
     """Return an answer, and how many calls of Python functions it took: the same on every machine."""
@@ -171,7 +174,9 @@ def count_calls(answer: Callable[[], Any]) -> tuple[Any, int]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in LARGE]
+)
 def test_any_input_is_answered_in_few_steps(name: str) -> None:
     old, new = LARGE[name](0), LARGE[name](1)
     found, calls = count_calls(lambda: compare_schemas(old, new))

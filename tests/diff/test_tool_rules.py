@@ -147,11 +147,11 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     return claims
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
 def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[Classification] = []
-    for _ in range(samples(60)):
+    for _ in range(samples(120)):
         old = rubric(random)
         claims += prove(old, edited(random, old))
     found = {(claim.rule.id, claim.directions[0]) for claim in claims}

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.documents import Document, document_builder, read_yaml, yaml_values
+from evalstore.documents import Document, document_builder, read_yaml, yaml_lines, yaml_values
 from evalstore.documents.document import DEPTH_LIMIT
+from evalstore.documents.yaml_lines import read_plain_lines
 from evalstore.documents.yaml_reader import _parse_yaml
 from evalstore.documents.yaml_values import NOT_PLAIN, read_plain_value
 from evalstore.errors import LoadError
@@ -45,7 +46,8 @@ def read_slowly(text: str) -> Document | None:
 
 def assert_same(text: str) -> bool:
     """Assert that both ways agree; return whether the fast one read the text."""
-    value, slow = read_plain_value(text), read_slowly(text)
+    value, slow, lines = read_plain_value(text), read_slowly(text), read_plain_lines(text)
+    assert lines is NOT_PLAIN or (slow is not None and repr(lines) == repr(slow.value)), text
     if value is NOT_PLAIN:
         return False
     assert slow is not None, text
@@ -65,9 +67,53 @@ def test_random_texts_are_read_alike() -> None:
     assert read > 300
 
 
+LINES = (
+    *("a:", "b:", "c_1: x", "a: 1.50", "d.e: null", 'a: "q: # "', "b: 's'", "c: [a, 'b, c', 1]", "a: []", "b: {}"),
+    *(
+        "a: |",
+        "b: |-",
+        "text, more",
+        "a: x:y#z",
+        "a: x # note",
+        "# note",
+        "",
+        "",
+        " ",
+        "a: b: c",
+        "a :b",
+        "c: [a,]",
+        "e: {a: 1, b: 'x, y'}",
+        "e: {a, b: 1}",
+        "e: {a: b c, a: 1}",
+        "e: [a: 1]",
+        "e: { }",
+        "e: {a:1}",
+    ),
+    *("~", "b: ]", "a: word ", 'a: "x" ', "a: é", "c: 0x1F", "a: >-", "b: &n 1", "? x", 'a: "\\n"', "---", "- ", "-"),
+)
+
+
+def test_random_lines_are_read_alike() -> None:
+    source = random.Random(11)  # noqa: S311  # the same every time
+
+    def write_line(indent: int) -> str:
+        return " " * indent + source.choice(("", "", "- ", "-   ")) + source.choice(LINES)
+
+    read = 0
+    for _ in range(2000):
+        indents = [source.choice((0, 0, 2, 2, 4, 6, 1)) for _ in range(source.randint(1, 6))]
+        text = "\n".join(map(write_line, indents)) + source.choice(("\n", "\n", ""))
+        value, slow = read_plain_lines(text), read_slowly(text)
+        if value is not NOT_PLAIN:
+            assert slow is not None, text
+            assert repr(value) == repr(slow.value), text
+            read += 1
+    assert read > 100
+
+
 @pytest.mark.parametrize("extra", [-1, 0])
 def test_limits_are_those_of_reading_with_positions(extra: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (yaml_values, document_builder):
+    for module in (yaml_values, yaml_lines, document_builder):
         monkeypatch.setattr(module, "NODE_LIMIT", 50)
     assert_same("[" * (DEPTH_LIMIT + extra) + "]" * (DEPTH_LIMIT + extra))
     many = "- 1\n" * (50 + extra)  # the list itself is one more

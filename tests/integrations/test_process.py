@@ -85,7 +85,8 @@ def test_inspect_finds_the_scorer_by_its_name(
 ) -> None:
     (repo / "task.py").unlink()  # it would make the scorer known, too
     # The entry point as it will be installed, beside an installation that may be older than it.
-    ((group, points),) = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["entry-points"].items()
+    group = "inspect_ai"
+    points = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["entry-points"][group]
     installed = tmp_path / "path" / "pointing-1.dist-info"
     installed.mkdir(parents=True)
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: pointing\nVersion: 1\n", encoding="utf-8")

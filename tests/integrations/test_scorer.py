@@ -21,7 +21,7 @@ from inspect_ai.tool import Tool, ToolCall, tool
 from evalstore import Store
 from evalstore.errors import GitError, RefError
 from evalstore.integrations.inspect import dataset_samples, rubric_scorer
-from evalstore.integrations.inspect.rubrics import LoadedRubric
+from evalstore.integrations.ruler import Ruler
 
 SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
 
@@ -189,10 +189,10 @@ def test_a_floating_reference_is_a_warning_and_the_score_says_what_it_was(
 def test_grading_waits_beside_the_event_loop_and_one_at_a_time(
     repo: Path, mock: Any, evaluated: Any, scores: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grade: Callable[..., Any] = LoadedRubric.grade
+    grade: Callable[..., Any] = Ruler.grade
     busy, threads = threading.Lock(), set()
 
-    def spied(self: LoadedRubric, *args: Any) -> Any:
+    def spied(self: Ruler, *args: Any) -> Any:
         assert busy.acquire(blocking=False)
         threads.add(threading.current_thread())
         time.sleep(0.002)  # long enough for another to come in between, if it could
@@ -201,7 +201,7 @@ def test_grading_waits_beside_the_event_loop_and_one_at_a_time(
         finally:
             busy.release()
 
-    monkeypatch.setattr(LoadedRubric, "grade", spied)
+    monkeypatch.setattr(Ruler, "grade", spied)
     log = evaluated(asked(*[None] * 30), rubric_scorer("rubric/tone@1.0.0", repo), mock("thanks"))
     assert len(scores(log)) == 30
     assert threads

@@ -27,6 +27,8 @@ PARTICIPLES = frozenset({
 })  # fmt: skip
 NO_PARTICIPLES = frozenset({"exceed", "need", "embed", "feed", "seed", "string"})
 
+HOOKS = {f"pytest_{name}" for name in ("addoption", "configure", "testnodedown", "sessionfinish", "terminal_summary")}
+
 # Folders whose modules are found by name: what each of them may be asked for, completed by its module's name.
 PROTOCOLS: dict[str, frozenset[str]] = {
     "cli": frozenset({"command", "validate"}),  # click's objects: `evalstore judge validate` is judge.validate
@@ -34,6 +36,8 @@ PROTOCOLS: dict[str, frozenset[str]] = {
         {"text", "document", "summary", "summarize", "markdown", "html", "everything", "dot", "mermaid"}
     ),
     "report/formats": frozenset({"render"}),
+    # Words of the programs that call them.
+    "integrations": frozenset({"scorer", "ruler", "a_measure", *HOOKS}),
     "migration/readers": frozenset({"read", "restore"}),
     "migration/readers/agentevals": frozenset({"read"}),
 }
@@ -43,13 +47,14 @@ ALLOWED: dict[str, str] = {
     "__main__.py:run": "the entry point that pyproject.toml names",
     "cli/main.py:group": "click's root object",
     "cli/main.py:main": "what a program begins with",
-    "cli/param_types.py:ReferenceType.shell_complete": "click's word",
+    "cli/param_types.py:KnownName.shell_complete": "click's word",
     "diff/kinds/__init__.py:at_least": "reads as the sentence it stands for: at_least('min_chars')",
     "diff/kinds/__init__.py:at_most": "reads as the sentence it stands for: at_most('max_chars')",
     "integrations/inspect/samples.py:dataset_samples": "public, in the README",
     "integrations/inspect/scorer.py:rubric_scorer": "public, in the README; Inspect registers it by name",
     "report/__init__.py:render": "the one function of the package",
     "report/formats/__init__.py:render": "the one function of the package",
+    "runs/values.py:Run.rows": "public, in SPEC 9",
     "store/contents.py:StoreContents.releases": "public, of `Store`",
     "store/contents.py:StoreContents.working": "public, of `Store`",
     "store/contents.py:StoreContents.without_lock": "public, of `Store`",

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evalstore.provenance import blame
+from evalstore.provenance import blame, question_rows
 from evalstore.report import render
 from evalstore.report.screen import Screen
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, artifacts
 from tests.provenance.conftest import ban, brief, rubric
 
 Blamed = Callable[..., dict[str, Any]]
@@ -201,3 +201,23 @@ def test_markdown_and_a_hostile_author_are_inert(story: Any, cli: Callable) -> N
     assert "<b>" not in ran.out
     assert "\x1b" not in ran.out
     assert {line.replace("\\|", "").count("|") for line in ran.out.splitlines() if line.startswith("|")} == {7}
+
+
+def test_a_row_that_stayed_is_not_parsed_again(story: Any, blamed: Blamed, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.write({"id": "d", "version": "1.0.0", "rows": "d.jsonl"}, "dataset")
+    lines = [f'{{"id": "q{number}", "input": "x"}}\n' for number in range(40)]
+    commits = []
+    for version in range(6):
+        lines[version] = lines[version].replace('"x"', '"y"')
+        (story.root / "datasets" / "d.jsonl").write_text("".join(lines))
+        commits.append(story.commit(f"Author {version}"))
+    parsed = []
+    monkeypatch.setattr(question_rows, "parse_row", lambda line: parsed.append(line) or artifacts.parse_row(line))
+    found = {pointer: part["commit"] for pointer, part in blamed("dataset/d@git:HEAD").items()}
+    assert [found[f"/rows/{number}"] for number in range(8)] == [*commits, commits[0], commits[0]]
+    # All rows of one version, and of each older one those that differ from it.
+    assert len(parsed) == 40 + 5
+    # Another default is another meaning of every row that does not say otherwise.
+    story.write({"id": "d", "version": "1.0.0", "rows": "d.jsonl", "defaults": {"rubric_ref": "rubric/r"}}, "dataset")
+    last = story.commit("Zoe")
+    assert {part["commit"] for part in blamed("dataset/d@git:HEAD").values()} >= {last}

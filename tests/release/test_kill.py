@@ -134,11 +134,11 @@ def storm(cli: Cli, room: Room, rounds: int) -> int:
 
 
 def test_killed_at_random(cli: Cli, busy: Room) -> None:
-    storm(cli, busy, rounds=2)
+    storm(cli, busy, rounds=1)
 
 
 def test_killed_at_random_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
-    storm(cli, whole, rounds=2)
+    storm(cli, whole, rounds=1)
 
 
 @pytest.mark.slow
@@ -175,12 +175,12 @@ STRACE = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is no
 @STRACE
 def test_killed_within_git(cli: Cli, busy: Room) -> None:
     # The second to the fourth renaming of one process is a transaction torn between its tags and its branch.
-    assert struck(cli, busy, [("rename", 2), ("rename", 4)]) == 2
+    assert struck(cli, busy, [("rename", 4)]) == 1
 
 
 @STRACE
 def test_killed_within_git_that_signs_and_pushes(cli: Cli, whole: Room) -> None:
-    assert struck(cli, whole, [("rename", 3), ("connect", 1)]) == 2
+    assert struck(cli, whole, [("connect", 1)]) == 1
 
 
 @pytest.mark.slow

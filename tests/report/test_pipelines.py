@@ -284,7 +284,7 @@ def test_a_fork_gets_no_comment_and_is_told_so(
     assert "Comment" not in pushed.steps
 
 
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("changed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str], changed: bool, tmp_path: Path) -> None:  # noqa: FBT001
     if changed:
         (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))

@@ -131,3 +131,49 @@ def test_an_artifact_is_no_run(cli: Callable[..., Any], run: Path) -> None:
         assert cli("show", "rubric/r@worktree", *argv, cwd=store).code == 2
     assert cli("show", "rubrik/r", cwd=store).code == 2
     assert cli("show", "none.json", cwd=store).code == 3
+
+
+def test_a_text_that_should_not_be_there_is_marked_in_one_piece(cli: Any, tmp_path: Path) -> None:
+    assert cli("init", "--example", cwd=tmp_path).code == 0
+    run = "runs/help_desk-worktree-model_a.json"
+    assert "a CSV file. »I hope this helps«!" in cli("show", run, cwd=tmp_path).out
+    screen = {"FORCE_COLOR": "1", "TERM": "xterm"}
+    for width in ("60", "72", "80", "96", "200"):
+        painted = cli("show", run, cwd=tmp_path, COLUMNS=width, **screen).out
+        assert "\x1b[1;31mI hope this helps\x1b[0m!" in painted
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", painted)
+        assert max(map(len, plain.splitlines())) <= int(width)
+        assert re.search(r"^0   \S {6}\S 100$", plain, re.MULTILINE)
+
+
+def test_score_ends_with_what_went_worst_and_how_to_see_it(cli: Any, tmp_path: Path) -> None:
+    assert cli("init", "--example", cwd=tmp_path).code == 0
+    bad = [
+        json.dumps({"id": id_, "output": text})
+        for id_, text in (
+            ("forgot_password", "Hm."),
+            ("slow_page", "so that `x`"),
+            ("export_data", "as an AI"),
+            ("dark_mode", "No."),
+        )
+    ]
+    (tmp_path / "bad.jsonl").write_text("\n".join(bad))
+    ran = cli(
+        "score", "dataset/help_desk@worktree", "bad.jsonl", "--rubric", "rubric/answer_style@worktree", cwd=tmp_path
+    )
+    tail = ran.out.partition("did not pass")[2].splitlines()
+    assert tail[0] == ""
+    assert tail[1].split()[:3] == ["FAIL", "0.00", "export_data"]
+    assert "no_filler: found 'as an AI'" in tail[1]
+    assert (len(tail), tail[-1]) == (5, "see  evalstore show runs/help_desk-worktree-bad.json --failed")
+    assert cli(*tail[-1].split()[2:], cwd=tmp_path).code == 0
+    good = cli(
+        "score",
+        "dataset/help_desk@worktree",
+        "bad.jsonl",
+        "--quiet",
+        "--rubric",
+        "rubric/answer_style@worktree",
+        cwd=tmp_path,
+    )
+    assert good.out == ""

@@ -97,6 +97,10 @@ def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> No
         "tone/polite  100.00       2       0        0       0\n"
         "\n"
         "run  here/small-1.0.0-model_a.json\n"
+        "\n"
+        "1 output did not pass\n"
+        "  UNSCORED  -  four  sound: neither the check nor the question lists a fact\n"
+        "see  evalstore show here/small-1.0.0-model_a.json --failed\n"
     )
 
 

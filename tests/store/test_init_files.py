@@ -110,7 +110,7 @@ def release(repo: Path, cli: Cli) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("changed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, changed: bool, tmp_path: Path) -> None:  # noqa: FBT001
     cli("-C", repo, "init", "evals", "--ci", "github")
     release(repo, cli)
@@ -143,7 +143,7 @@ def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, ch
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("changed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_job_of_gitlab_is_the_gate(repo: Path, cli: Cli, shell: Any, changed: bool) -> None:  # noqa: FBT001
     cli("-C", repo, "init", "evals", "--ci", "gitlab")
     release(repo, cli)

@@ -57,16 +57,24 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
     old, new = _read_judges(change)
     if old is None or new is None:
         return None
-    if ScoreType.CONTINUOUS not in {old.score_type, new.score_type}:
-        return Proof(f"the replies of a judge of {new.score_type} are on no scale")
+    if not old.score_type is new.score_type is ScoreType.CONTINUOUS:
+        return Proof(f"the replies of a judge of {_name_other_type(old, new, ScoreType.CONTINUOUS)} are on no scale")
     if (old.least, old.most) != (new.least, new.most):
         return None
     return Proof(f"both scales run from {old.least} to {old.most}")
 
 
+def _name_other_type(old: Judge, new: Judge, known: ScoreType) -> ScoreType:
+    """Return a score type of the two that is another: under it this edit is made, and the type changes apart."""
+    return old.score_type if old.score_type is not known else new.score_type
+
+
 @name_decider("levels_alike")
 def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
+    before, after = _read_judges(change)
+    if before and after and not before.score_type is after.score_type is ScoreType.LEVELS:
+        return Proof(f"a judge of {_name_other_type(before, after, ScoreType.LEVELS)} reads no levels")
     old, new = read_level_values(change)
     return Proof("every level keeps its name and its value") if old and old == new else None
 

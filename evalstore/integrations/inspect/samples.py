@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.integrations.inspect.rubrics import locate_store, open_store
+from evalstore.integrations.numbers import convert_numbers, to_decimal
 from evalstore.model import Kind, Output, Question
 from evalstore.scoring.grading import format_exact_ref
 from evalstore.store import ArtifactStore
@@ -41,7 +41,7 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
 
 def read_question(state: TaskState, target: Target) -> Question:
     """Return the question of a sample: the row is its metadata, with its id, its input, its target as `expected`."""
-    row: dict[str, Any] = {"input": _input_text(state.input), **_convert_numbers(state.metadata, _to_decimal)}
+    row: dict[str, Any] = {"input": _input_text(state.input), **convert_numbers(state.metadata, to_decimal)}
     if not isinstance(row["input"], str):
         row["input"] = _input_text(state.input)
     if "expected" not in row and target.text:
@@ -66,7 +66,7 @@ def read_output(state: TaskState) -> Output | None:
 
 def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:
     for call in (call for message in messages for call in message.tool_calls or ()):
-        yield {"name": call.function, "args": _convert_numbers(call.arguments, _to_decimal)}
+        yield {"name": call.function, "args": convert_numbers(call.arguments, to_decimal)}
 
 
 def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
@@ -85,10 +85,10 @@ def _make_sample(question: Question) -> Sample:
     messages = row.get("messages")
     seen = {"id"} if messages else {"id", "input"}
     return Sample(
-        input=_MESSAGES.validate_python(_convert_numbers(messages, _to_float)) if messages else question.input,
+        input=_MESSAGES.validate_python(convert_numbers(messages, _to_float)) if messages else question.input,
         target=_make_target(row.get("expected")),
         id=question.id,
-        metadata=_convert_numbers({key: value for key, value in row.items() if key not in seen}, _to_float),
+        metadata=convert_numbers({key: value for key, value in row.items() if key not in seen}, _to_float),
     )
 
 
@@ -104,22 +104,6 @@ def _input_text(input_: str | list[ChatMessage]) -> str:
     if isinstance(input_, str):
         return input_
     return next((message.text for message in reversed(input_) if message.role == "user"), "")
-
-
-def _convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:
-    """Return plain data with every number converted by `number`."""
-    if isinstance(value, Mapping):
-        return {str(key): _convert_numbers(item, number) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_convert_numbers(item, number) for item in value]
-    return number(value)
-
-
-def _to_decimal(value: Any) -> Any:
-    """Return a float as the decimal that it is written as, as evalstore reads numbers; what is no data, as its text."""
-    if isinstance(value, float) and isfinite(value):
-        return Decimal(repr(value))
-    return value if value is None or isinstance(value, str | int | float | Decimal) else str(value)
 
 
 def _to_float(value: Any) -> Any:

@@ -13,9 +13,10 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
 
 from evalstore.integrations.inspect.judging import InspectJudge, ask_inspect_model
-from evalstore.integrations.inspect.rubrics import LoadedRubric, RubricCache, locate_store
+from evalstore.integrations.inspect.rubrics import RubricCache, locate_store
 from evalstore.integrations.inspect.samples import read_output, read_question
 from evalstore.integrations.inspect.scores import make_score, make_unscored, pass_rate
+from evalstore.integrations.ruler import Ruler
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.store import ArtifactStore
 
@@ -53,12 +54,12 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
             return make_unscored("no_response", "there is no output to grade")
         ready = await _run_alone(rulers.load_rubric, named)
         result, asked = await _grade_with_judges(ready, Sample(output, question), judge)
-        return make_score(result, output, rubric=ready.rubric.pin, judges=ready.judges, asked=asked)
+        return make_score(result, output, rubric=ready.pin, judges=ready.judges, asked=asked)
 
     return score
 
 
-async def _grade_with_judges(ready: LoadedRubric, sample: Sample, judge: InspectJudge) -> tuple[RubricResult, bool]:
+async def _grade_with_judges(ready: Ruler, sample: Sample, judge: InspectJudge) -> tuple[RubricResult, bool]:
     """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
     replies: Mapping[str, JudgeReply] = {}
     while True:

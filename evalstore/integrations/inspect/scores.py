@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Score, metric
 
-from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict, format_decimal
+from evalstore.integrations.explanation import explain_result
+from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict
 from evalstore.runs import UsedArtifact
-from evalstore.text import make_printable
 
 
 def make_score(
@@ -30,7 +30,7 @@ def make_score(
         "reason": result.reason,
         "checks": [_check_details(check) for check in result.checks],
     }
-    explanation = "\n".join(_explain_result(result))
+    explanation = explain_result(result)
     if result.score is None:
         return make_unscored(
             _name_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details
@@ -73,21 +73,6 @@ def _write_plain(value: object) -> str | list[str] | None:
 
 def _exact_text(score: Fraction | None) -> str:
     return "" if score is None else str(score)
-
-
-def _explain_result(result: RubricResult) -> Iterator[str]:
-    score = "" if result.score is None else f" ({_short_score(result.score)})"
-    yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
-    for check in result.checks:
-        if check.verdict is Verdict.FAIL and check.score is not None:
-            yield f"- {check.id} failed ({_short_score(check.score)}): {make_printable(check.reason)}"
-        elif check.unscored:
-            yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
-
-
-def _short_score(score: Fraction) -> str:
-    near = format_decimal(score)
-    return near if Fraction(near) == score else str(score)
 
 
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:

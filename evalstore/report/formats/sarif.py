@@ -61,12 +61,10 @@ def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, A
 
 
 def _explain_rule(rule: str, command: str) -> tuple[str, str, str]:
-    from evalstore.catalogue import explain_rule
-    from evalstore.errors import RefError
+    from evalstore.catalogue import find_rules
 
-    try:
-        explanations = explain_rule(rule).explained
-    except RefError:
+    explanations = find_rules(rule)
+    if not explanations:
         return "", "", ""
     explanation = next(
         (explanation for explanation in explanations if explanation.subject == _SUBJECTS[command]), explanations[0]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.diff.findings import Direction
+from evalstore.diff.findings import Direction, Witness
 from evalstore.report.diff_words import (
     can_accept_changes,
     describe_example,
@@ -173,9 +173,10 @@ def _format_exchange(finding: DiffFinding) -> Iterator[Markup]:
 
 def _format_witness(finding: DiffFinding) -> Iterator[Markup]:
     """Yield the output that moves, where its sentence has only the beginning of it."""
-    if finding.witness and len(finding.witness.output) > _LONG:
-        text = finding.witness.output[:_MOST_CHARACTERS]
-        more = " (its beginning)" if len(finding.witness.output) > _MOST_CHARACTERS else ""
+    witness = finding.witness
+    if isinstance(witness, Witness) and len(witness.output) > _LONG:
+        text = witness.output[:_MOST_CHARACTERS]
+        more = " (its beginning)" if len(witness.output) > _MOST_CHARACTERS else ""
         body = make_element("div", make_element("pre", Markup("\n"), text, tabindex="0"))
         yield make_element("details", make_element("summary", f"that output{more}"), body)
 

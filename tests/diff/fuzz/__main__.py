@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from evalstore.diff import Certainty
 from tests.diff.fuzz import fixture
 from tests.diff.fuzz.draw import draw, randomness
+from tests.diff.fuzz.precision import SETS, format_table, measure
 from tests.diff.fuzz.run import Sort, Tally, run
 from tests.diff.fuzz.shrink import shrink
 
-_COUNT = 1_000_000
+_COUNT, _EDITS = 1_000_000, 30
 _WRITTEN = 10
 _PART = 20  # seconds between two lines of progress
 
@@ -34,7 +35,18 @@ def main() -> int:
         _say(line)
     for name in written(tally, asked.seed):
         _say(f"written: {name}")
-    return 1 if tally.broken else 0
+    return 1 if tally.broken or not _measure_precision(asked) else 0
+
+
+def _measure_precision(asked: argparse.Namespace) -> bool:
+    """Print how many major verdicts on realistic edits are real, by category and rule; False where one claim is wrong."""
+    right = True
+    for name in SETS:
+        results = measure(name, asked.seed, asked.edits, asked.processes)
+        for line in format_table(name, results):
+            _say(line)
+        right = right and not any(one.wrong for one in results)
+    return right
 
 
 def report(tally: Tally, seconds: float) -> Iterator[str]:
@@ -78,6 +90,7 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.diff.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=_COUNT)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
+    parser.add_argument("--edits", type=int, default=_EDITS, help="realistic ones, of each category")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()
 

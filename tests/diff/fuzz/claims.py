@@ -215,7 +215,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
     assert held.diff
     held.shown = any(finding.witness for finding in held.diff.findings)
     for claim in (*_all(held.diff.findings), held.diff.total):
-        if claim.witness is not None:
+        if isinstance(claim.witness, Witness):
             held.broken += _contradictions(claim, claim.witness)
     if (witness := held.diff.total.witness) is None or witness.judged:
         return

@@ -1,4 +1,4 @@
-"""Lists and explains every rule of evalstore: of changes, of files, of releases, of versions."""
+"""Lists every rule of evalstore in words: of changes, of files, of releases, of versions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from string import Formatter
 from evalstore.diff.change import ChangeRule
 from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES as CHANGES
-from evalstore.errors import RefError
 from evalstore.integrity.rules import RULES as RELEASES
 from evalstore.model import Severity
 from evalstore.status.version_rules import RULES as VERSIONS
-from evalstore.text import find_nearest
 from evalstore.validation import VALIDATION_RULES as FILES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
@@ -57,31 +55,23 @@ class ExplainedRule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """All rules of one name: a rule of changes and one of files may have the same."""
-
-    rule: str
-    explained: tuple[ExplainedRule, ...]
-
-
 def list_rules() -> RuleCatalogue:
     """Return the rules of changes."""
     return RuleCatalogue(RULE_SETS[-1], tuple(CHANGES.values()))
 
 
-def explain_rule(name: str) -> Explanation:
-    """Return what a rule means and what to do, by its id (also `<id>:<direction>`) or the number of a rule of changes.
+def find_rules(name: str) -> tuple[ExplainedRule, ...]:
+    """Return the rules of a name: an id, also as `<id>:<direction>`, or the number of a rule of changes.
 
-    Raises `RefError` for an unknown name; its hint is the nearest one.
+    A rule of changes and one of files may have the same id.
     """
     id_ = next((row.id for row in CHANGES.values() if row.number == name), name.partition(":")[0])
-    explained = tuple(_find_explained(id_))
-    if not explained:
-        guess = find_nearest(id_, [*CHANGES, *FILES, *RELEASES, *VERSIONS])
-        hint = f"did you mean {guess}?" if guess else "evalstore rules lists those of changes"
-        raise RefError(f"there is no rule {name}", hint=hint)
-    return Explanation(id_, explained)
+    return tuple(_find_explained(id_))
+
+
+def list_rule_names() -> list[str]:
+    """Return the ids of all rules."""
+    return [*CHANGES, *FILES, *RELEASES, *VERSIONS]
 
 
 def render_template(template: str) -> str:

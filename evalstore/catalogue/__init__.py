@@ -1,0 +1,30 @@
+"""Explains what people write and meet: every rule, every kind of artifact and check, every key; and begins files."""
+
+from evalstore.catalogue.explanation import Explanation, explain_name
+from evalstore.catalogue.rules import (
+    ExplainedRule,
+    RuleCatalogue,
+    RuleSubject,
+    find_rules,
+    list_rules,
+    render_template,
+)
+from evalstore.diff.rules import RULES as CHANGES
+from evalstore.integrity.rules import RULES as RELEASES
+from evalstore.status.version_rules import RULES as VERSIONS
+from evalstore.validation import VALIDATION_RULES as FILES
+
+__all__ = [
+    "CHANGES",
+    "FILES",
+    "RELEASES",
+    "VERSIONS",
+    "ExplainedRule",
+    "Explanation",
+    "RuleCatalogue",
+    "RuleSubject",
+    "explain_name",
+    "find_rules",
+    "list_rules",
+    "render_template",
+]

@@ -1,0 +1,117 @@
+"""Explains a name: a rule, a kind of artifact or check, a key, or the fingerprint of a change in a store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from evalstore.catalogue.rules import ExplainedRule, find_rules, list_rule_names
+from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, list_kinds, load_topics
+from evalstore.errors import RefError
+from evalstore.text import find_nearest, make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
+    from evalstore.store import ArtifactStore
+
+FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+# Words that a place in a file begins with, and that no path of a topic has.
+_LEADS = frozenset({*FILES, "checks", "evalstore"})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChange:
+    """A change of a store by its fingerprint, and the artifact (`<kind>/<id>`) that it is one of."""
+
+    ref: str
+    finding: DiffFinding
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a name means: the rules and topics that have it, and the change whose fingerprint it is.
+
+    Each group of topics says the same: `threshold` is one key of ten kinds.
+    """
+
+    name: str
+    rules: tuple[ExplainedRule, ...] = ()
+    topics: tuple[tuple[SchemaTopic, ...], ...] = ()
+    change: FoundChange | None = None
+
+
+def explain_name(name: str) -> Explanation:
+    """Return what a rule, kind or key means, a key also by a path: `threshold`, `scoring.missing`, `/checks/0/values`.
+
+    Raises `RefError` for an unknown name; its hint is the nearest one.
+    """
+    rules, topics = find_rules(name), find_topics(name)
+    if not rules and not topics:
+        guess = next((known for known in list_names() if name and known.startswith(name)), None)
+        guess = guess or find_nearest(name, list_names())
+        lists = "evalstore rules lists rules, evalstore schema files and kinds"
+        hint = f"did you mean {guess}?" if guess else lists
+        raise RefError(f"there is no rule, kind or key {make_excerpt(name)}", hint=hint)
+    shown = rules[0].id if rules and not topics else name
+    return Explanation(shown, rules, tuple(_group_topics(topics)))
+
+
+def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Explanation:
+    """Return what a change of the working tree since a last release means, by its fingerprint.
+
+    Raises `RefError` where no change has it.
+    """
+    for change in list_changes(store, today):
+        if change.finding.fingerprint == fingerprint:
+            return Explanation(fingerprint, find_rules(change.finding.rule), change=change)
+    raise RefError(
+        f"no change since a last release has the fingerprint {fingerprint}", hint="evalstore diff shows those there are"
+    )
+
+
+def list_changes(store: ArtifactStore, today: date) -> Iterator[FoundChange]:
+    """Yield every change of the working tree since the last releases, parts of changes too."""
+    from evalstore.status.acceptances import read_change_policy
+    from evalstore.status.status import survey_store
+
+    for status in survey_store(store, read_change_policy(store, today)).artifacts:
+        yield from (FoundChange(status.ref, finding) for finding in _list_findings(status.findings))
+
+
+def _list_findings(findings: Sequence[DiffFinding]) -> Iterator[DiffFinding]:
+    for finding in findings:
+        yield finding
+        yield from _list_findings(finding.children)
+
+
+def find_topics(name: str) -> tuple[SchemaTopic, ...]:
+    """Return the topics of a path, or of its end; none where there is nothing of that name."""
+    topics = load_topics()
+    words = [word for word in re.split(r"[./]|\[\d+\]", name) if word and not word.isdigit()]
+    while words:
+        path = ".".join(words)
+        if path in topics:
+            return (topics[path],)
+        if found := tuple(topic for topic in topics.values() if topic.path.endswith(f".{path}")):
+            return found
+        if words[0] not in _LEADS:
+            return ()
+        words = words[1:]
+    return ()
+
+
+def list_names() -> list[str]:
+    """Return every name that can be explained: rules, files, kinds, keys by themselves and by their paths."""
+    topics = load_topics()
+    keys = dict.fromkeys(topic.name for topic in topics.values() if topic.sort is TopicSort.KEY)
+    return [*dict.fromkeys([*FILES, *list_kinds(), *keys, *topics, *list_rule_names()])]
+
+
+def _group_topics(topics: Sequence[SchemaTopic]) -> Iterator[tuple[SchemaTopic, ...]]:
+    groups: dict[tuple[str, str, str | None], list[SchemaTopic]] = {}
+    for topic in topics:
+        groups.setdefault((topic.description, topic.shape, topic.default), []).append(topic)
+    yield from map(tuple, groups.values())

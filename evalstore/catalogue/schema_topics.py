@@ -1,0 +1,239 @@
+"""Reads the schemas as topics: every artifact, kind of check and key that people write, with words and an example."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from evalstore.model import Kind
+from evalstore.resources import find_resource_folder
+
+# Root of a path -> the schema of that file; a check has a root of its own by its kind.
+FILES = {**{str(kind): str(kind) for kind in Kind}, "settings": "evalstore", "accepted": "accepted"}
+_BASES = {"rubric": "base/rubric"}  # without the kinds' own keys, which are topics below their kinds
+_MISSING = object()
+
+
+class TopicSort(StrEnum):
+    """What a topic is: a file that people write, a kind of check, or a key of either."""
+
+    FILE = "file"
+    KIND = "kind"
+    KEY = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaKey:
+    """One key of a mapping: its name, the first sentence on it, and whether it is required."""
+
+    name: str
+    sentence: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaTopic:
+    """What a schema says at a path, as `rubric.scoring.missing` or `regex.pattern`.
+
+    `document` is an example: a part of the file at the root of the path (for a kind, of a rubric), with the keys that
+    have to stand beside the one that it shows. `default` is its JSON, None where there is none.
+    """
+
+    path: str
+    sort: TopicSort
+    description: str
+    shape: str
+    required: bool
+    default: str | None
+    keys: tuple[SchemaKey, ...]
+    document: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The last word of the path."""
+        return self.path.rpartition(".")[2]
+
+
+@cache
+def load_topics() -> Mapping[str, SchemaTopic]:
+    """Return every topic by its path: files, then kinds, each before its keys."""
+    topics: dict[str, SchemaTopic] = {}
+    for root, name in FILES.items():
+        schema = read_schema(_BASES.get(root, name))
+        topics |= _map_topics(_SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0]))
+    for kind in list_kinds():
+        schema = read_schema(f"checks/{kind}")
+        topics |= _map_topics(_SchemaNode(schema, schema, kind, TopicSort.KIND, _wrap_check, schema["examples"][0]))
+    return topics
+
+
+@cache
+def list_kinds() -> tuple[str, ...]:
+    """Return the kinds of checks, in the order of their names."""
+    folder = find_resource_folder("schema") / "checks"
+    return tuple(sorted(path.name.removesuffix(".schema.json") for path in folder.glob("*.schema.json")))
+
+
+@cache
+def read_schema(name: str) -> Mapping[str, Any]:
+    """Return a schema by its name below schema/: `judge`, `checks/regex`, `output/diff`."""
+    path = find_resource_folder("schema") / f"{name}.schema.json"
+    schema: Mapping[str, Any] = json.loads(path.read_text("utf-8"), parse_float=Decimal)
+    return schema
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaNode:
+    """A subschema with its references followed, its path, a value of it, and how such a value stands in a document."""
+
+    schema: Mapping[str, Any]
+    node: Mapping[str, Any]
+    path: str
+    sort: TopicSort
+    wrap: Callable[[Any], Mapping[str, Any]]
+    example: Any
+    required: bool = False
+
+    @property
+    def holder(self) -> _SchemaNode:
+        """What the keys of this node belong to: of a list of mappings, or of mappings by name, one of them."""
+        items, entries = self.node.get("items"), self.node.get("additionalProperties")
+        if isinstance(entries, dict) and "properties" in (inner := _follow(self.schema, entries)):
+            name, example = next(iter(self.example.items()))
+            return replace(self, node=inner, example=example, wrap=lambda value: self.wrap({name: value}))
+        if not isinstance(items, dict):
+            return self
+        inner = _follow(self.schema, items)
+        found = next((one for one in self.example if isinstance(one, dict)), None)
+        example = choose_example(self.schema, inner) if found is None else found
+        return replace(self, node=inner, example=example, wrap=lambda value: self.wrap([value])).holder
+
+    def make_child(self, name: str) -> _SchemaNode:
+        """Return the node of a key of this one, with the value that an example has beside what it needs."""
+        node = _follow(self.schema, self.node["properties"][name])
+        known = [one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)]
+        fitting = next((one for one in known if name in one), None)
+        value = choose_example(self.schema, node) if fitting is None else fitting[name]
+        beside = self._choose_beside(name, fitting if fitting is not None else known[0])
+        required = name in self.node.get("required", ())
+        path, wrap = f"{self.path}.{name}", lambda inner: self.wrap({**beside, name: inner})
+        return _SchemaNode(self.schema, node, path, TopicSort.KEY, wrap, value, required)
+
+    def _choose_beside(self, name: str, example: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what stands beside a key in its example: within a file what it depends on, else all that fits."""
+        if self.sort is TopicSort.FILE:
+            needed = _list_dependencies(self.node, name)
+            return {key: value for key, value in example.items() if key in needed}
+        if name in example or self.sort is TopicSort.KIND:
+            return example
+        return {key: value for key, value in example.items() if key in self.node.get("required", ())}
+
+
+def _wrap_check(check: Any) -> Mapping[str, Any]:
+    return {"checks": [check]}
+
+
+def _map_topics(node: _SchemaNode) -> dict[str, SchemaTopic]:
+    return {topic.path: topic for topic in _walk_node(node)}
+
+
+def _walk_node(node: _SchemaNode) -> Iterator[SchemaTopic]:
+    # What the kinds of checks share stands below each kind.
+    holder = node.holder if node.path != "rubric.checks" else node
+    yield _make_topic(node, holder)
+    for name in holder.node.get("properties", {}):
+        yield from _walk_node(holder.make_child(name))
+
+
+def _make_topic(node: _SchemaNode, holder: _SchemaNode) -> SchemaTopic:
+    default = node.node.get("default", _MISSING)
+    return SchemaTopic(
+        node.path,
+        node.sort,
+        node.node["description"],
+        describe_shape(node.schema, node.node),
+        node.required,
+        None if default is _MISSING else json.dumps(default, default=float),
+        tuple(_list_keys(holder)),
+        node.wrap(node.example),
+    )
+
+
+def _list_dependencies(node: Mapping[str, Any], name: str) -> frozenset[str]:
+    direct: list[str] = node.get("dependentRequired", {}).get(name, [])
+    return frozenset(direct).union(*(_list_dependencies(node, other) for other in direct))
+
+
+def _list_keys(node: _SchemaNode) -> Iterator[SchemaKey]:
+    for name, child in node.node.get("properties", {}).items():
+        description = _follow(node.schema, child)["description"]
+        yield SchemaKey(name, description.partition(". ")[0].rstrip("."), name in node.node.get("required", ()))
+
+
+def choose_example(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Any:
+    """Return a value that a node takes: its own example, else one made from what it says."""
+    if node.get("examples"):
+        return node["examples"][0]
+    if "const" in node:
+        return node["const"]
+    if "enum" in node:
+        return next((value for value in node["enum"] if value != node.get("default")), node["enum"][0])
+    if node.get("type") == "boolean":
+        return not node.get("default", False)
+    if "default" in node:
+        return node["default"]
+    if isinstance(node.get("items"), dict):
+        return [choose_example(schema, _follow(schema, node["items"]))]
+    keys = node.get("properties", {})
+    chosen = node.get("required") or list(keys)[:1]
+    return {name: choose_example(schema, _follow(schema, keys[name])) for name in chosen}
+
+
+_TYPES = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+    "null": "nothing",
+}
+
+
+def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    """Return in words what a value must be: `skip or zero`, `a number from 0 to 1`, `a list of texts`."""
+    if "const" in node:
+        return str(node["const"])
+    if "enum" in node:
+        return _join_choices([str(value) for value in node["enum"]])
+    types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
+    words = _join_choices([_TYPES[name] for name in types])
+    if "array" in types and isinstance(node.get("items"), dict):
+        inner = _follow(schema, node["items"])
+        of = _name_items(describe_shape(schema, inner))
+        words = words.replace("a list", f"a list of {of}") if of else words
+    low, high = node.get("minimum"), node.get("maximum")
+    if low is not None:
+        words += f" from {low} to {high}" if high is not None else f", {low} or more"
+    return words
+
+
+def _name_items(shape: str) -> str:
+    return {"a text": "texts", "a mapping": "mappings", "a text or a mapping": "texts or mappings"}.get(shape, "")
+
+
+def _join_choices(words: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _follow(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a node together with what its reference says; its own words win."""
+    if "$ref" not in node:
+        return node
+    target = _follow(schema, schema["$defs"][node["$ref"].removeprefix("#/$defs/")])
+    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}

@@ -1,0 +1,172 @@
+"""Begins files: a rubric, a judge or a dataset, small, valid and commented, from the examples in the schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from evalstore.catalogue.schema_topics import list_kinds, load_topics, read_schema
+from evalstore.documents import write_yaml
+from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
+from evalstore.files import write_below
+from evalstore.model import Artifact, Kind, is_id
+from evalstore.store import ArtifactStore
+from evalstore.store.locate import has_store_mark
+from evalstore.text import find_nearest, make_excerpt
+
+_WIDTH = 100
+_VERSION = "1.0.0"
+_DEFAULT_KIND = "must_contain_any"
+SCORE_TYPES = ("continuous", "binary", "levels")
+# The key of a check that needs another artifact -> the kind of that artifact.
+_NEEDS = {"judge_prompt_ref": Kind.JUDGE, "rubric_ref": Kind.RUBRIC}
+
+
+@dataclass(frozen=True, slots=True)
+class StartedFile:
+    """A file that was begun: its artifact (`<kind>/<id>`), its path from the store's root, and what it refers to."""
+
+    ref: str
+    file: str
+    refers_to: tuple[str, ...]
+
+
+def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] = ()) -> StartedFile:  # noqa: A002
+    """Write the file of a new artifact; `kinds` are the checks of a rubric, or the score type of a judge.
+
+    What it refers to is taken from the store. Raises `UsageError` for a name that is none, and `RefusedError` where the
+    file is there already, or where the store has nothing that it could refer to.
+    """
+    root = _require_store(store)
+    if not is_id(id):
+        hint = "an id is lower-case letters, digits and _, and begins with a letter"
+        raise UsageError(f"{make_excerpt(id)} is no id", hint=hint)
+    path = f"{kind.folder}/{id}.yaml"
+    if (root / path).is_symlink() or (root / path).exists():
+        raise RefusedError(f"{path} is there already", hint=f"evalstore show {kind}/{id}@worktree prints it")
+    artifacts = _WorkingArtifacts(store)
+    text = "".join(_WRITERS[kind](id, kinds, artifacts))
+    write_below(root, path, text.encode())
+    return StartedFile(f"{kind}/{id}", path, tuple(artifacts.used))
+
+
+def _require_store(store: ArtifactStore) -> Path:
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files", hint="run it in a clone")
+    if not has_store_mark(store.root) and not store.working():
+        raise GitError(f"there is no store in {store.root}", hint="evalstore init makes one")
+    return store.root
+
+
+class _WorkingArtifacts:
+    """The artifacts on disk that a new file can refer to, and those that it does."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self._store = store
+        self.used: dict[str, None] = {}
+
+    def choose(self, kind: Kind, purpose: str) -> tuple[str, Artifact]:
+        """Return an exact reference to the artifact that fits best, and the artifact."""
+        found = [artifact for artifact in self._read(kind) if kind is not Kind.RUBRIC or not _is_composite(artifact)]
+        if not found:
+            raise RefusedError(
+                f"{purpose} needs a {kind}, and this store has none", hint=f"evalstore new {kind} ID begins one"
+            )
+        # A judge with variables of its own needs words for each of them.
+        artifact = min(found, key=lambda one: len(one.value.get("variables", ())))
+        ref = f"{kind}/{artifact.id}@{artifact.version}"
+        self.used[ref] = None
+        return ref, artifact
+
+    def has(self, kind: Kind) -> bool:
+        """Whether there is an artifact of that kind."""
+        return any(True for _ in self._read(kind))
+
+    def _read(self, kind: Kind) -> Iterator[Artifact]:
+        for ref in self._store.working():
+            if ref.kind is kind:
+                try:
+                    yield self._store.load(ref)
+                except EvalstoreError:  # validate says what is wrong with it
+                    continue
+
+
+def _is_composite(rubric: Artifact) -> bool:
+    checks = rubric.value.get("checks", ())
+    return any(isinstance(check, Mapping) and check.get("kind") == "composite" for check in checks)
+
+
+def _write_rubric(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:
+    yield from _write_head(Kind.RUBRIC, id_)
+    yield _comment("What is asked of an output. evalstore explain KIND says what a kind of check can do.")
+    yield "checks:\n"
+    for kind in dict.fromkeys(kinds or (_DEFAULT_KIND,)):
+        yield _comment(_describe_kind(kind), "  ")
+        check = _fill_references(dict(read_schema(f"checks/{kind}")["examples"][0]), artifacts)
+        yield write_yaml([check])
+    yield _comment(read_schema("base/rubric")["$defs"]["scoring"]["description"])
+    yield _comment(read_schema("base/rubric")["$defs"]["scoring"]["properties"]["combine"]["description"])
+    yield write_yaml({"scoring": {"combine": "all_pass"}})
+
+
+def _describe_kind(kind: str) -> str:
+    if kind not in list_kinds():
+        near = find_nearest(kind, list_kinds())
+        hint = f"did you mean {near}?" if near else f"kinds are {', '.join(list_kinds())}"
+        raise UsageError(f"there is no kind of check {make_excerpt(kind)}", hint=hint)
+    return load_topics()[kind].description
+
+
+def _fill_references(check: dict[str, Any], artifacts: _WorkingArtifacts) -> dict[str, Any]:
+    for key, kind in _NEEDS.items():
+        if key in check:
+            check[key], artifact = artifacts.choose(kind, f"a check {check['kind']}")
+            if names := artifact.value.get("variables"):
+                check["variables"] = dict.fromkeys(names, "…")
+    return check
+
+
+def _write_judge(id_: str, kinds: Sequence[str], _: _WorkingArtifacts) -> Iterator[str]:
+    wanted = kinds[0] if kinds else SCORE_TYPES[0]
+    if len(kinds) > 1 or wanted not in SCORE_TYPES:
+        raise UsageError(f"a judge has one kind: {', '.join(SCORE_TYPES)}", hint="evalstore explain judge.score_type")
+    example = next(one for one in read_schema("judge")["examples"] if one.get("score_type") == wanted)
+    yield from _write_head(Kind.JUDGE, id_)
+    yield from _write_keys("judge", {key: value for key, value in example.items() if key not in {"id", "version"}})
+
+
+def _write_dataset(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:
+    if kinds:
+        raise UsageError("a dataset has no kinds", hint="leave --kind out")
+    ref = artifacts.choose(Kind.RUBRIC, "a dataset")[0] if artifacts.has(Kind.RUBRIC) else None
+    example = read_schema("dataset")["examples"][0]
+    yield from _write_head(Kind.DATASET, id_)
+    if ref:
+        yield from _write_keys("dataset", {"defaults": {"rubric_ref": ref}})
+    else:
+        yield _comment("No rubric yet: evalstore new rubric ID, and name it here.")
+        yield "# defaults:\n#   rubric_ref: rubric/ID@1.0.0\n"
+    yield from _write_keys("dataset", {"questions": example["questions"]})
+
+
+def _write_head(kind: Kind, id_: str) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema=../.evalstore/schema/{kind}.schema.json\n"
+    yield _comment(f"{read_schema(str(kind))['description']} Its keys: evalstore explain {kind}")
+    yield write_yaml({"id": id_, "version": _VERSION})
+
+
+def _write_keys(root: str, values: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        yield _comment(load_topics()[f"{root}.{key}"].description)
+        yield write_yaml({key: value})
+
+
+def _comment(sentence: str, margin: str = "") -> str:
+    lines = wrap(sentence, _WIDTH - len(margin) - 2, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"{margin}# {line}\n" for line in lines)
+
+
+_WRITERS = {Kind.RUBRIC: _write_rubric, Kind.JUDGE: _write_judge, Kind.DATASET: _write_dataset}

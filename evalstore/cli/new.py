@@ -1,0 +1,40 @@
+"""`evalstore new`: begins the file of a rubric, a judge or a dataset."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.param_types import CHECK_KIND
+
+
+@click.command(
+    epilog=format_examples(
+        "evalstore new rubric answer_style --kind must_not_contain --kind markdown_structure",
+        "evalstore new judge accuracy",
+        "evalstore new judge tone --kind levels",
+        "evalstore new dataset web_answers",
+    )
+)
+@click.argument("kind", type=click.Choice(["rubric", "judge", "dataset"]))
+@click.argument("id_", metavar="ID")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=CHECK_KIND,
+    help="A kind of check that a rubric begins with, again for more; for a judge continuous, binary or levels.",
+)
+@add_output_options()
+def command(settings: CommandSettings, kind: str, id_: str, kinds: tuple[str, ...]) -> None:
+    """Write a small, valid, commented file for a new rubric, judge or dataset, in the folder where it belongs.
+
+    A check that asks a judge, or that stands for another rubric, names one that the store has; so does a dataset, which
+    names a rubric. A file that is there is never overwritten.
+    """
+    from evalstore.catalogue.starters import start_file
+    from evalstore.model import Kind
+
+    with settings.open_store() as store:
+        result = start_file(store, Kind(kind), id_, kinds)
+    settings.print_result(result)

@@ -1,0 +1,54 @@
+"""evalstore within promptfoo: `get_assert`, for an assertion of type python.
+
+In a file of one's own, which the assertion names, with the rubric in its config:
+
+    from evalstore.integrations.promptfoo import get_assert
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from evalstore.errors import UsageError
+from evalstore.integrations.rubric_scorer import RubricScorer, scorer
+from evalstore.model import CheckResult, Verdict
+
+_QUESTION = ("expected", "expected_facts", "expected_tools", "criteria", "context", "also_valid")
+
+
+def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Grade an output by the rubric of the assertion's config: `{rubric: rubric/x@1.2, store: path}`.
+
+    The variables `input` (else the prompt) and those of a question (`expected`, …) are read. What has no score fails
+    with 0, as promptfoo has no other word; its reason says so. Raises `UsageError` for a config without a rubric.
+    """
+    config = context.get("config") or {}
+    if not isinstance(config.get("rubric"), str):
+        raise UsageError("the config of the assertion names no rubric", hint="config: {rubric: rubric/x@1.2, store: .}")
+    variables = context.get("vars") or {}
+    question = {key: variables[key] for key in _QUESTION if key in variables}
+    grade = _load_scorer(config["rubric"], str(config.get("store", ".")))
+    graded = grade(output, input=str(variables.get("input", context.get("prompt", ""))), **question)
+    return {
+        "pass": graded.passed is True,
+        "score": float(graded.score or 0),
+        "reason": graded.reason,
+        "named_scores": {check.id: float(check.score) for check in graded.checks if check.score is not None},
+        "component_results": [_make_component(check) for check in graded.checks],
+        "metadata": {"rubric": graded.ref, "digest": graded.digest},
+    }
+
+
+@lru_cache(maxsize=64)
+def _load_scorer(rubric: str, store: str) -> RubricScorer:
+    return scorer(rubric, store=store)
+
+
+def _make_component(check: CheckResult) -> dict[str, Any]:
+    return {
+        "pass": check.verdict is Verdict.PASS,
+        "score": float(check.score or 0),
+        "reason": f"{check.id}: {check.verdict}: {check.reason}",
+    }

@@ -1,0 +1,73 @@
+"""Rubrics as rewards of reinforcement learning: functions in the shapes that TRL and verifiers call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalstore.integrations.rubric_scorer import scorer
+from evalstore.judging import Judges
+from evalstore.store import ArtifactStore
+
+Message = Mapping[str, Any]
+# A text, or the messages of a conversation.
+Completion = str | Sequence[Message]
+_QUESTION = ("expected", "expected_facts", "expected_tools", "criteria", "context", "also_valid")
+
+
+def make_trl_reward(
+    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+) -> Callable[..., list[float | None]]:
+    """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
+
+    Columns of the dataset that a question has (`expected`, …) are read, row by row. A completion without a score gets
+    None, which TRL leaves out of the reward.
+    """
+    grade = scorer(rubric, store=store, judges=judges)
+
+    def rubric_reward(
+        prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
+    ) -> list[float | None]:
+        known = {key: columns[key] for key in _QUESTION if key in columns}
+        rows = [{key: values[place] for key, values in known.items()} for place in range(len(completions))]
+        return [
+            _to_float(grade(_read_text(completion), input=_read_text(prompt), **row).score)
+            for prompt, completion, row in zip(prompts, completions, rows, strict=True)
+        ]
+
+    rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")  # the name in TRL's logs
+    return rubric_reward
+
+
+def make_verifiers_reward(
+    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+) -> Callable[..., float]:
+    """Return a reward function for `verifiers.Rubric(funcs=[…])`: a score in [0, 1], and 0 where there is none.
+
+    `answer` is the question's `expected`, and its `info` may hold the other keys of a question.
+    """
+    grade = scorer(rubric, store=store, judges=judges)
+
+    def rubric_reward(
+        prompt: Completion, completion: Completion, answer: Any = None, info: Mapping[str, Any] | None = None
+    ) -> float:
+        question = {key: info[key] for key in _QUESTION if info and key in info}
+        expected = {"expected": answer} if answer not in {None, ""} else {}
+        graded = grade(_read_text(completion), input=_read_text(prompt), **{**expected, **question})
+        return float(graded.score or 0)
+
+    rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")
+    return rubric_reward
+
+
+def _read_text(completion: Completion) -> str:
+    """Return a text, or that of the last message."""
+    if isinstance(completion, str):
+        return completion
+    content = completion[-1].get("content") if completion else ""
+    return content if isinstance(content, str) else ""
+
+
+def _to_float(score: Any) -> float | None:
+    return None if score is None else float(score)

@@ -1,0 +1,44 @@
+"""Shows a result in a notebook: its page within a frame, so that neither styles nor scripts reach the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalstore.audits import Audit
+    from evalstore.diff import Diff
+    from evalstore.runs import Run
+
+_ROWS = 100  # of a run
+_STYLE = "width: 100%; height: 36em; border: 0"
+
+
+def write_frame(value: Any) -> str:
+    """Return the page of a `Diff`, an `Audit` or a `Run` in a frame that runs no script."""
+    page = _PAGES[type(value).__name__](value)
+    return f'<iframe sandbox srcdoc="{escape(page)}" style="{_STYLE}"></iframe>'
+
+
+def _write_diff(diff: Diff) -> str:
+    from evalstore.report.diff import html
+
+    return html(diff)
+
+
+def _write_audit(audit: Audit) -> str:
+    from evalstore.audits.conditions import AuditReport
+    from evalstore.report.audit_report import html
+
+    return html(AuditReport(audit))
+
+
+def _write_run(run: Run) -> str:
+    from evalstore.report.run_view import html
+    from evalstore.runs.run_view import RowChoice, view_run
+
+    return html(view_run(run.path, RowChoice(), limit=_ROWS))
+
+
+_PAGES: Mapping[str, Callable[[Any], str]] = {"Audit": _write_audit, "Diff": _write_diff, "Run": _write_run}

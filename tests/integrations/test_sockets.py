@@ -1,0 +1,162 @@
+"""The scorer by itself, and the sockets on it: the shape of each always, and the real library where it is installed."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore import Endpoint, Judges, Store, evaluate
+from evalstore.errors import RefError, UsageError
+from evalstore.integrations import scorer
+from evalstore.integrations.promptfoo import get_assert
+from evalstore.integrations.rewards import make_trl_reward, make_verifiers_reward
+
+OUTPUTS = ["please", "moreover! thanks", "", "thanks, please!"]
+
+
+def test_a_grade_is_that_of_the_store_and_names_its_ruler(repo: Path) -> None:
+    grade = scorer("rubric/tone@^1", store=repo)
+    with Store.open(repo) as store:
+        wanted = [evaluate("rubric/tone@1.0.0", output, store=store) for output in OUTPUTS]
+        digest = store.resolve("rubric/tone@1.0.0").digest
+    graded = [grade(output) for output in OUTPUTS]
+    assert [(one.score, one.checks) for one in graded] == [(one.score, one.checks) for one in wanted]
+    assert [one.passed for one in graded] == [True, False, True, True]
+    assert {(one.ref, one.digest) for one in graded} == {("rubric/tone@1.0.0", digest)}
+    assert graded[1].reason == "fail (1/3)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
+
+
+def test_a_scorer_goes_through_pickle_and_threads_and_needs_its_store_no_more(repo: Path) -> None:
+    grade = scorer("rubric/whole@1.0.0", store=repo)
+    tone = scorer("rubric/tone@1.0.0", store=repo)
+    tone("please")
+    frozen = pickle.dumps((grade, tone))
+    assert len(frozen) < 20_000
+    shutil.rmtree(repo / "rubrics")
+    again, calm = pickle.loads(frozen)  # noqa: S301  # made above
+    # Without replies nothing of this rubric can be graded: unscored, never 0.
+    assert (again("x").score, again("x").passed) == (None, None)
+    assert "unscored (error)" in again("x").reason
+    with ThreadPoolExecutor(4) as pool:
+        many = list(pool.map(calm, OUTPUTS * 25))
+    assert many == [tone(output) for output in OUTPUTS] * 25
+
+
+def test_what_a_check_reads_of_a_question_and_of_calls_is_given_by_name(repo: Path) -> None:
+    assert scorer("rubric/form@1.0.0", store=repo)("[1]", expected={"format": "json"}).passed
+    tools = scorer("rubric/tools@1.0.0", store=repo)
+    # 0.1 is the decimal that it is written as, as in the rubric's file.
+    assert tools("", tool_calls=[{"name": "search", "args": {"share": 0.1}}]).passed
+    assert not tools("", tool_calls=[]).passed
+    assert tools("").score is None
+
+
+def test_judges_are_asked_and_their_replies_kept(repo: Path, judge_server: Any) -> None:
+    judge_server.text = lambda *_: '{"score": 3}'
+    judges = Judges(Endpoint(judge_server.url), model={"id": "m"})
+    graded = scorer("rubric/judged@1.0.0", store=repo, judges=judges)("x", input="q", expected="x")
+    assert (graded.score, calls := judge_server.calls) == (1, 2)
+    assert graded == scorer("rubric/judged@1.0.0", store=repo, judges=judges)("x", input="q", expected="x")
+    assert judge_server.calls == calls
+
+
+def test_what_is_not_there_is_refused_at_once(repo: Path) -> None:
+    with pytest.raises(RefError):
+        scorer("rubric/nobody@1.0.0", store=repo)
+
+
+def test_promptfoo_gets_an_assertion_result(repo: Path) -> None:
+    config = {"rubric": "rubric/tone@1.0.0", "store": str(repo)}
+    found = get_assert("moreover! thanks", {"prompt": "Say two.", "vars": {}, "config": config})
+    assert (found["pass"], found["score"], found["named_scores"]) == (
+        False,
+        pytest.approx(1 / 3),
+        {"polite": 1, "calm": 0, "short": 0},
+    )
+    assert [part["pass"] for part in found["component_results"]] == [True, False, False]
+    with pytest.raises(UsageError, match="names no rubric"):
+        get_assert("x", {"config": {}})
+
+
+def test_rewards_have_the_shapes_of_trl_and_verifiers(repo: Path) -> None:
+    reward = make_trl_reward("rubric/tone@1.0.0", store=repo)
+    said = [[{"role": "assistant", "content": output}] for output in OUTPUTS]
+    shares: list[Any] = [1, Fraction(1, 3), Fraction(2, 3), Fraction(2, 3)]
+    assert reward(prompts=["q"] * 4, completions=said, trainer_state=None) == pytest.approx(list(map(float, shares)))
+    assert reward.__name__ == "rubric_tone"
+    form = make_trl_reward("rubric/form@1.0.0", store=repo)
+    assert form(prompts=["q", "q"], completions=["[1]", "x"], expected=[{"format": "json"}, {"format": "json"}]) == [
+        1,
+        0,
+    ]
+    tools = make_trl_reward("rubric/tools@1.0.0", store=repo)
+    assert tools(prompts=["q"], completions=["x"]) == [None]
+    one = make_verifiers_reward("rubric/tone@1.0.0", store=repo)
+    assert one(prompt="q", completion=said[1], answer="x", info={}) == pytest.approx(1 / 3)
+
+
+def test_verifiers_itself_calls_the_reward(repo: Path) -> None:
+    vf = pytest.importorskip("verifiers", reason="verifiers is not installed: pip install verifiers")
+    rubric = vf.Rubric(funcs=[make_verifiers_reward("rubric/tone@1.0.0", store=repo)])
+    assert rubric.get_reward_func_names() == ["rubric_tone"]
+
+
+def test_deepeval_measures_a_test_case(repo: Path) -> None:
+    cases = pytest.importorskip("deepeval.test_case", reason="DeepEval is not installed: pip install deepeval")
+    from evalstore.integrations.deepeval import RubricMetric
+
+    metric = RubricMetric("rubric/tone@1.0.0", store=repo)
+    case = cases.LLMTestCase(input="Say two.", actual_output="moreover! thanks")
+    assert (metric.measure(case), metric.is_successful(), metric.threshold) == (pytest.approx(1 / 3), False, 0.5)
+    assert (metric.__name__, "calm failed" in metric.reason) == ("rubric/tone@1.0.0", True)
+
+
+def test_mlflow_gets_feedback_that_names_the_version(repo: Path) -> None:
+    pytest.importorskip("mlflow.genai.scorers", reason="MLflow is not installed: pip install mlflow")
+    from evalstore.integrations.mlflow import make_mlflow_scorer
+
+    feedback = make_mlflow_scorer("rubric/tone@^1", store=repo)(inputs={"question": "?"}, outputs="moreover! thanks")
+    assert (feedback.name, feedback.value) == ("rubric/tone", pytest.approx(1 / 3))
+    assert (feedback.metadata["rubric"], feedback.source.source_id) == ("rubric/tone@1.0.0",) * 2
+
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize(("question", "output"), [("one", "please"), ("two", "moreover! thanks")])
+def test_answer(ruler, question, output):
+    ruler("rubric/tone@1.0.0").check(output, question=question)
+"""
+
+
+@pytest.mark.process
+def test_pytest_checks_outputs_and_writes_a_run_that_can_be_audited(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_it.py").write_text(TESTS, "utf-8")
+    options = ["--evalstore-store", str(repo), "--evalstore-dataset", "dataset/small@1.0.0", "--evalstore-run", "runs"]
+    ran = run_pytest("test_it.py", *options, cwd=tmp_path / "tests")
+    assert ran.returncode == 1
+    assert "rubric/tone@1.0.0: fail (1/3)" in ran.stdout
+    assert "1 failed, 1 passed" in ran.stdout
+    run = ran.stdout.partition("\nrun ")[2].split("\n")[0]
+    with Store.open(repo) as store:
+        from evalstore import audit
+
+        assert audit(run, run, store).common == 2
+    alone = run_pytest("test_it.py", "--evalstore-run", "runs", cwd=tmp_path / "tests")
+    assert (alone.returncode, "--evalstore-dataset REF" in alone.stderr) == (4, True)
+
+
+def run_pytest(*argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    plugin = ["-p", "evalstore.integrations.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:evalstore"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plugin, *argv], cwd=cwd, capture_output=True, text=True, check=False
+    )
