@@ -41,7 +41,7 @@ def join_directions(*directions: Direction) -> Direction:
     return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
 
 
-def meet_directions(one: Direction, other: Direction) -> Direction:
+def intersect_directions(one: Direction, other: Direction) -> Direction:
     """Return the direction of a change of which both are known to hold."""
     if EITHER in {one, other}:
         return other if one is EITHER else one

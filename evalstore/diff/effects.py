@@ -23,7 +23,7 @@ from evalstore.diff.deciders.joint_answers import (
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.rubric_effect import find_effect
 from evalstore.diff.deciders.text_scores import TextScore
-from evalstore.diff.direction import EITHER, NONE, is_counted, join_directions, meet_directions
+from evalstore.diff.direction import EITHER, NONE, intersect_directions, is_counted, join_directions
 from evalstore.diff.findings import DiffFinding, TotalEffect
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -112,8 +112,8 @@ def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffec
 
 def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
-    score = meet_directions(claim.direction, effect.direction)
-    verdict = meet_directions(claim.verdict_direction, effect.verdict_direction)
+    score = intersect_directions(claim.direction, effect.direction)
+    verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
     # Where no two scores differ, a score itself is lost or won: then the direction is what the rule says of that.
     directions = (claim.direction, claim.verdict_direction) if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)

@@ -10,7 +10,7 @@ from itertools import islice, product
 from evalstore.diff.candidates import build_candidates, build_records
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.enumeration import list_scores
-from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, answer_alike, answer_check
+from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, answer_check, is_same_question
 from evalstore.diff.direction import EITHER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
@@ -119,7 +119,7 @@ class Replay:
         return (
             len(judged[0]) == len(shared) == len(judged[1])
             and all(
-                judged[0][token] is judged[1][token] or answer_alike(judged[0][token], judged[1][token])
+                judged[0][token] is judged[1][token] or is_same_question(judged[0][token], judged[1][token])
                 for token in shared
             )
             and all(self._is_gradable(check) for state in states for check in state.checks)
@@ -141,7 +141,7 @@ class Replay:
         )
         # Checks that ask the same get the same.
         between: list[Mapping[str, Fraction]] = [
-            {**end, **{other.token: score for other in checks if answer_alike(check, other)}}
+            {**end, **{other.token: score for other in checks if is_same_question(check, other)}}
             for check, score in islice(bars, _JUDGEMENTS)
             for end in ends
         ]

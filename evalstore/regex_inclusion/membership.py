@@ -48,13 +48,13 @@ def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> Me
     return MembershipTable(texts, is_complete=True)
 
 
-class _ProductState(NamedTuple):
+class _CombinedState(NamedTuple):
     before: Neighbour
     formulas: tuple[Formula, ...]
 
 
 # A state, and the text that leads to it.
-_Reached = tuple[_ProductState, str]
+_Reached = tuple[_CombinedState, str]
 # Letters as a mask, what an anchor can ask of them, and the formula that each of them leads to.
 _Move = tuple[int, Neighbour, Formula]
 
@@ -69,7 +69,7 @@ class _Search:
 
     def run(self, starts: tuple[Formula, ...]) -> None:
         plain = self._select_plain_letters()
-        start = _ProductState(NOTHING, starts)
+        start = _CombinedState(NOTHING, starts)
         seen, last = {start}, 1 << len(starts)
         typed, others = deque([(start, "")]), deque[_Reached]()
         while len(self.texts) < last and (typed or others):
@@ -92,10 +92,10 @@ class _Search:
                 else:
                     others.append((following, text + char))
 
-    def _find_membership(self, state: _ProductState) -> Membership:
+    def _find_membership(self, state: _CombinedState) -> Membership:
         return tuple(self.automaton.can_end(formula, state.before) for formula in state.formulas)
 
-    def _list_successors(self, state: _ProductState) -> Iterator[tuple[int, _ProductState]]:
+    def _list_successors(self, state: _CombinedState) -> Iterator[tuple[int, _CombinedState]]:
         """Yield where the letters lead, those together that lead to the same."""
         partial: list[tuple[int, Neighbour, tuple[Formula, ...]]] = [
             (letters, neighbour, ()) for neighbour, letters in self.alphabet.by_neighbour.items()
@@ -111,7 +111,7 @@ class _Search:
             ]
         # Readable letters have low numbers: of the shortest texts, a readable one is found first.
         partial.sort(key=lambda one: one[0] & -one[0])
-        return ((letters, _ProductState(neighbour, formulas)) for letters, neighbour, formulas in partial)
+        return ((letters, _CombinedState(neighbour, formulas)) for letters, neighbour, formulas in partial)
 
     def _list_moves(self, formula: Formula, before: Neighbour) -> list[_Move]:
         key = formula, before

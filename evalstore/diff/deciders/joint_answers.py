@@ -111,7 +111,10 @@ def list_joint_answers(
         if (score := read_text_check(first)) and all(language in places for language in score.languages)
     }
     free = {key: users for key, users in checks.items() if key not in texts}
-    free_ways = {key: tuple(_list_free_answers(users, states, free, list_possible)) for key, users in free.items()}
+    # Of a judge that is asked on one side only, any score is taken to be possible.
+    both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
+    scores = {key: (list_possible if key in both else list_scores)(users[0]) for key, users in free.items()}
+    free_ways = {key: tuple(_list_free_answers(users, states, free, scores[key])) for key, users in free.items()}
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
     if len(table.texts) << len(erring) > WAYS_LIMIT:
@@ -119,7 +122,7 @@ def list_joint_answers(
     answers = JointAnswers(
         states,
         tuple(users[0] for users in free.values()),
-        any(not list_possible(users[0]) for users in free.values()),
+        not all(scores.values()),
         numbers,
         tuple(_list_text_ways(texts, erring, places, table)),
         free_ways,
@@ -136,13 +139,13 @@ def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
     firsts: list[CheckState] = []
     for check in (check for state in states for check in state.checks):
         if id(check) not in numbers:
-            known = (number for number, first in enumerate(firsts) if answer_alike(first, check))
+            known = (number for number, first in enumerate(firsts) if is_same_question(first, check))
             numbers[id(check)] = number = next(known, len(firsts))
             firsts += [check] if number == len(firsts) else []
     return numbers
 
 
-def answer_alike(one: CheckState, other: CheckState) -> bool:
+def is_same_question(one: CheckState, other: CheckState) -> bool:
     """Whether two checks always answer alike, before they are turned round and held to a bar."""
     bars_count = one.kind == other.kind and one.reads_threshold and one.threshold != other.threshold
     return one.kind == other.kind and not bars_count and is_same(one.params, other.params)
@@ -181,10 +184,9 @@ def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, in
 
 
 def _list_free_answers(
-    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]], list_possible: ScoreLister
+    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]], scores: Sequence[Fraction]
 ) -> Iterator[RawAnswer]:
     check = users[0]
-    scores = list_possible(check)
     raw = [RawAnswer(score) for score in scores] or list(_list_corners(users, states, free))
     if any(user.threshold is None for user in users):
         # A composite without a bar passes as its rubric does, whatever its score.
