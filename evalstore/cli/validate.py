@@ -51,11 +51,14 @@ def command(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, 
     """
     from evalstore.model import Severity
 
-    result = _validate_paths(settings, paths, strict=strict)
+    if fix and _STDIN in paths:
+        raise UsageError("--fix writes files, and standard input is none", hint="name the file")
+    result = _validate_paths(settings, paths, strict=strict, fix=fix)
     if fix:
-        if _STDIN in paths:
-            raise UsageError("--fix writes files, and standard input is none", hint="name the file")
-        result = _mend(result, lambda: _validate_paths(settings, paths, strict=strict))
+        result = _mend(result, lambda: _validate_paths(settings, paths, strict=strict, fix=False))
+        if not paths and not result.mended:
+            # No name was mended, and there may be nothing that any command reads.
+            _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result)
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
 
@@ -74,7 +77,7 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     return replace(result, mended=tuple(mended))
 
 
-def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
+def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool) -> Findings:
     from evalstore.documents import read_yaml
     from evalstore.references.reading import expect_references
     from evalstore.validation import validate
@@ -83,7 +86,7 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
     sources_by_name = dict.fromkeys(
         source for path in paths for source in _find_named_sources(settings.path, path)
     )  # each file once
-    sources = list(sources_by_name) if paths else _find_all_sources(settings, root)
+    sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
         if store:
@@ -147,14 +150,17 @@ def _find_root(folder: Path) -> Path | None:
     return find_enclosing_store(resolve_folder(folder))
 
 
-def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[ValidationSource]:
+def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool) -> list[ValidationSource]:
+    """Return the sources of the store; raises without an artifact, unless `fix` may make one of what looks like it."""
     from evalstore.validation import find_store_sources
+    from evalstore.validation.sources import FileRole
 
     if root is None:
         with settings.open_store():  # raises where there is no store; a bare one has no files
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
     sources = list(find_store_sources(root))
-    if not any(source.kind for source in sources):
+    may_become = any(source.role is FileRole.IGNORED for source in sources) and fix
+    if not may_become and not any(source.kind for source in sources):
         with suppress(LoadError):  # broken settings are a finding
             settings.open_judged_store().close()
     return sources
