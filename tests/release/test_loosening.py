@@ -46,12 +46,16 @@ def level(shop: Shop) -> None:
 
 
 @pytest.fixture
-def base(shop: Shop) -> Shop:
+def base(shop: Shop, template: Callable[..., Any]) -> Shop:
     """A store with two releases, judged by the stricter profile."""
-    shop.write("evalstore.yaml", "profile: headline\n")
-    shop.write("datasets/answers.yaml", QUESTIONS.format(version="1.0.0", id="hi"))
-    shop.bump()
-    shop.git("branch", "base")
+
+    def release() -> None:
+        shop.write("evalstore.yaml", "profile: headline\n")
+        shop.write("datasets/answers.yaml", QUESTIONS.format(version="1.0.0", id="hi"))
+        shop.bump()
+        shop.git("branch", "base")
+
+    template("two releases under a profile", release)
     return shop
 
 
