@@ -12,7 +12,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import restrict_to_rule_set
 from evalstore.diff.document import read_document
-from evalstore.diff.findings import Diff, DiffFinding, Direction
+from evalstore.diff.findings import Diff, DiffFinding, Direction, ReplyWitness, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
@@ -97,7 +97,7 @@ class _Comparison:
         if not self.finds_witnesses:
             return findings
         findings = [
-            replace(finding, witness=find_reply(change)) if change.judges and _may_move_output(finding) else finding
+            replace(finding, witness=_find_other_witness(change)) if _may_move_output(finding) else finding
             for change, finding in zip(changes, findings, strict=True)
         ]
         states = [state for change in changes if change.before for state in change.states]
@@ -121,6 +121,15 @@ class _Comparison:
             rule_set=self.settings.rule_set,
             profile=self.settings.profile,
         )
+
+
+def _find_other_witness(change: Change) -> Witness | ReplyWitness | None:
+    """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
+    if change.judges:
+        return find_reply(change)
+    if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
+        return None
+    return change.imported_diff.findings[0].witness
 
 
 def _may_move_output(finding: DiffFinding) -> bool:

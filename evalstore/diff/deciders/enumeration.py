@@ -45,6 +45,8 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few."""
     if check.two_valued:
         return _TWO
+    if check.facts:
+        return check.facts.scores
     parts = KINDS[check.kind].score_parts(check.params)
     return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
 
@@ -65,7 +67,7 @@ def _group_equal_checks(before: RubricState, after: RubricState) -> list[list[Ch
 
 def _iterate_answers(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
     first = group[0]
-    bar, scores = first.threshold, list_scores(first)
+    bar, scores = first.bar, list_scores(first)
     if bar is None or not scores:
         return
     for score in scores:
