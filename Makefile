@@ -8,7 +8,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo quick test lint fresh bench fuzz clean
+.PHONY: demo docs quick test lint fresh bench fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -28,6 +28,11 @@ lint: .venv/dev.stamp  ## style, types, layers
 fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python tests/schema/generate.py --check
 	$(BIN)/python -m tests.diff.rule_sets --check
+	$(BIN)/python -m tests.project.generate --check
+
+docs: .venv/docs.stamp  ## the site of docs/, in dist/site
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
+	@echo "dist/site/index.html"
 
 bench: .venv/dev.stamp  ## ratios against named peers, in one run
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
@@ -46,6 +51,12 @@ clean:
 
 .venv/run.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[php]'
+	@touch $@
+
+.venv/docs.stamp: pyproject.toml | .venv/bin/python
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv/docs/bin/python -m pip install --quiet --group docs
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp

@@ -1,3 +1,31 @@
-"""The version of evalstore: the one place that has it; the build reads it here."""
+"""The version of evalstore, which the build reads here, and how this installation of it gets more packages."""
+
+from __future__ import annotations
 
 VERSION = "0.1.0"
+
+
+def suggest_install(extra: str) -> str:
+    """Return the command that adds an extra to this installation, from where it came itself (PEP 610).
+
+    evalstore need not be published anywhere for the command to be true.
+    """
+    import json
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote
+
+    try:
+        record = distribution("evalstore").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return f"pip install '.[{extra}]' in a clone of evalstore's repository"
+    source = json.loads(record) if record else {}
+    url = source.get("url", "")
+    if not url:
+        return f"pip install 'evalstore[{extra}]'"
+    if "dir_info" in source:
+        edited = "-e " if source["dir_info"].get("editable") else ""
+        return f"pip install {edited}{shlex.quote(unquote(url.removeprefix('file://')) + f'[{extra}]')}"
+    if vcs := source.get("vcs_info"):
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    return f"pip install {shlex.quote(f'evalstore[{extra}] @ {url}')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -120,6 +121,8 @@ class StaticJob:
     own: ShareBounds = field(default_factory=ShareBounds)
     lost: list[tuple[str, Fraction, Fraction]] = field(default_factory=list)
     _proved: dict[_Pair, ProvedDirection] = field(default_factory=dict)
+    # By pair of rubrics, the questions that it graded.
+    _reach: Counter[_Pair] = field(default_factory=Counter)
 
     def build_audit(self, bare: tuple[set[str], set[str]]) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
@@ -143,7 +146,7 @@ class StaticJob:
             ),
             lines=lines,
             own=self.own.divide_by(count) + missing,
-            proved=tuple(self._proved.values()),
+            proved=tuple(replace(one, questions=self._reach[pair]) for pair, one in self._proved.items()),
             unstored=(len(bare[0]), len(bare[1])),
             flips=self._count_flips(),
             notes=tuple(self._list_notes()),
@@ -186,8 +189,8 @@ class StaticJob:
         pair = old.rubric, new.rubric
         if pair not in self._proved:
             self._proved[pair] = self._prove_directions(*pair)
+        self._reach[pair] += 1
         proved = self._proved[pair]
-        self._proved[pair] = replace(proved, questions=proved.questions + 1)
         # A sample may lose its score by an edit, and so leave the mean of the others.
         if old.samples or new.samples:
             return Direction.EITHER, Direction.EITHER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import CONTENT_REF, FormatChoice
+from evalstore.cli.param_types import CONTENT_REF, FormatChoice, add_table_option
 from evalstore.errors import UsageError
 from evalstore.migration.table import list_formats
 
@@ -26,14 +26,7 @@ from evalstore.migration.table import list_formats
     required=True,
     help="The format to write.",
 )
-@click.option(
-    "--table",
-    "tables",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(),
-    help="The table of your own that the files were migrated by.",
-)
+@add_table_option("The table of your own that the files were migrated by.")
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
 )

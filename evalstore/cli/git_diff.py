@@ -38,7 +38,7 @@ class _FilePair:
 def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print one artifact in its normal form, any other file as it is."""
     if len(words) != 1:
-        raise UsageError("--textconv takes one file", hint="git gives it; see README, In git")
+        raise UsageError("--textconv takes one file", hint="git gives it; see docs/ci.md, In git")
     data = _read_bytes(settings.path / words[0])
     if data is None:
         raise LoadError("cannot be read", place=Place(words[0]))
@@ -56,7 +56,7 @@ def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
         sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
     if len(words) not in {_CHANGED, _RENAMED}:
-        raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see README, In git")
+        raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see docs/ci.md, In git")
     pair = _read_file_pair(settings.path, words)
     sys.stdout.write(escape_ci_commands(f"{_describe_change(settings, pair)}\n"))
     return ExitCode.DONE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import FormatChoice
+from evalstore.cli.param_types import FormatChoice, add_table_option
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.files import refuse_links_below
@@ -41,14 +41,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     type=FormatChoice(list_formats()),
     help="The format, of evalstore or of a --table, instead of finding it out.",
 )
-@click.option(
-    "--table",
-    "tables",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(),
-    help="A table of your own, in the shape of evalstore's: a format more.",
-)
+@add_table_option("A table of your own, in the shape of evalstore's: a format more.")
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."

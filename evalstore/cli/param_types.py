@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
@@ -18,6 +18,7 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     from evalstore.model import Ref
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LIMIT = 1 << 20
 _KINDS = ("rubric", "judge", "dataset")
 _FILE = re.compile(r"([a-z][a-z0-9_]{0,63})\.yaml")
@@ -185,3 +186,8 @@ TOPIC = KnownName("name", _list_topics)
 SCHEMA_NAME = KnownName("name", _list_schemas)
 CHECK_KIND = KnownName("kind", _list_check_kinds)
 CHANGE = KnownName("fingerprint", _list_fingerprints)
+
+
+def add_table_option(help_text: str) -> Callable[[_Command], _Command]:
+    """Return the option `--table` (several files), with what the tables are for."""
+    return click.option("--table", "tables", metavar="FILE", multiple=True, type=click.Path(), help=help_text)

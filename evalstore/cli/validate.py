@@ -32,6 +32,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
         "evalstore validate",
         "evalstore validate --strict --format json",
         "evalstore validate --fix",
+        "evalstore validate --base origin/main   # no change brings the settings that judge it",
         "evalstore validate rubrics/answer_style.yaml datasets",
         "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
     )
@@ -39,8 +40,11 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
 @click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
+@click.option("--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count.")
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool) -> ExitCode:
+def command(
+    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None
+) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
@@ -48,14 +52,20 @@ def command(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, 
 
     --fix writes misspelt keys, kinds and words that can mean one thing only, versions of two parts, missing or surplus
     quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
+
+    With --base what evalstore.yaml lets through since that commit is a finding, and does not count.
     """
     from evalstore.model import Severity
 
-    result = _validate_paths(settings, paths, strict=strict)
+    if fix and _STDIN in paths:
+        raise UsageError("--fix writes files, and standard input is none", hint="name the file")
+    validate_with = partial(_validate_paths, settings, paths, strict=strict, base=base)
+    result = validate_with(fix=fix)
     if fix:
-        if _STDIN in paths:
-            raise UsageError("--fix writes files, and standard input is none", hint="name the file")
-        result = _mend(result, lambda: _validate_paths(settings, paths, strict=strict))
+        result = _mend(result, lambda: validate_with(fix=False))
+        if not paths and not result.mended:
+            # No name was mended, and there may be nothing that any command reads.
+            _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result)
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
 
@@ -74,7 +84,9 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     return replace(result, mended=tuple(mended))
 
 
-def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict: bool) -> Findings:
+def _validate_paths(
+    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
+) -> Findings:
     from evalstore.documents import read_yaml
     from evalstore.references.reading import expect_references
     from evalstore.validation import validate
@@ -83,24 +95,30 @@ def _validate_paths(settings: CommandSettings, paths: tuple[str, ...], *, strict
     sources_by_name = dict.fromkeys(
         source for path in paths for source in _find_named_sources(settings.path, path)
     )  # each file once
-    sources = list(sources_by_name) if paths else _find_all_sources(settings, root)
+    sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
         if store:
             store.keep_values()
-        findings = validate(
+        validate_by = partial(
+            validate,
             sources,
             load=store.load if store else None,
-            settings=store.settings if store else None,
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
             expect=partial(expect_references, store) if store else None,
             parse=store.documents.read if store else read_yaml,
-            kept=store.documents.kept if store else None,
             watch=make_watch("validating", quiet=settings.quiet),
             known=_find_known_rules(store, sources),
         )
+        findings = validate_by(settings=store.settings if store else None)
+        if base is not None:
+            from evalstore.status.base_policy import judge_by_base
+
+            if store is None:
+                raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
+            findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings
@@ -147,14 +165,17 @@ def _find_root(folder: Path) -> Path | None:
     return find_enclosing_store(resolve_folder(folder))
 
 
-def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[ValidationSource]:
+def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool) -> list[ValidationSource]:
+    """Return the sources of the store; raises without an artifact, unless `fix` may make one of what looks like it."""
     from evalstore.validation import find_store_sources
+    from evalstore.validation.sources import FileRole
 
     if root is None:
         with settings.open_store():  # raises where there is no store; a bare one has no files
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
     sources = list(find_store_sources(root))
-    if not any(source.kind for source in sources):
+    may_become = any(source.role is FileRole.IGNORED for source in sources) and fix
+    if not may_become and not any(source.kind for source in sources):
         with suppress(LoadError):  # broken settings are a finding
             settings.open_judged_store().close()
     return sources

@@ -129,9 +129,14 @@ def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: R
 
 
 def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
+    """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
     if change.judges:
         return find_reply(change)
-    return replay.find(change, finding.direction) if replay and change.before else None
+    if change.before:
+        return replay.find(change, finding.direction) if replay else None
+    if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
+        return None
+    return change.imported_diff.findings[0].witness
 
 
 def _find_total(

@@ -142,10 +142,11 @@ def _direct_threshold(change: Change) -> Direction:
 
 
 def _direct_composite_threshold(change: Change) -> Direction:
-    # Without a bar of its own it passes as its rubric does, whose bar is not at hand.
-    if change.old is None or change.new is None:
+    # Without a bar of its own it passes as its rubric does, whose bar need not be at hand.
+    before, after = change.checks
+    if before.bar is None or after.bar is None:
         return EITHER
-    return STRICTER if change.new > change.old else LOOSER
+    return STRICTER if after.bar > before.bar else LOOSER
 
 
 def _direct_partial_credit(change: Change) -> Direction:
@@ -179,7 +180,7 @@ EXTRACTED = DirectionRule(
 )
 PASS_MARK = DirectionRule("raised stricter, lowered looser", _direct_threshold)
 COMPOSITE_MARK = DirectionRule(
-    "raised stricter, lowered looser; from or to its rubric's either", _direct_composite_threshold
+    "raised stricter, lowered looser; from or to its rubric's by that bar, else either", _direct_composite_threshold
 )
 PARTIAL = DirectionRule(
     "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict

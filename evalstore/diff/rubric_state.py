@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.diff.kinds import KINDS, read_params
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
@@ -15,12 +15,25 @@ from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
 _CHECK_LIMIT = 400
+_TWO = {Fraction(0), Fraction(1)}
 _read_missing_policy, _read_errors_policy = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
+
+
+class CompositeFacts(NamedTuple):
+    """What is known of a rubric that composites name: all its scores (nothing where they are not few), and its bar."""
+
+    scores: tuple[Fraction, ...]
+    threshold: Fraction
+    may_miss: bool
+    may_err: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CheckState:
-    """One check with its weight and gate; `token` stays the same through a rename, `index` is its place in the file."""
+    """One check with its weight and gate; `token` stays the same through a rename, `index` is its place in the file.
+
+    `rubrics` are facts of the rubrics that a composite may name, by reference.
+    """
 
     token: str
     index: int
@@ -33,27 +46,37 @@ class CheckState:
     weight: Fraction
     is_gate: bool
     extras: Mapping[str, Any]
+    rubrics: Mapping[str, CompositeFacts] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def facts(self) -> CompositeFacts | None:
+        """What is known of the rubric that it names; None for other kinds."""
+        return self.rubrics.get(self.params["rubric_ref"]) if self.rubrics else None
+
+    @property
+    def bar(self) -> Fraction | None:
+        """What its score is held against: its threshold, else that of the rubric it names; None: not known."""
+        return self.facts.threshold if self.threshold is None and self.facts else self.threshold
 
     @property
     def binary(self) -> bool:
         """Whether its score is 0 or 1 and its verdict says the same."""
-        bar = self.threshold is not None and 0 < self.threshold <= 1
-        return KINDS[self.kind].is_binary(self.params) and bar
+        return self.two_valued and self.bar is not None and 0 < self.bar <= 1
 
     @property
     def two_valued(self) -> bool:
         """Whether its score is 0 or 1."""
-        return KINDS[self.kind].is_binary(self.params)
+        return {*self.facts.scores} == _TWO if self.facts else KINDS[self.kind].is_binary(self.params)
 
     @property
     def may_miss(self) -> bool:
         """Whether some output or question leaves it nothing to grade."""
-        return KINDS[self.kind].may_miss(self.params)
+        return self.facts.may_miss if self.facts else KINDS[self.kind].may_miss(self.params)
 
     @property
     def may_err(self) -> bool:
         """Whether it can fail to grade."""
-        return KINDS[self.kind].may_err(self.params)
+        return self.facts.may_err if self.facts else KINDS[self.kind].may_err(self.params)
 
     @property
     def reads_threshold(self) -> bool:

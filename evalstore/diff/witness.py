@@ -10,7 +10,7 @@ from itertools import islice, product
 from evalstore.diff.candidates import build_candidates, build_records
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.enumeration import list_scores
-from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, answer_check, is_same_question
+from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, grade_answer, is_same_question
 from evalstore.diff.direction import EITHER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
@@ -173,7 +173,7 @@ class Replay:
 
     def _answer(self, check: CheckState, output: Output, judged: Mapping[str, Fraction | None]) -> CheckResult:
         if _names_judges(check):
-            return answer_check(check, RawAnswer(judged[check.token]))
+            return grade_answer(check, RawAnswer(judged[check.token]))
         return self._grade(self._prepare_check(check), output)
 
     def _grade(self, check: _PreparedCheck, output: Output) -> CheckResult:
@@ -242,7 +242,7 @@ def _names_judges(check: CheckState) -> bool:
 
 
 def _list_bars(check: CheckState) -> list[Fraction]:
-    bar = check.threshold or Fraction(0)
+    bar = check.bar or Fraction(0)
     return [1 - bar if check.negate else bar]
 
 

@@ -1,5 +1,7 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
+from typing import TYPE_CHECKING
+
 from evalstore.documents.document import (
     Document,
     DoubledKey,
@@ -9,7 +11,6 @@ from evalstore.documents.document import (
     format_json_pointer,
     read_text,
 )
-from evalstore.documents.edit import replace_scalar, replace_scalars
 from evalstore.documents.json_reader import (
     LINE_LIMIT,
     read_json,
@@ -18,7 +19,6 @@ from evalstore.documents.json_reader import (
     read_row,
     read_value,
 )
-from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import (
     compute_digest,
     compute_document_digest,
@@ -29,8 +29,13 @@ from evalstore.documents.json_writer import (
     write_row,
 )
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
-from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
 from evalstore.documents.yaml_reader import make_document, read_legacy_yaml, read_yaml
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.documents.edit import replace_scalar, replace_scalars
+    from evalstore.documents.json_stream import JsonStream
+    from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
 
 __all__ = [
     "LINE_LIMIT",
@@ -64,3 +69,15 @@ __all__ = [
     "write_row",
     "write_yaml",
 ]
+
+# What only reads a store needs none of these.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        "JsonStream": "json_stream",
+        "replace_scalar": "edit",
+        "replace_scalars": "edit",
+        "write_legacy_yaml": "yaml_layout",
+        "write_yaml": "yaml_layout",
+    },
+)

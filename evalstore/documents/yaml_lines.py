@@ -23,7 +23,6 @@ _LINE = re.compile(
     re.VERBOSE,
 )
 _ITEM = re.compile(rf"[ ]*(?:({_KEY}):[ ]+)?(?:([\w(/][\w(/ .)$%+-]*)|{_QUOTED}[ ]*)(,|\Z)")
-_ODD = re.compile(r"[\t\r]")  # as white space or a line end it has rules of its own
 _INDENT = re.compile(r"( +)[^ \n]")
 _BLANK = re.compile(r"^ +$", re.MULTILINE)
 _NO_KEY: Any = object()
@@ -37,7 +36,8 @@ class _OddLineError(Exception):
 
 def read_plain_lines(text: str) -> Any:
     """Return the value of a YAML text (1.2, core schema); `NOT_PLAIN` for one that is not of the plainest form."""
-    if not text.endswith("\n") or _ODD.search(text):
+    # Other line ends, white space and controls have rules of their own.
+    if not text.endswith("\n") or not text.replace("\n", "").isprintable():
         return NOT_PLAIN
     try:
         return _read_lines(text)

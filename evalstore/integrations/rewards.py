@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +42,20 @@ def make_trl_reward(
 
 def make_verifiers_reward(
     rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
-) -> Callable[..., float]:
-    """Return a reward function for `verifiers.Rubric(funcs=[…])`: a score in [0, 1], and 0 where there is none.
+) -> Callable[..., Awaitable[float | dict[str, float]]]:
+    """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
 
-    `answer` is the question's `expected`, and its `info` may hold the other keys of a question.
+    It grades the last reply of a trace. The prompt of the task is the input, its `answer` the expected answer; its
+    other fields are read where a question has keys of these names. Without a score no reward is recorded.
     """
     grade = scorer(rubric, store=store, judges=judges)
 
-    def rubric_reward(
-        prompt: Completion, completion: Completion, answer: Any = None, info: Mapping[str, Any] | None = None
-    ) -> float:
-        question = {key: info[key] for key in _QUESTION if info and key in info}
-        expected = {"expected": answer} if answer not in {None, ""} else {}
-        graded = grade(_read_text(completion), input=_read_text(prompt), **{**expected, **question})
-        return float(graded.score or 0)
+    async def rubric_reward(task: Any, trace: Any) -> float | dict[str, float]:
+        question = {key: found for key in _QUESTION if (found := getattr(task, key, None)) is not None}
+        if (answer := getattr(task, "answer", None)) not in {None, ""}:
+            question.setdefault("expected", answer)
+        score = grade(trace.last_reply, input=getattr(task, "prompt_text", ""), **question).score
+        return {} if score is None else float(score)
 
     rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")
     return rubric_reward

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from evalstore.about import suggest_install
 from evalstore.errors import RefusedError
 from evalstore.judging.deadline import ExchangeDeadline
 from evalstore.judging.endpoint import Endpoint
@@ -97,7 +98,7 @@ class JudgeClient:
             import httpx
         except ImportError:
             message = "judges are asked through httpx, which is not installed"
-            raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
+            raise RefusedError(message, hint=suggest_install("judge")) from None
         key, connections = self.endpoint.key, self.endpoint.concurrency
         # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY, SSL_CERT_FILE.
         try:

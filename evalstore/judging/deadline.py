@@ -1,20 +1,23 @@
 """Ends an exchange with an endpoint at a deadline; a timeout of httpx is for one read, and bytes that drip meet it.
 
 httpx reports its connections through the `trace` extension of a request; each read and write is given what is left of
-the time.
+the time. The name of a host is looked up before it is connected to, by a thread that can be left behind: the system's
+own look-up has no timeout.
 """
 
 from __future__ import annotations
 
+import queue
+import socket
 import threading
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import httpcore
 
 _PIECE = 1 << 16  # bytes written at a time
+_LEAST_WAIT = 0.001  # seconds: 0 would be no waiting at all, and a refusal of every address
 
 
 class ExchangeDeadline(threading.local):
@@ -39,12 +42,51 @@ class ExchangeDeadline(threading.local):
         left = max(0.0, self.end - time.monotonic())
         return left if timeout is None else min(timeout, left)
 
-    def trace(self, _: str, info: Mapping[str, Any]) -> None:
-        """Bound the stream of a connection that was just opened (the `trace` extension of httpx)."""
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """Look up a host that is about to be connected to, or bound a stream that was just opened.
+
+        This is the `trace` extension of httpx; `info` are the arguments of the connection, or its stream.
+        """
         import httpcore
 
-        if isinstance(stream := info.get("return_value"), httpcore.NetworkStream):
+        if event.endswith("connect_tcp.started"):
+            limit = self.limit(info.get("timeout"))
+            info["host"] = _look_up(info["host"], info["port"], self.end if limit is None else time.monotonic() + limit)
+        elif isinstance(stream := info.get("return_value"), httpcore.NetworkStream):
             _bound_stream(stream, self)
+
+
+def _look_up(host: str, port: int, end: float) -> str:
+    """Return the address of a host that can be connected to; raises as httpcore does where there is none in time."""
+    import httpcore
+
+    answers: queue.SimpleQueue[list[Any] | OSError | UnicodeError] = queue.SimpleQueue()
+
+    def ask_system() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    # Nobody waits for this thread when the program ends.
+    threading.Thread(target=ask_system, daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(0.0, end - time.monotonic()))
+    except queue.Empty:
+        raise httpcore.ConnectTimeout(f"the name {host} is not looked up in time") from None
+    if isinstance(answer, Exception):
+        raise httpcore.ConnectError(str(answer)) from answer
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in answer))
+    return next((one for one in addresses[:-1] if _accepts(one, port, end)), addresses[-1])
+
+
+def _accepts(address: str, port: int, end: float) -> bool:
+    """Whether one of several addresses of a host can be connected to."""
+    try:
+        socket.create_connection((address, port), max(_LEAST_WAIT, end - time.monotonic())).close()
+    except OSError:
+        return False
+    return True
 
 
 def _bound_stream(stream: httpcore.NetworkStream, deadline: ExchangeDeadline) -> None:

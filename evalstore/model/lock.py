@@ -158,7 +158,7 @@ def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, Lock
 
 
 def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
-    return LockEntry(**{key: match[key] for key in match.re.groupindex if key != "key"}, line=line)
+    return LockEntry(**{key: text for key, text in match.groupdict().items() if key != "key"}, line=line)
 
 
 def _format_entry(ref: str, entry: LockEntry) -> str:

@@ -138,14 +138,15 @@ def walk_references(
     bar). Raises what reading the store's own files raises.
     """
     seen: set[str] = set()
-    level = _keep_new(_walk_roots(store, watch), seen)
+    listed: set[str] = set()
+    level = _keep_new(_walk_roots(store, watch, listed), seen)
     while level:
         expect_releases(store, (ref for _, ref in level))
         following: list[tuple[FindPlace, Ref]] = []
         for find_place, ref in watch(level):
             resolved = resolve(find_place, ref)
             yield find_place, ref, resolved
-            if resolved:
+            if resolved and resolved.blob not in listed:
                 following += list_references(store, resolved)
         level = _keep_new(following, seen)
 
@@ -167,11 +168,17 @@ def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> No
 
 
 def _walk_roots(
-    store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]]
+    store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]], listed: set[str]
 ) -> Iterator[tuple[FindPlace, Ref]]:
-    """Yield the references of the store's own artifacts, and of the targets in its settings."""
+    """Yield the references of the store's own artifacts, and of the targets in its settings.
+
+    `listed` gets the blobs of which that are all references: most releases are what the working files are.
+    """
     for ref in watch(_list_root_artifacts(store)):
-        yield from list_references(store, resolve_unlocked(store, ref))
+        resolved = resolve_unlocked(store, ref)
+        yield from list_references(store, resolved)
+        if resolved.blob and "rows" not in resolved.artifact.value:
+            listed.add(resolved.blob)
     targets = store.settings.get("targets")
     for target in targets.values() if isinstance(targets, dict) else ():
         if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff import ComparisonSettings, Profile
-from evalstore.model import Finding
+from evalstore.model import Finding, Findings, Severity
 from evalstore.status.acceptances import ChangePolicy, read_change_policy_at, read_settings_at
 from evalstore.status.loosening import find_loosenings, make_loosening_finding
 from evalstore.store import ArtifactStore, Release
+from evalstore.store.revisions import resolve_revision
 from evalstore.store.settings import read_settings
 
 _SHOWN = 12  # characters of a commit
+_SEVERITIES = list(Severity)
 
 
 @dataclass(slots=True)
@@ -52,19 +54,43 @@ class BasePolicies:
     def find_loosenings(self) -> Iterator[Finding]:
         """Yield what evalstore.yaml lets through and the bases that were asked for did not; each setting once."""
         bases = dict.fromkeys([*([self.commit] if self.commit else []), *self._by_commit])
-        document = read_settings(
-            self.store.repository, self.store.objects, root=self.store.root, prefix=self.store.prefix
-        )
-        seen: set[Any] = set()
-        for commit in bases:
-            old: Mapping[str, Any] = read_settings_at(self.store, commit)
-            for loosening in find_loosenings(old, self.store.settings):
-                if (known := (loosening.pointer, loosening.now)) not in seen:
-                    seen.add(known)
-                    yield make_loosening_finding(loosening, document, self._names.get(commit, commit[:_SHOWN]))
+        yield from find_loosening_findings(self.store, {one: self._names.get(one, one[:_SHOWN]) for one in bases})
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         policy = read_change_policy_at(self.store, commit, self.now.today, self.profile)
         settings: ComparisonSettings = replace(policy.settings, locked=self.now.settings.locked)
         acceptances = policy.acceptances if self.commit else self.now.acceptances
         return replace(policy, settings=settings, acceptances=acceptances)
+
+
+def find_loosening_findings(store: ArtifactStore, bases: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what evalstore.yaml lets through and some commits (with their names) did not; each setting once."""
+    document = read_settings(store.repository, store.objects, root=store.root, prefix=store.prefix)
+    seen: set[Any] = set()
+    for commit, name in bases.items():
+        for loosening in find_loosenings(read_settings_at(store, commit), store.settings):
+            if (known := (loosening.pointer, loosening.now)) not in seen:
+                seen.add(known)
+                yield make_loosening_finding(loosening, document, name)
+
+
+def judge_by_base(
+    store: ArtifactStore, base: str, found: Findings, validate_by: Callable[[Mapping[str, Any]], Findings]
+) -> Findings:
+    """Return findings at the levels of today's settings or those of a revision, whichever are higher.
+
+    What the settings let through since then is among them. `validate_by` returns the findings by other settings.
+    """
+    commit = resolve_revision(store.git, store.objects, base)
+    loosened = tuple(find_loosening_findings(store, {commit: commit[:_SHOWN]}))
+    if not loosened:
+        return found
+    then = validate_by(read_settings_at(store, commit))
+    highest: dict[Finding, Finding] = {}
+    for finding in (*then.findings, *found.findings):
+        # Errors first: a finding of both stands at the level that says more.
+        at = replace(finding, severity=Severity.ERROR)
+        if at not in highest or _SEVERITIES.index(finding.severity) < _SEVERITIES.index(highest[at].severity):
+            highest[at] = finding
+    off = tuple(pair for pair in found.off if pair[0] in dict(then.off))
+    return replace(found, findings=(*loosened, *highest.values()), off=off)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -150,10 +149,7 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     environment: GitEnvironment = SEALED,
 ) -> bytes:
     """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
-    with tempfile.TemporaryFile() as file:
-        # GitPython writes no stdin: git reads it from a file.
-        file.write(stdin)
-        file.seek(0)
+    with _open_stdin(stdin) as file:
         # It ends when it is collected: after Ctrl-C, too.
         started = _start_process(environment, argv, env or {}, stdin=file, inherited_fds=inherited_fds)
         answer = read_output(started.proc, limit := timeout or TIMEOUT)
@@ -163,6 +159,18 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     if status:
         raise CommandError(_find_subcommand(argv), status, answer[1].decode("utf-8", "replace"), answer[0])
     return answer[0]
+
+
+def _open_stdin(data: bytes) -> IO[bytes]:
+    # GitPython writes no stdin: git reads it from a file.
+    if not data:
+        return Path(os.devnull).open("rb")
+    import tempfile
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # its caller closes it
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def _find_subcommand(argv: Sequence[str]) -> str:

@@ -29,13 +29,14 @@ permissions: {{contents: read, pull-requests: write}}
 jobs:
   evalstore:
     runs-on: ubuntu-latest
-    env: {{STORE: {store}}}
+    env: {{STORE: {store}, EVALSTORE: "${{{{ vars.EVALSTORE }}}}"}}
     steps:
       - uses: actions/checkout@v4
         with: {{fetch-depth: 0}}  # the tags are the releases
       - uses: actions/setup-python@v5
         with: {{python-version: "3.13"}}
-      - run: pip install evalstore  # or from where you have it
+      # The variable EVALSTORE of the repository is what pip installs: git+https://… of evalstore's repository.
+      - run: pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
       - run: evalstore -C "$STORE" validate --format github
       - run: evalstore -C "$STORE" verify --format github
         if: always()
@@ -63,7 +64,8 @@ evalstore:
   image: python:3.13
   variables: {{GIT_DEPTH: "0", STORE: {store}}}  # the tags are the releases
   before_script:
-    - pip install evalstore  # or from where you have it
+    # The CI/CD variable EVALSTORE is what pip installs: git+https://… of evalstore's repository.
+    - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
   script:
     - code=0
     - evalstore -C "$STORE" status --format gitlab > gl-code-quality-report.json || code=$?

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ def wait_for_disk(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if syncfs is None or syncfs(descriptor):
+            import ctypes
+
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
     finally:
@@ -28,4 +29,6 @@ def wait_for_disk(folder: Path) -> None:
 
 
 def _find_syncfs() -> Any:
+    import ctypes  # only what writes thousands needs it
+
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)

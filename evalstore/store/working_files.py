@@ -13,7 +13,6 @@ from evalstore.model import Ref
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.git import NAME_ENCODING
 from evalstore.store.git_config import is_autocrlf_on
-from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
 
@@ -93,6 +92,8 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
     values = zip(fields[0::9], fields[2::9], fields[5::9], fields[8::9], strict=False)
     conversions = {path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values}
+    from evalstore.store.index import find_staged_blobs
+
     # Without an attribute git leaves a file alone that has a CR in the index already, or a CR without LF.
     auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
     exempt = {

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ class Journal:
 
 def write_journal(common: Path, name: str, journal: Journal) -> None:
     """Write a journal, atomically and synced to disk."""
-    write_below(common, name, json.dumps(asdict(journal), indent=1).encode())
+    write_below(common, name, json.dumps(journal, default=_list_fields).encode())
 
 
 def read_journal(common: Path, name: str) -> Journal:
@@ -114,6 +114,10 @@ def read_journal(common: Path, name: str) -> Journal:
         f"the journal of an interrupted bump cannot be read: {common / name}",
         hint="look at the branch and its tags, then remove that file",
     )
+
+
+def _list_fields(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _parse_journal(data: Any) -> Journal:

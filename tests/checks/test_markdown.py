@@ -92,7 +92,7 @@ def test_hostile_texts_are_read_at_once(text: str) -> None:
     assert time.process_time() - start < 5
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_what_would_take_minutes_stops() -> None:
     with pytest.raises(LimitError, match="too long or too deeply nested"):
         count_by_commonmark(">" * 90 + "a\n" + "b\n" * 100_000)

@@ -178,7 +178,9 @@ STRETCHES = {
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", STRETCHES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "required" else name for name in STRETCHES]
+)
 def test_a_long_stretch_is_searched_in_time_and_found(name: str) -> None:
     pattern, flags = STRETCHES[name]
     start = time.process_time()

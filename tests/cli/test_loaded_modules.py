@@ -12,12 +12,21 @@ import pytest
 WRITERS = {"git", "evalstore.release.bump", "ruamel.yaml", "httpx", "importlib.metadata"}
 COMPARISON = {"deepdiff", "evalstore.diff.compare", "evalstore.diff.rules", "evalstore.migration", "evalstore.audits"}
 GRADING = {"regex", "markdown_it", "tree_sitter", "evalstore.checks", "evalstore.schemas", "evalstore.judging"}
+EDITING = {
+    "evalstore.store.writing",
+    "evalstore.documents.edit",
+    "evalstore.documents.json_stream",
+    "ctypes",
+}
 READING = WRITERS | COMPARISON | {"jsonschema"}
 UNNEEDED = {
-    ("--version",): READING | GRADING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},
-    ("list",): READING | GRADING | {"evalstore.validation", "evalstore.status"},
-    ("resolve", "rubric/tone@1.0.0"): READING | GRADING | {"evalstore.validation", "evalstore.status"},
-    ("status",): READING | GRADING | {"evalstore.validation.run"},
+    ("--version",): READING | GRADING | EDITING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},
+    ("list",): READING | GRADING | EDITING | {"yaml", "evalstore.validation", "evalstore.status"},
+    ("resolve", "rubric/tone@1.0.0"): READING
+    | GRADING
+    | EDITING
+    | {"yaml", "evalstore.validation", "evalstore.status"},
+    ("status",): READING | GRADING | EDITING | {"yaml", "evalstore.validation.run"},
     ("verify",): READING | GRADING,
 }
 PROBE = "import sys\nfrom evalstore.cli.main import main\ntry:\n  main(sys.argv[1:])\nfinally:\n  print(*sys.modules, file=sys.stderr)"

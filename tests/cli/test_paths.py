@@ -22,15 +22,19 @@ WEB = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nquest
 
 
 @pytest.fixture
-def store(git: Git, tmp_path: Path, cli: Cli) -> Path:
+def store(git: Git, tmp_path: Path, cli: Cli, template: Callable[..., Any]) -> Path:
     """A store in a subfolder, with a rubric, a judge and a dataset released."""
-    git("--version")
     root = tmp_path / "repo/evals"
-    for name, text in (("rubrics/tone", TONE), ("judges/accuracy", JUDGE), ("datasets/web", WEB)):
-        (root / f"{name}.yaml").parent.mkdir(parents=True, exist_ok=True)
-        (root / f"{name}.yaml").write_text(text)
-    (root / "evalstore.yaml").write_text("# here\n")
-    assert cli("-C", root, "bump", "--all").code == 0
+
+    def release() -> None:
+        git("--version")
+        for name, text in (("rubrics/tone", TONE), ("judges/accuracy", JUDGE), ("datasets/web", WEB)):
+            (root / f"{name}.yaml").parent.mkdir(parents=True, exist_ok=True)
+            (root / f"{name}.yaml").write_text(text)
+        (root / "evalstore.yaml").write_text("# here\n")
+        assert cli("-C", root, "bump", "--all").code == 0
+
+    template("three releases in a subfolder", release)
     (root / "rubrics/tone.yaml").write_text(TONE.replace("simply", "just"))
     return root
 

@@ -93,6 +93,15 @@ LINES = (
 )
 
 
+@pytest.mark.parametrize("odd", ["\x07", "\x7f", "\x85", "\u2028", "\u2029", "\ufeff", "\ufffe", "\r", "\t"])
+@pytest.mark.parametrize(
+    "text", ["# a{}b: x\nc: d\n", "a: b{}c\n", "a: 'b{}'\n", "a: b{}\nc: d\n", "a: |\n  b\n  c{}\n"]
+)
+def test_odd_line_ends_and_characters_are_left_to_the_parser(text: str, odd: str) -> None:
+    assert read_plain_lines(text.format("x")) is not NOT_PLAIN
+    assert read_plain_lines(text.format(odd)) is NOT_PLAIN
+
+
 def test_random_lines_are_read_alike() -> None:
     source = random.Random(11)  # noqa: S311  # the same every time
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from evalstore.about import suggest_install
+
 pytestmark = pytest.mark.process
 
 LACKING = "import sys; sys.modules['inspect_ai'] = None; import evalstore.integrations.inspect"
@@ -24,8 +26,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 def test_a_missing_package_is_one_sentence() -> None:
     last = run(LACKING).stderr.splitlines()[-1]
     assert last == (
-        "ModuleNotFoundError: Inspect AI is not installed, and this is for use within it: "
-        "pip install 'evalstore[inspect]'"
+        f"ModuleNotFoundError: Inspect AI is not installed, and this is for use within it: {suggest_install('inspect')}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,13 +102,16 @@ def test_rewards_have_the_shapes_of_trl_and_verifiers(repo: Path) -> None:
     tools = make_trl_reward("rubric/tools@1.0.0", store=repo)
     assert tools(prompts=["q"], completions=["x"]) == [None]
     one = make_verifiers_reward("rubric/tone@1.0.0", store=repo)
-    assert one(prompt="q", completion=said[1], answer="x", info={}) == pytest.approx(1 / 3)
+    trace, task = SimpleNamespace(last_reply="moreover! thanks"), SimpleNamespace(prompt_text="q", answer="")
+    assert asyncio.run(one(task=task, trace=trace)) == pytest.approx(1 / 3)
+    assert asyncio.run(make_verifiers_reward("rubric/tools@1.0.0", store=repo)(task=task, trace=trace)) == {}
 
 
 def test_verifiers_itself_calls_the_reward(repo: Path) -> None:
-    vf = pytest.importorskip("verifiers", reason="verifiers is not installed: pip install verifiers")
-    rubric = vf.Rubric(funcs=[make_verifiers_reward("rubric/tone@1.0.0", store=repo)])
-    assert rubric.get_reward_func_names() == ["rubric_tone"]
+    calling = pytest.importorskip("verifiers.v1.utils.decorators", reason="verifiers 0.4 is not installed")
+    reward = calling.reward(make_verifiers_reward("rubric/tone@1.0.0", store=repo), weight=2.0)
+    found = {"task": SimpleNamespace(prompt_text="q"), "trace": SimpleNamespace(last_reply="moreover! thanks")}
+    assert asyncio.run(calling.invoke_all([reward], found)) == [pytest.approx(1 / 3)]
 
 
 def test_deepeval_measures_a_test_case(repo: Path) -> None:

@@ -22,6 +22,17 @@ from evalstore.store import ArtifactStore
 
 FORMATS = ("sha1", "sha256", "reftable")
 TONE = "rubric/tone@1.0.0"
+
+
+def each_in_a_format(names: Iterable[str]) -> list[Any]:
+    """Return (name, format) of each name in each format; the short suite has one of sha1 and sha256 for a name."""
+    return [
+        pytest.param(name, format_, marks=() if format_ == FORMATS[number % 2] else pytest.mark.slow)
+        for number, name in enumerate(names)
+        for format_ in FORMATS
+    ]
+
+
 _ENV = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",

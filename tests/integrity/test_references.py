@@ -13,7 +13,7 @@ import pytest
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.store import ArtifactStore
 
-from .conftest import FORMATS, TONE, World, rubric, rules
+from .conftest import FORMATS, TONE, World, each_in_a_format, rubric, rules
 
 TAG = f"refs/tags/{TONE}"
 NEW = "rubric/tone@9.0.0"
@@ -215,8 +215,7 @@ def test_there_are_forty() -> None:
     assert len(SCENARIOS) == 40
 
 
-@pytest.mark.parametrize("format_", FORMATS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize(("name", "format_"), each_in_a_format(SCENARIOS))
 def test_a_pin_is_right_or_refused(of_format: Callable[[str], World], format_: str, name: str) -> None:
     if format_ == "reftable" and name in FILES:
         pytest.skip("refs are no files there")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from .conftest import FORMATS, TONE, World, rubric, rules
+from .conftest import TONE, World, each_in_a_format, rubric, rules
 
 TAG = f"refs/tags/{TONE}"
 PINS = (
@@ -176,8 +176,7 @@ def test_there_are_sixteen_and_each_layer_sees_what_the_threats_say() -> None:
     assert not any(attack.alone for attack in (LOCK | HARMLESS).values())
 
 
-@pytest.mark.parametrize("format_", FORMATS)
-@attacks
+@pytest.mark.parametrize(("name", "format_"), each_in_a_format(ATTACKS))
 def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], World], format_: str, name: str) -> None:
     world, attack = of_format(format_), ATTACKS[name]
     before = world.answers(PINS)

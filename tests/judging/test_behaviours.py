@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import socket
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -169,3 +173,38 @@ def test_no_answer_is_too_large(behaviour: str, judge_server: Any, patient: Endp
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 15 << 20
+
+
+def test_a_name_that_nobody_looks_up_ends_in_time(
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered, look_up = threading.Event(), socket.getaddrinfo
+
+    def hang(host: Any, *more: Any, **named: Any) -> Any:
+        if host == "silent.example":
+            answered.wait(20)
+        return look_up("127.0.0.1" if str(host).endswith(".example") else host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    port = urlsplit(judge_server.url).port
+    begun = time.monotonic()
+    with pytest.raises(EvalstoreError, match=r"cannot be reached: the name silent\.example is not looked up in time"):
+        ask_all([CALL], endpoint(url=f"http://silent.example:{port}", timeout=0.2, retries=0), cache)
+    assert time.monotonic() - begun < 5
+    answered.set()
+    assert ask_all([CALL], endpoint(url=f"http://quick.example:{port}"), cache) == {}
+
+
+def test_every_address_of_a_name_is_tried(
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = socket.getaddrinfo
+
+    def list_two(host: Any, *more: Any, **named: Any) -> Any:
+        if host != "two.example":
+            return look_up(host, *more, **named)
+        return [entry for one in ("127.0.0.2", "127.0.0.1") for entry in look_up(one, *more, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", list_two)
+    port = urlsplit(judge_server.url).port
+    assert ask_all([CALL], endpoint(url=f"http://two.example:{port}"), cache) == {}

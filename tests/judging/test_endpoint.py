@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.judging import Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall
@@ -206,7 +207,7 @@ def test_without_the_client_a_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(RefusedError, match="not installed") as caught:
         ask_all([one()], endpoint(), cache)
-    assert caught.value.hint == "pip install 'evalstore[judge]'"
+    assert caught.value.hint == suggest_install("judge")
     assert ask_all([], endpoint(), cache) == {}
 
 

@@ -296,10 +296,10 @@ HOSTILE = {
     "deep": "[" * 5000,
     "aliases": "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefghi", "bcdefghij", strict=True)),
     "huge": "a" * (1 << 21),
-    "rows": write_yaml({**HEAD, "checks": [{"key": "a", **TEXTS}] * 5000}),
+    "rows": write_yaml(HEAD) + "checks:\n" + "- {key: a, kind: must_contain_any, read: texts_or_text, into: values}\n" * 5000,
     "bytes": "\0\0",
     "list": "- 1",
-    "pattern": write_yaml({**HEAD, "checks": [{"key": "a", "kind": "regex", "read": "truth", "with": {"pattern": "(" * 3000 + ")" * 3000}}]}),
+    "pattern": write_yaml(HEAD) + f"checks: [{{key: a, kind: regex, read: truth, with: {{pattern: '{'(' * 3000 + ')' * 3000}'}}}}]\n",
 }  # fmt: skip
 
 

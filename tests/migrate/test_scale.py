@@ -66,7 +66,7 @@ def test_memory_follows_the_largest_file(suite: Suite, tmp_path: Path, run: str)
     assert peak("many", paths) - peak("few", paths[:2]) < 4
 
 
-TEXT = "word " * 100
+TEXT = "word " * 400
 ROWS = [
     {
         "schema_version": "legal_eval_v1",
@@ -76,11 +76,11 @@ ROWS = [
         "prompt": TEXT,
         "reference_answers": [TEXT],
     }
-    for number in range(1250)
+    for number in range(320)
 ]
 TESTS = [
     {"id": f"c{number}", "input": TEXT, "criteria": "?", "assertions": [{"type": "contains", "value": TEXT}]}
-    for number in range(700)
+    for number in range(190)
 ]
 
 

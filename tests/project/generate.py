@@ -1,33 +1,88 @@
-"""Write what the README lists from the code: the commands, as the command line does, and the check kinds."""
+"""Write what the pages list from the code: commands, kinds, keys and their examples, and formats of migration."""
 
 import re
-import textwrap
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from evalstore.checks import KINDS
-from evalstore.cli.main import COMMANDS
+from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_topics
+from evalstore.cli.main import GROUPS
+from evalstore.migration.table import load_tables
+from evalstore.report.explain import format_example
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-_COMMANDS = re.compile(r"(?<=\| command \| what it does \|\n\|---\|---\|\n)(?:\|.*\n)+")
-# A number before it may stand there from the time when it was counted by hand.
-_KINDS = re.compile(r"The (?:\w+ )?check kinds are [^.]*\.\n")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+_FORMATS = re.compile(r"(?<=\| format \| what it is \| dialects \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
 
 
 def render_commands() -> str:
-    """Return the rows of the table of commands."""
-    return "".join(f"| `{name}` | {what} |\n" for name, what in COMMANDS.items())
+    """Return the page of all commands, by what people do."""
+    parts = ["# Commands\n", "`evalstore COMMAND --help` has examples of each.\n"]
+    for title, commands in GROUPS.items():
+        rows = "\n".join(f"| `{name}` | {what} |" for name, what in commands.items())
+        parts.append(f"## {title}\n\n| command | what it does |\n|---|---|\n{rows}\n")
+    parts.append(_FRAME)
+    return "\n".join(parts)
+
+
+_FRAME = """## What all of them have
+
+`-C DIR` runs a command as if it had been started there, like git. `--format json` is one document, also on failure;
+`evalstore schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Colours are for terminals;
+`NO_COLOR` turns them off, `FORCE_COLOR` on. Exit codes: 0 done · 1 done, and the answer is no · 2 wrong command line ·
+3 could not do it · 4 a bug in evalstore · 130 interrupted.
+"""
 
 
 def render_kinds() -> str:
-    """Return the sentence that names every check kind."""
-    *others, last = (f"`{kind}`" for kind in KINDS)
-    return textwrap.fill(f"The check kinds are {', '.join(others)} and {last}.", 120, break_on_hyphens=False) + "\n"
+    """Return the page of all kinds and keys, each with its example."""
+    parts = ["# Kinds and keys\n", "From the schemas; `evalstore explain NAME` says the same in a terminal.\n"]
+    topics = load_topics().values()
+    parts.append("## Kinds of check\n")
+    for topic in topics:
+        if topic.sort is TopicSort.KIND:
+            parts += _render_topic(topic, f"### {topic.path}")
+    for root in ("rubric", "judge", "dataset", "settings"):
+        parts += _render_topic(load_topics()[root], f"## {root}")
+        inner = (one for one in topics if one.path.startswith(f"{root}.") and one.keys)
+        for topic in inner:
+            parts += _render_topic(topic, f"### {topic.path}")
+    return "\n".join(parts)
 
 
-def render_readme(text: str) -> str:
-    """Return the README with both parts as they are now."""
-    return _KINDS.sub(render_kinds(), _COMMANDS.sub(render_commands().replace("\\", r"\\"), text, count=1), count=1)
+def _render_topic(topic: SchemaTopic, heading: str) -> Iterator[str]:
+    yield f"{heading}\n\n{topic.description}\n"
+    rows = [load_topics().get(f"{topic.path}.{key.name}") for key in topic.keys]
+    if table := [_render_key(row) for row in rows if row]:
+        yield "| key | is | default | what it means |\n|---|---|---|---|\n" + "\n".join(table) + "\n"
+    yield f"```yaml\n{format_example(topic)}```\n"
+
+
+def _render_key(topic: SchemaTopic) -> str:
+    cells = (
+        f"`{topic.name}`" + (" (required)" if topic.required else ""),
+        topic.shape,
+        f"`{topic.default}`" if topic.default else "",
+        topic.description,
+    )
+    # A bar ends a cell, and what is in angle brackets would be taken for HTML.
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ") for cell in cells) + " |"
+
+
+def render_formats(text: str) -> str:
+    """Return the page on migration with the table of formats as it is now."""
+    rows = "".join(f"| `{one.format}` | {one.title} | {', '.join(one.dialects)} |\n" for one in load_tables())
+    return _FORMATS.sub(lambda _: rows, text, count=1)
+
+
+def render_pages() -> dict[str, str]:
+    """Return every page that is generated, or generated in part, by its name."""
+    migrating = (DOCS / "migrating.md").read_text("utf-8")
+    return {"commands.md": render_commands(), "kinds.md": render_kinds(), "migrating.md": render_formats(migrating)}
 
 
 if __name__ == "__main__":
-    README.write_text(render_readme(README.read_text("utf-8")), "utf-8")
+    stale = {name: text for name, text in render_pages().items() if (DOCS / name).read_text("utf-8") != text}
+    if stale and "--check" in sys.argv:
+        sys.exit(f"docs/ is stale ({', '.join(stale)}): run `python -m tests.project.generate`")
+    for name, text in stale.items():
+        (DOCS / name).write_text(text, "utf-8")

@@ -148,6 +148,7 @@ def test_a_public_function_begins_with_a_verb_or_is_a_property() -> None:
     assert unexplained(no_verbs()) == []
 
 
+@cache
 def one_words() -> list[str]:
     """List functions of one word that their module does not complete: neither its name nor a name before a dot."""
     dotted = {

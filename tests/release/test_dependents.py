@@ -40,15 +40,19 @@ ROWS = (
 
 
 @pytest.fixture
-def chain(shop: Shop) -> Shop:
+def chain(shop: Shop, template: Callable[..., Any]) -> Shop:
     """Everything released at 1.0.0: judge/accuracy, rubric/reviewed, rubric/whole, dataset/web, dataset/large."""
-    shop.write("judges/accuracy.yaml", JUDGE)
-    shop.write("rubrics/reviewed.yaml", judged())
-    shop.write("rubrics/whole.yaml", COMPOSITE)
-    shop.write("datasets/web.yaml", DATASET)
-    shop.write("datasets/large.yaml", "id: large\nversion: 1.0.0\nrows: large.jsonl\n")
-    shop.write("datasets/large.jsonl", ROWS)
-    shop.bump()
+
+    def release() -> None:
+        shop.write("judges/accuracy.yaml", JUDGE)
+        shop.write("rubrics/reviewed.yaml", judged())
+        shop.write("rubrics/whole.yaml", COMPOSITE)
+        shop.write("datasets/web.yaml", DATASET)
+        shop.write("datasets/large.yaml", "id: large\nversion: 1.0.0\nrows: large.jsonl\n")
+        shop.write("datasets/large.jsonl", ROWS)
+        shop.bump()
+
+    template("a chain of five artifacts", release)
     return shop
 
 

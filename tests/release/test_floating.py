@@ -32,13 +32,17 @@ def composite(id_: str, pin: str) -> str:
 
 
 @pytest.fixture
-def moved(shop: Shop) -> Shop:
+def moved(shop: Shop, template: Callable[..., Any]) -> Shop:
     """A rubric that follows a judge, which was released again by a major change."""
-    shop.write("judges/accuracy.yaml", JUDGE)
-    shop.write("rubrics/loose.yaml", judged("loose", "judge/accuracy"))
-    shop.bump()
-    shop.write("judges/accuracy.yaml", REWORDED)
-    shop.bump()
+
+    def release() -> None:
+        shop.write("judges/accuracy.yaml", JUDGE)
+        shop.write("rubrics/loose.yaml", judged("loose", "judge/accuracy"))
+        shop.bump()
+        shop.write("judges/accuracy.yaml", REWORDED)
+        shop.bump()
+
+    template("a rubric whose judge has moved", release)
     return shop
 
 

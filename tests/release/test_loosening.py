@@ -46,12 +46,16 @@ def level(shop: Shop) -> None:
 
 
 @pytest.fixture
-def base(shop: Shop) -> Shop:
+def base(shop: Shop, template: Callable[..., Any]) -> Shop:
     """A store with two releases, judged by the stricter profile."""
-    shop.write("evalstore.yaml", "profile: headline\n")
-    shop.write("datasets/answers.yaml", QUESTIONS.format(version="1.0.0", id="hi"))
-    shop.bump()
-    shop.git("branch", "base")
+
+    def release() -> None:
+        shop.write("evalstore.yaml", "profile: headline\n")
+        shop.write("datasets/answers.yaml", QUESTIONS.format(version="1.0.0", id="hi"))
+        shop.bump()
+        shop.git("branch", "base")
+
+    template("two releases under a profile", release)
     return shop
 
 
@@ -183,3 +187,23 @@ def test_the_line_of_a_setting_is_named(base: Shop, cli: Cli, tmp_path: Path) ->
     findings = json.loads(cli("-C", base.root, "status", "--format", "json").out)["findings"]
     found = {finding["message"].partition(" lets")[0]: finding["line"] for finding in findings}
     assert found["rules: phrase-reworded: patch"] == 3
+
+
+@pytest.mark.parametrize(
+    "now", ["strict: true\n", "strict: false\n", "strict: true\nrules: {reference-unpinned: info}\n", None]
+)
+def test_validate_judges_by_the_settings_of_a_base(shop: Shop, cli: Cli, now: str | None) -> None:
+    shop.write("evalstore.yaml", "strict: true\n")
+    shop.write(
+        "datasets/answers.yaml", QUESTIONS.format(version="1.0.0", id="hi") + "defaults: {rubric_ref: rubric/tone}\n"
+    )
+    shop.git("add", ".")
+    shop.git("commit", "-q", "-m", "Strict")
+    shop.git("branch", "base")
+    (shop.root / "evalstore.yaml").unlink() if now is None else shop.write("evalstore.yaml", now)
+    told = json.loads(cli("-C", shop.root, "validate", "--base", "base", "--format", "json").out)
+    rules = {finding["rule"]: finding["severity"] for finding in told["findings"]}
+    assert rules["reference-unpinned"] == "error"
+    assert ("override-loosened" in rules) is (now != "strict: true\n")
+    assert cli("-C", shop.root, "validate", "--base", "base").code == 1
+    assert cli("-C", shop.root, "validate", "--base", "HEAD~9").code == 3

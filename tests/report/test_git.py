@@ -121,11 +121,22 @@ ODD = {
 }
 
 
+def test_a_file_that_is_no_artifact_is_given_to_git_as_it_is(cli: Callable[..., Any], tmp_path: Path) -> None:
+    for data, word in ODD.values():
+        (tmp_path / "odd.yaml").write_bytes(data)
+        ran = cli("diff", "--textconv", "--", "odd.yaml", cwd=tmp_path)
+        assert (ran.code, word in ran.out) == (0, True)
+        assert not {"\x1b", "\x07", "\0"} & set(ran.out)
+
+
 @pytest.mark.parametrize("driver", [False, True])
-def test_a_file_that_is_no_artifact_is_shown_as_it_is(git: Git, repo: Path, *, driver: bool) -> None:
+@pytest.mark.parametrize("names", [("escapes", "a bomb", "a judge"), pytest.param(tuple(ODD), marks=pytest.mark.slow)])
+def test_a_file_that_is_no_artifact_is_shown_as_it_is(
+    git: Git, repo: Path, names: tuple[str, ...], *, driver: bool
+) -> None:
     if driver:
         git("config", "diff.evalstore.command", f"{EVALSTORE} --git-driver --")
-    paths = {name: repo / f"rubrics/odd{number}.yaml" for number, name in enumerate(ODD)}
+    paths = {name: repo / f"rubrics/odd{number}.yaml" for number, name in enumerate(names)}
     for path in paths.values():
         path.write_text(RUBRIC)
     git("add", ".")

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -62,7 +63,7 @@ def diff(payload: str) -> Diff:
     return compare(old, new)
 
 
-RESULTS = {"validate": findings, "diff": diff}
+RESULTS = {"validate": cache(findings), "diff": cache(diff)}
 
 
 def shown(result: Any, format_: str) -> str:

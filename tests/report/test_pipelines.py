@@ -288,7 +288,8 @@ def test_a_fork_gets_no_comment_and_is_told_so(
 def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str], changed: bool, tmp_path: Path) -> None:  # noqa: FBT001
     if changed:
         (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
-    inputs = {name: one["default"] for name, one in SPEC["spec"]["inputs"].items()} | {"store": "evals", "strict": True}
+    inputs = {name: one.get("default") for name, one in SPEC["spec"]["inputs"].items()}
+    inputs |= {"store": "evals", "strict": True, "install": "git+https://host/evalstore"}
     text = COMPONENT
     for name, value in inputs.items():
         text = text.replace(f"$[[ inputs.{name} ]]", str(value).lower() if isinstance(value, bool) else value)
@@ -299,7 +300,7 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
     ran = bash("\n".join([*job["before_script"], *job["script"]]), store.parent, {**tools, **job["variables"]})
     assert ran.returncode == int(changed), ran.stdout + ran.stderr
     assert bool(json.loads((store.parent / "gl-code-quality-report.json").read_text())) is changed
-    assert (tmp_path / "installed").read_text() == "install --quiet evalstore\n"
+    assert (tmp_path / "installed").read_text() == "install --quiet git+https://host/evalstore\n"
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])

@@ -1,4 +1,4 @@
-"""What the README says of CI and git, done: its lines run in a real store, and its reports can be read."""
+"""What the pages say of CI and git, done: their lines run in a real store, and their reports can be read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import yaml
 
 pytestmark = pytest.mark.process
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/ci.md").read_text("utf-8")
 RUBRIC = 'id: tone\nversion: "1.0.0"\nchecks:\n  - {kind: must_contain_any, values: [please]}\nscoring: {combine: all_pass}\n'
 
 
 def section(title: str) -> str:
     """Return the text below a heading."""
-    return README.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+    return PAGE.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
 def lines(value: Any) -> Iterator[str]:
@@ -35,7 +35,7 @@ def lines(value: Any) -> Iterator[str]:
 
 
 def pipelines() -> list[Any]:
-    """Return the pipelines of the README: GitHub's and GitLab's."""
+    """Return the pipelines of the page: GitHub's and GitLab's."""
     return [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", section("In CI"), re.DOTALL)]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, LimitError, LoadError, Place
 from evalstore.model import Output
 from evalstore.runs import StoredOutput, read_outputs
@@ -121,7 +122,7 @@ def test_without_the_package_the_sentence_says_what_to_install(
     path = archive(HEADER, replace(SAMPLE, method=ZSTD))
     with pytest.raises(LoadError, match="packed with Zstandard") as raised:
         list(read_outputs(path))
-    assert raised.value.hint == "pip install 'evalstore[inspect]', or only zstandard"
+    assert raised.value.hint == f"{suggest_install('inspect')}, or pip install zstandard alone"
 
 
 def swollen(size: int) -> bytes:

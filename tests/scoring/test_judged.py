@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from evalstore.about import suggest_install
 from evalstore.resources import find_resource_folder
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 
@@ -226,7 +227,7 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
     done = subprocess.run(argv, cwd=judged, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == PLAN + (
-        "error: judges are asked through httpx, which is not installed\nhint: pip install 'evalstore[judge]'\n"
+        f"error: judges are asked through httpx, which is not installed\nhint: {suggest_install('judge')}\n"
     )
     assert list((judged / "runs").iterdir()) == []
     plain = subprocess.run(argv[:-2], cwd=judged, capture_output=True, text=True, check=False)

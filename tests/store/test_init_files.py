@@ -98,7 +98,8 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, **env: str) -> subprocess.CompletedProcess[str]:
         argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-        known = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "GH_LOG": str(tmp_path / "gh.log"), **env}
+        known = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "GH_LOG": str(tmp_path / "gh.log")}
+        known |= {"EVALSTORE": "git+https://host/evalstore", **env}
         return subprocess.run(argv, cwd=tmp_path / "repo", env=known, capture_output=True, text=True, check=False)
 
     return run

@@ -158,7 +158,7 @@ SIXFOLD = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 6} for n in rang
     [
         ({"properties": {"y": {"pattern": "^(a|aa)+$"}}}, "did not finish within 1 s"),
         ({"patternProperties": {"y": {"pattern": "(a"}}}, "does not compile"),
-        ({"$defs": {**SIXFOLD, "d8": {}}, "$ref": "#/$defs/d0"}, "too many steps"),
+        pytest.param({"$defs": {**SIXFOLD, "d8": {}}, "$ref": "#/$defs/d0"}, "too many steps", marks=pytest.mark.slow),
     ],
     ids=["pattern", "broken_pattern", "a_million_parts"],
 )
@@ -193,8 +193,13 @@ REPEATED = {
 }
 
 
+LONG = {"empty_tags", "open_tags"}  # seconds here
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in REPEATED]
+)
 def test_repetition_costs_time_in_proportion(name: str, check: Callable[..., Findings]) -> None:
     start = process_time()
     check([make_text_source(REPEATED[name])])

@@ -129,6 +129,21 @@ def test_rows_are_mended_line_by_line(cli: Cli, folder: Path) -> None:
     assert after.encode() == rows.replace(b'"inptu"', b'"input"').replace(b'"imput"', b'"input"')
 
 
+@pytest.mark.parametrize("marked", [False, True])
+def test_an_ending_is_mended_where_it_hides_the_only_artifact(cli: Cli, folder: Path, marked: bool) -> None:  # noqa: FBT001
+    (folder / "rubrics").mkdir()
+    (folder / "rubrics/tone.yml").write_text(rubric(CHECK))
+    if marked:
+        (folder / "evalstore.yaml").write_text("strict: false\n")
+    assert cli("validate", cwd=folder).code == 3
+    ran = cli("validate", "--fix", cwd=folder)
+    assert (ran.code, [path.name for path in (folder / "rubrics").iterdir()]) == (0, ["tone.yaml"]), ran.err
+    assert "tone.yml" in ran.out
+    # What no right answer mends is no store still.
+    (folder / "rubrics/tone.yaml").rename(folder / "rubrics/tone.json")
+    assert cli("validate", "--fix", cwd=folder).code == 3
+
+
 def test_an_ending_is_mended_unless_the_name_is_taken(cli: Cli, folder: Path) -> None:
     (folder / "rubrics").mkdir()
     (folder / "rubrics/voice.yaml").write_text(rubric(CHECK).replace("tone", "voice"))

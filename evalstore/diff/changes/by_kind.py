@@ -10,6 +10,7 @@ from evalstore.diff.changes.dataset import find_question_changes, read_question_
 from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.diff.changes.judge import find_judge_changes
 from evalstore.diff.changes.rubric import find_rubric_changes
+from evalstore.diff.composite_facts import attach_composite_facts
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.pairing import pair_checks
@@ -57,6 +58,7 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
     if not is_same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
+    before, after = attach_composite_facts((before, after), load)
     # Two spellings of one rubric are equal there; what is written otherwise is found in the mappings.
     yield from find_rubric_changes(before, after, load)
     yield from _find_spelling_changes(old, new, (before, after))

@@ -34,7 +34,7 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
     ]
     # Each edit starts at the result of the last: two composites may have been inlined at once.
     for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
-        inner = _load_inner_rubric(str(check.params["rubric_ref"]), load)
+        inner = load_inner_rubric(str(check.params["rubric_ref"]), load)
         reason = explain_same_score(current, check, inner) if inner else None
         if inner and reason and (parts := _match_inner_checks(check, inner, current, other)):
             change = _build_inlining(current, check, parts, reason)
@@ -61,7 +61,7 @@ def _is_kept(check: CheckState, other: CheckState) -> bool:
     return other.kind == _KIND and (other.id == check.id or other.params == check.params)
 
 
-def _load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
+def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
     """Return the rubric that a pin names; None where it has extra keys, which something may read."""
     try:
         value = make_plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}

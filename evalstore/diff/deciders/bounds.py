@@ -9,7 +9,7 @@ from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.model import Combine
+from evalstore.model import Combine, format_decimal
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump
 
@@ -31,10 +31,12 @@ def prove_no_share_between(change: Change) -> Proof | None:
     """Prove that no score that the check can have lies between the old threshold and the new."""
     before, after = change.checks
     scores = list_scores(after)
-    if before.threshold is None or after.threshold is None or not scores:
+    if before.bar is None or after.bar is None:
         return None
-    low, high = sorted((before.threshold, after.threshold))
-    if any(low <= score < high for score in scores):
+    if before.bar == after.bar:
+        return Proof(f"the bar is {format_decimal(after.bar)} before and after, as its rubric has it")
+    low, high = sorted((before.bar, after.bar))
+    if not scores or any(low <= score < high for score in scores):
         return None
     return Proof(f"none of the {len(scores)} scores that the check can have lies between")
 

@@ -29,5 +29,7 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few."""
     if check.two_valued:
         return _TWO
+    if check.facts:
+        return check.facts.scores
     parts = KINDS[check.kind].score_parts(check.params)
     return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()

@@ -188,7 +188,7 @@ def _list_free_answers(
 ) -> Iterator[RawAnswer]:
     check = users[0]
     raw = [RawAnswer(score) for score in scores] or list(_list_corners(users, states, free))
-    if any(user.threshold is None for user in users):
+    if any(user.bar is None for user in users):
         # A composite without a bar passes as its rubric does, whatever its score.
         raw = [one._replace(passes=passes) for one in raw for passes in (False, True)]
     yield from raw
@@ -212,7 +212,7 @@ def _list_corners(
     # Where scores are ranked, a corner may lie at the bar of another check.
     ranked = any(state.combine in _ORDER_MODES for state in states)
     sharing = [one for group in free.values() for one in group] if ranked else users
-    for bar in sorted({1 - one.threshold if one.negate else one.threshold for one in sharing if one.threshold}):
+    for bar in sorted({1 - one.bar if one.negate else one.bar for one in sharing if one.bar}):
         yield from (RawAnswer(bar, side=side) for side in (-1, 0, 1) if 0 <= bar + side * Fraction(1, 1000) <= 1)
 
 
@@ -230,14 +230,14 @@ class _ResultTable:
 
     def look_up(self, raw: RawAnswer) -> CheckResult:
         if raw not in self.results:
-            self.results[raw] = answer_check(self.check, raw)
+            self.results[raw] = grade_answer(self.check, raw)
         return self.results[raw]
 
 
-def answer_check(check: CheckState, raw: RawAnswer) -> CheckResult:
+def grade_answer(check: CheckState, raw: RawAnswer) -> CheckResult:
     """Return the result of a check with this raw answer: turned round where it is negated, held to its bar."""
     if raw.score is None:
         return CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
     score, side = (1 - raw.score, -raw.side) if check.negate else (raw.score, raw.side)
-    passes = raw.passes if check.threshold is None else (score, side) >= (check.threshold, 0)
+    passes = raw.passes if check.bar is None else (score, side) >= (check.bar, 0)
     return CheckResult(check.token, check.kind, score, Verdict.PASS if passes else Verdict.FAIL)

@@ -69,6 +69,14 @@ def _name_other_type(old: Judge, new: Judge, known: ScoreType) -> ScoreType:
     return old.score_type if old.score_type is not known else new.score_type
 
 
+@name_decider("domain_unread")
+def prove_domain_unread(change: Change) -> Proof | None:
+    """Prove that no score hangs on a domain that a judge no longer claims."""
+    if not isinstance(change.old, list) or change.new is not None:
+        return None
+    return Proof("no rubric and no question names a domain, so the claim is read by people alone", Bump.MINOR)
+
+
 @name_decider("levels_alike")
 def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import HIGHEST, LOOSER, LOWEST, STRICTER, bound_direction, is_advisory, is_counted
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 from evalstore.versions import Bump
@@ -47,7 +48,7 @@ def prove_gate_idle(change: Change) -> Proof | None:
     if _is_alone(check, after) and check.binary:
         return Proof("it is the only check, and the score is 0 already when it fails")
     if not any(_can_fail(check, rubric) for rubric in (before, after)):
-        return Proof("its threshold is 0, so it cannot fail")
+        return Proof("it passes whatever it grades, so it cannot fail")
     return None
 
 
@@ -73,7 +74,8 @@ def _is_alone(check: CheckState, rubric: RubricState) -> bool:
 
 def _can_fail(check: CheckState, rubric: RubricState) -> bool:
     counted_as_zero = (check.may_miss and rubric.missing == "zero") or (check.may_err and rubric.errors == "zero")
-    return check.threshold is None or check.threshold > 0 or counted_as_zero
+    passes_all = not check.negate and KINDS[check.kind].passes_all(check.params)
+    return counted_as_zero or not (passes_all or check.bar == 0)
 
 
 @name_decider("unread")

@@ -84,12 +84,13 @@ class CheckKind:
 
     `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade (unscored,
     missing). `may_err`: a limit, a judge, another engine or another artifact can stop it (unscored, error).
-    `question_parts`: pointers to what it reads of a question; `fill_from_question(check, row)` returns the parameters
-    that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of it apart, one
-    that passes first. `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
-    share of, 0 where that is not known. `reads_threshold`: its threshold moves its score, not its verdict alone.
-    `asks_judges`, `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that
-    other machines may lack. `cost`: what grading one output costs, of the budget for witnesses.
+    `question_parts`: pointers to what it reads of a question; `fill_from_question(check, row)` returns the
+    parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of
+    it apart, one that passes first. `bans`: what it looks for makes it fail. `score_parts`: how many equal parts
+    its score is a share of, 0 where that is not known. `passes_all`: whatever it grades scores 1.
+    `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`:
+    no text alone shows that it moves. `is_portable`: it needs no program that other machines may lack. `cost`: what
+    grading one output costs, of the budget for witnesses.
     """
 
     params: Mapping[str, Param]
@@ -102,6 +103,7 @@ class CheckKind:
     bans: bool = False
     score_parts: Callable[[Params], int] = lambda _: 0
     reads_threshold: Predicate = say_never
+    passes_all: Predicate = say_never
     asks_judges: Predicate = say_never
     reads_more_than_text: Predicate = say_never
     is_portable: bool = True

@@ -30,6 +30,11 @@ def _yield_texts(params: Params) -> Iterator[str]:
         yield "\n\n".join([*whole, more])
 
 
+def _asks_nothing(params: Params) -> bool:
+    names = ("min_headings", "no_h1", "required_sections", "forbidden_patterns", "min_code_blocks", "min_paragraphs")
+    return not any(params[name] for name in names) and params["max_heading_level"] >= _DEEPEST_HEADING
+
+
 KIND = CheckKind(
     params={
         "dialect": Param("commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"),
@@ -51,5 +56,6 @@ KIND = CheckKind(
     may_err=lambda params: params["dialect"] == "commonmark",  # a text beyond the parser's limits
     question_parts=read_no_question,
     sample_texts=_yield_texts,
+    passes_all=_asks_nothing,
     cost=150,
 )

@@ -33,4 +33,5 @@ KIND = CheckKind(
     may_err=lambda params: len(params["values"]) > PHRASE_LIMIT,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
+    passes_all=lambda params: params["min_matches"] <= 0,
 )

@@ -24,4 +24,5 @@ KIND = CheckKind(
     question_parts=read_no_question,
     sample_texts=lambda params: yield_phrase_texts(params["values"], 1),
     bans=True,
+    passes_all=lambda params: not params["values"],
 )

@@ -59,6 +59,12 @@ def _yield_texts(_: Params) -> Iterator[str]:
     yield from ()
 
 
+def _asks_nothing(params: Params) -> bool:
+    if params["tools"] is None or params["forbidden"] or params["mode"] == "exact":
+        return False
+    return not any(entry["min"] or "max" in entry for entry in params["tools"])
+
+
 # Tools are compared in the mode that asks for less, and without partial credit.
 KIND = CheckKind(
     params={
@@ -79,5 +85,6 @@ KIND = CheckKind(
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,
+    passes_all=_asks_nothing,
     score_parts=lambda params: count_required_tools(params) or 0,
 )

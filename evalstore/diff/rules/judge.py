@@ -7,6 +7,7 @@ from typing import Any
 from evalstore.diff.change import Change, ChangeRule, Proof, Scope, name_decider
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
+    prove_domain_unread,
     prove_levels_equivalent,
     prove_pattern_equivalent,
     prove_rates_not_lower,
@@ -187,10 +188,11 @@ _JUDGE_ROWS = (
         direction=NEVER,
         scope=Scope.NOTHING,
         message="the judge no longer claims {item}",
-        reason="rubrics that use it there no longer validate",
+        reason="who chose it for that domain is told otherwise, and what it names cannot be read",
         mirror="judge-applicable-to-widened",
-        example="applicable_to: [drupal, web] → applicable_to: [drupal]",
-        instead=_BESIDE,
+        example="applicable_to: [drupal] → applicable_to: drupal",
+        instead="applicable_to: [drupal, web] → applicable_to: [drupal] (a list, of which each item can be read)",
+        deciders=(prove_domain_unread,),
     ),
 )
 

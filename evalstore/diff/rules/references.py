@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.bounds import prove_verdict_unread
+from evalstore.diff.deciders.bounds import prove_no_share_between, prove_verdict_unread
 from evalstore.diff.deciders.juries import bound_member_shift
 from evalstore.diff.direction_rules import COMPOSITE_MARK, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
@@ -76,7 +76,7 @@ ROWS = (
         reason="its score is held against another bar",
         example="rubric_ref: rubric/inner@1.0.0, threshold: 0.5 → rubric_ref: rubric/inner@1.0.0, threshold: 0.6",
         instead="combine: all_pass → combine: min (which reads its score, and no bar of its own)",
-        deciders=(prove_verdict_unread,),
+        deciders=(prove_no_share_between, prove_verdict_unread),
     ),
     ChangeRule(
         id="composite-inlined",

@@ -7,13 +7,15 @@ Needs the extra `evalstore[inspect]`. In a task:
 
 from __future__ import annotations
 
+from evalstore.about import suggest_install
+
 try:
     import inspect_ai  # noqa: F401  # asked for once, here, so that one sentence answers for all of it
 except ModuleNotFoundError as missing:
     if missing.name != "inspect_ai":
         raise
     raise ModuleNotFoundError(
-        "Inspect AI is not installed, and this is for use within it: pip install 'evalstore[inspect]'",
+        f"Inspect AI is not installed, and this is for use within it: {suggest_install('inspect')}",
         name="inspect_ai",
     ) from None
 

@@ -17,13 +17,13 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
 _REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
 _BREAK = "\u200b"  # a space of no width, which breaks the reference
 _RUNS = re.compile(r"`+")
+_LIST = re.compile(r"^(\d*)([-+=.)])")  # what makes a paragraph a list or a rule where it begins with it
 
 
 def render(report: ProblemReport) -> str:
     """Return the comment; problems beyond its limit are counted instead of listed."""
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
-    # No remark begins with outside text, which could make it a list or a heading.
-    remarks = map(escape_prose, report.remarks)
+    remarks = (_LIST.sub(r"\1\\\2", escape_prose(remark)) for remark in report.remarks)
     head = (
         "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
     )

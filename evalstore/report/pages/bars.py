@@ -39,28 +39,14 @@ def draw_step(start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool 
     """Draw a change from one level to another; it is an outline where it is open whether it would be there again."""
     places = sorted(map(scale.find_place, (start, end)))
     side = "rise" if end > start else "fall" if end < start else "level"
-    shape = make_element(
-        "rect",
-        x=f"{places[0]:.2f}",
-        y="3",
-        width=f"{max(places[1] - places[0], 1):.2f}",
-        height="10",
-        class_=f"{side} open" if is_open else side,
-    )
+    shape = _draw_box(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
     return _frame(f"from {format_percent(start)} to {format_percent(end)}", _draw_level(scale.find_place(start)), shape)
 
 
 def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Markup:
     """Draw both ends between which a value lies, with a line at 0; an exact one is a mark."""
     places = scale.find_place(least), scale.find_place(most)
-    shape = make_element(
-        "rect",
-        x=f"{places[0] - 1:.2f}",
-        y="5",
-        width=f"{places[1] - places[0] + 2:.2f}",
-        height="6",
-        class_="mark",
-    )
+    shape = _draw_box(places[0] - 1, places[1] - places[0] + 2, 6, "mark")
     label = f"from {format_percent(least)} to {format_percent(most)}"
     return _frame(label, shape, _draw_level(scale.find_place(Fraction(0))))
 
@@ -68,16 +54,20 @@ def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Markup:
 def draw_mark(value: Fraction, scale: BarScale) -> Markup:
     """Draw one level as a mark."""
     place = scale.find_place(value)
-    mark = make_element("rect", x=f"{place - 2:.2f}", y="1", width="4", height="14", class_="mark")
-    return _frame(format_percent(value), _draw_level(place), mark)
+    return _frame(format_percent(value), _draw_level(place), _draw_box(place - 2, 4, 14, "mark"))
 
 
 def draw_bar(value: Fraction, *, is_strong: bool = False) -> Markup:
     """Draw a share of all points from the left; a strong one is in the colour of marks."""
-    rail = make_element("rect", x="0", y="5", width=str(_WIDTH), height="6", class_="rail")
-    width = f"{float(value * _WIDTH):.2f}"
-    bar = make_element("rect", x="0", y="5", width=width, height="6", class_="mark" if is_strong else "bar")
+    rail = _draw_box(0, _WIDTH, 6, "rail")
+    bar = _draw_box(0, float(value * _WIDTH), 6, "mark" if is_strong else "bar")
     return _frame(f"{format_percent(value)} of 100", rail, bar)
+
+
+def _draw_box(start: float, width: float, height: int, class_: str) -> Markup:
+    """Draw a box from `start`, in the middle of the height."""
+    top = (_HEIGHT - height) // 2
+    return make_element("rect", x=f"{start:.2f}", y=str(top), width=f"{width:.2f}", height=str(height), class_=class_)
 
 
 def _draw_level(place: float) -> Markup:

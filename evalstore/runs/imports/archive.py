@@ -12,6 +12,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
+from evalstore.about import suggest_install
 from evalstore.errors import LimitError, LoadError, Place
 from evalstore.files import open_user_file
 
@@ -83,7 +84,7 @@ class ArchiveMember(RawIOBase):
             raise LoadError(
                 "this archive is packed with Zstandard, which is unpacked by an optional package",
                 place=self._place,
-                hint="pip install 'evalstore[inspect]', or only zstandard",
+                hint=f"{suggest_install('inspect')}, or pip install zstandard alone",
             ) from None
         self._broken = (*_BROKEN, zstandard.ZstdError)
         packed = copy.copy(self._announced)
