@@ -40,7 +40,13 @@ def _support() -> list[Value]:
         {"id": "no_promises", "kind": "must_not_contain", "values": ["I promise", "always works"]},
         {"id": "ticket", "kind": "regex", "pattern": r"TICKET-[0-9]{3,6}", "flags": "i"},
         {"id": "short", "kind": "format", "format": "text", "min_chars": 10, "max_chars": 300},
-        {"id": "tone", "kind": "llm_judge", "judge_prompt_ref": "judge/tone@2.0.0", "variables": {"criterion": "calm"}, "threshold": Decimal("0.6")},
+        {
+            "id": "tone",
+            "kind": "llm_judge",
+            "judge_prompt_ref": "judge/tone@2.0.0",
+            "variables": {"criterion": "calm"},
+            "threshold": Decimal("0.6"),
+        },
     ]
 
 
@@ -79,7 +85,12 @@ def _article() -> list[Value]:
         },
         {"id": "cites", "kind": "regex", "pattern": r"\((?:[A-Z][a-z]+), (19|20)\d\d\)"},
         {"id": "clean", "kind": "must_not_contain", "values": ["FIXME", "XXX"], "case_sensitive": True},
-        {"id": "grade", "kind": "llm_judge", "judge_prompt_ref": "judge/tone@2.0.0", "variables": {"criterion": "calm"}},
+        {
+            "id": "grade",
+            "kind": "llm_judge",
+            "judge_prompt_ref": "judge/tone@2.0.0",
+            "variables": {"criterion": "calm"},
+        },
         {"id": "basics", "kind": "composite", "rubric_ref": "rubric/style@3.0.0"},
     ]
 
