@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, compare
-from evalstore.patterns.alphabet import NOTHING, build_alphabet, find_ranges
+from evalstore.patterns.alphabet import build_alphabet, find_ranges
 from evalstore.patterns.engine import WORK_LIMIT, compile_pattern, match_in_time
 from evalstore.patterns.pattern_graph import PatternGraph
+from evalstore.patterns.places import NOTHING
 from evalstore.patterns.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
