@@ -2,8 +2,8 @@
 
 A thread is at an instruction and at a place of the text, with what the groups hold; a split leaves its second way on a
 stack. The first thread that gets through is the match, as in every backtracking engine. Where no part depends on what a
-group holds, a thread that comes where one was before is dropped: that one did not get through (so do the matchers of RE2
-and Go for short texts).
+group holds, a thread that comes where one was before is dropped: that one did not get through (RE2 and Go do so for
+short texts).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.patterns.letters import LetterTable, build_reader
 from evalstore.patterns.places import HOLDS_AT, NOTHING, Neighbour
-from evalstore.patterns.program import Operation, Program, ProgramWriter, depends_on_groups
+from evalstore.patterns.program import Operation, Program, ProgramWriter, depends_on_groups, has_empty_loop
 from evalstore.patterns.syntax_tree import FoldedChar, Group, RegexTree, iterate_tree
+from evalstore.patterns.unsupported import UndecidedError
 
 # Characters that are compared with what a group holds in one step.
 _COMPARED = 8
@@ -32,14 +33,19 @@ class Match(NamedTuple):
 
 
 class Backtracker:
-    """A compiled pattern; raises `UndecidedError` for one that is too large."""
+    """A compiled pattern; raises `UndecidedError` for one that is too large, or that engines differ in.
+
+    These are the loops with a body that can be empty: when such a loop ends is left to each engine, and what a group
+    holds after it, too.
+    """
 
     def __init__(self, tree: RegexTree) -> None:
+        if has_empty_loop(tree):
+            raise UndecidedError("a part that can be empty is repeated without end")
         self._table = LetterTable(tree)
         groups = max((node.number for node in iterate_tree(tree) if isinstance(node, Group)), default=0)
-        writer = ProgramWriter(self._table.masks, 2 * groups + 2)
-        self._program = writer.write(tree, 1)
-        self._slots = (-1,) * writer.slots
+        self._program = ProgramWriter(self._table.masks).write(tree, 1)
+        self._slots = (-1,) * (2 * groups + 2)
         self._keeps_track = not depends_on_groups(tree)
 
     def is_found(self, text: str, mode: str, steps: int) -> bool:
@@ -131,14 +137,11 @@ class _Run:
         if operation is Operation.AT:
             holds = HOLDS_AT[argument](self.neighbours[place], self.neighbours[place + 1])
             return (at + 1, place, slots) if holds else None
-        if operation is Operation.LOOP:
-            slot, again, end = argument
-            return (end if slots[slot] == place else again), place, slots
         if operation is Operation.TEST:
             number, otherwise = argument
             return (at + 1 if _holds_group(slots, number) else otherwise), place, slots
         if operation is Operation.AGAIN:
-            return self._read_again(*argument, thread, step)
+            return self._read_again(argument, thread, step)
         return self._run_within(operation, argument, thread)
 
     def _run_within(self, operation: Operation, argument: Any, thread: _Thread) -> _Thread | None:
@@ -149,7 +152,8 @@ class _Run:
             return (at + 1, place, slots) if found is None and not positive else None
         return at + 1, place if operation is Operation.LOOK else found.end, found.slots
 
-    def _read_again(self, number: int, folds: bool, thread: _Thread, step: int) -> _Thread | None:  # noqa: FBT001  # an argument of the instruction
+    def _read_again(self, argument: tuple[int, bool], thread: _Thread, step: int) -> _Thread | None:
+        number, folds = argument
         at, place, slots = thread
         if not _holds_group(slots, number):
             return None

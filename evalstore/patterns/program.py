@@ -36,7 +36,6 @@ class Operation(IntEnum):
     SPLIT = auto()  # two instructions: the first is tried before the second
     JUMP = auto()  # an instruction
     MARK = auto()  # a slot: this place is kept in it
-    LOOP = auto()  # a slot and two instructions: the second where the place is the one in the slot, else the first
     LOOK = auto()  # a program, and whether it should match here
     ATOMIC = auto()  # a program: its first match here is the only one
     AGAIN = auto()  # a group's number and whether letters are folded: what it holds comes again
@@ -61,13 +60,12 @@ class Program:
 
 @dataclass(slots=True)
 class ProgramWriter:
-    """Writes programs for a tree; `masks` has the bit of each atom, and `slots` counts what a thread keeps.
+    """Writes programs for a tree without empty loops; `masks` has the bit of each atom.
 
-    Of a group, slot 2n is where it begins and 2n + 1 where it ends; loops have the slots after those.
+    Of what a thread keeps, slot 2n is where group n begins and 2n + 1 where it ends.
     """
 
     masks: Mapping[Atom, int]
-    slots: int
     _size: int = 0
 
     def write(self, tree: RegexTree, step: int) -> Program:
@@ -138,16 +136,8 @@ class ProgramWriter:
 
     def _add_loop(self, program: Program, tree: Repetition) -> None:
         split = self._append(program, Operation.SPLIT)
-        if not can_be_empty(tree.body):
-            self._add(program, tree.body)
-            self._append(program, Operation.JUMP, split)
-        else:
-            slot, self.slots = self.slots, self.slots + 1
-            self._append(program, Operation.MARK, slot)
-            self._add(program, tree.body)
-            # A round that read nothing is the last one.
-            end = self._append(program, Operation.LOOP)
-            self._set(program, end, (slot, split, end + 1))
+        self._add(program, tree.body)
+        self._append(program, Operation.JUMP, split)
         self._set(program, split, self._order(tree, split + 1, len(program.code)))
 
     def _add_conditional(self, program: Program, tree: Conditional) -> None:
@@ -178,6 +168,12 @@ def can_be_empty(tree: RegexTree) -> bool:
     if isinstance(tree, Alternation | Conditional):
         return any(map(can_be_empty, get_children(tree)))
     return can_be_empty(tree.body) if isinstance(tree, Group | Atomic) else True
+
+
+def has_empty_loop(tree: RegexTree) -> bool:
+    """Whether a part that can be empty is repeated without end."""
+    loops = (node for node in iterate_tree(tree) if isinstance(node, Repetition) and node.most is None)
+    return any(can_be_empty(loop.body) for loop in loops)
 
 
 def depends_on_groups(tree: RegexTree) -> bool:
