@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.patterns.letters import LetterTable, build_reader
 from evalstore.patterns.places import HOLDS_AT, NOTHING, Neighbour
-from evalstore.patterns.program import Operation, Program, ProgramWriter, depends_on_groups, has_empty_loop
+from evalstore.patterns.program import Operation, Program, ProgramWriter, has_empty_loop, has_group_dependency
 from evalstore.patterns.syntax_tree import FoldedChar, Group, RegexTree, iterate_tree
 from evalstore.patterns.unsupported import UndecidedError
 
@@ -46,7 +46,7 @@ class Backtracker:
         groups = max((node.number for node in iterate_tree(tree) if isinstance(node, Group)), default=0)
         self._program = ProgramWriter(self._table.masks).write(tree, 1)
         self._slots = (-1,) * (2 * groups + 2)
-        self._keeps_track = not depends_on_groups(tree)
+        self._keeps_track = not has_group_dependency(tree)
 
     def is_found(self, text: str, mode: str, steps: int) -> bool:
         """Whether the text has a match in a mode; raises `OutOfStepsError` where that takes more steps."""

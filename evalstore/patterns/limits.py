@@ -7,7 +7,7 @@ OUTPUT_LIMIT = 1 << 20
 ENGINE_STEPS = 1 << 27
 # Letters times positions of an automaton.
 AUTOMATON_STEPS = 1 << 28
-# Steps by `work_bound` where no automaton can take over: the pattern has too many positions.
+# Steps by `work_bound` where the automaton would take too many, or the pattern has too many positions for one.
 LAST_ENGINE_STEPS = 1 << 30
 # Instructions of the backtracking matcher, which takes what is left.
 BACKTRACKER_STEPS = 1 << 19

@@ -138,9 +138,7 @@ class PatternMatcher:
 
     @cached_property
     def _last_length(self) -> int:
-        if self._bound is None or self._automaton is not None:
-            return 0
-        return self._bound.find_longest(LAST_ENGINE_STEPS, OUTPUT_LIMIT)
+        return 0 if self._bound is None else self._bound.find_longest(LAST_ENGINE_STEPS, OUTPUT_LIMIT)
 
     @cached_property
     def _first_texts(self) -> frozenset[str]:

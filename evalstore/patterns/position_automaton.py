@@ -28,7 +28,7 @@ _KEPT_TRANSITIONS = 20_000
 _LETTER_BITS = 24
 
 
-class Condition(NamedTuple):
+class PlaceCondition(NamedTuple):
     """What stands to both sides of a place, and which look-arounds hold there, a bit each."""
 
     left: Neighbour
@@ -55,7 +55,7 @@ class _EightPositions(dict[int, int]):
 
     __slots__ = ("automaton", "condition", "first")
 
-    def __init__(self, automaton: PositionAutomaton, index: int, condition: Condition) -> None:
+    def __init__(self, automaton: PositionAutomaton, index: int, condition: PlaceCondition) -> None:
         super().__init__()
         self.automaton, self.first, self.condition = automaton, 8 * index, condition
 
@@ -93,7 +93,7 @@ class PositionAutomaton:
         self._bits = {number: 1 << index for index, number in enumerate(self._chars)}
         self._accept = 1 << len(self._chars)
         self._positions_of: dict[int, int] = {}
-        self._followers: dict[Condition, list[_EightPositions]] = {}
+        self._followers: dict[PlaceCondition, list[_EightPositions]] = {}
         self._states: dict[tuple[int, Neighbour, bool], _State] = {}
         self._kept = 0
 
@@ -175,7 +175,7 @@ class PositionAutomaton:
     def _follow(self, state: _State, read_next: Neighbour, found: int) -> int:
         """Return the positions that a set leads to at a place, and whether the pattern is matched there."""
         sides = (read_next, state.left) if self._backward else (state.left, read_next)
-        condition = Condition(*sides, found)
+        condition = PlaceCondition(*sides, found)
         if condition not in self._followers:
             count = self.size // 8 + 1
             self._followers[condition] = [_EightPositions(self, index, condition) for index in range(count)]
@@ -185,7 +185,7 @@ class PositionAutomaton:
                 result |= followers[byte]
         return result
 
-    def close(self, position: int, condition: Condition) -> int:
+    def close(self, position: int, condition: PlaceCondition) -> int:
         """Return what one position leads to without a letter."""
         chars = self._chars
         start = self._nodes[chars[position]].successors[0] if position < len(chars) else self._start
@@ -204,7 +204,7 @@ class PositionAutomaton:
         return result
 
 
-def _holds(anchor: AnchorKind | int, condition: Condition) -> int:
+def _holds(anchor: AnchorKind | int, condition: PlaceCondition) -> int:
     if isinstance(anchor, AnchorKind):
         return HOLDS_AT[anchor](condition.left, condition.right)
     return condition.found >> anchor & 1

@@ -176,6 +176,6 @@ def has_empty_loop(tree: RegexTree) -> bool:
     return any(can_be_empty(loop.body) for loop in loops)
 
 
-def depends_on_groups(tree: RegexTree) -> bool:
+def has_group_dependency(tree: RegexTree) -> bool:
     """Whether what a pattern matches depends on what a group of it holds."""
     return any(isinstance(node, BackReference | Conditional) for node in iterate_tree(tree))
