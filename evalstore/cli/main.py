@@ -52,6 +52,7 @@ GROUPS = {
     },
     "Explain": {
         "explain": "Say what a kind, a key, a rule or a change means, with an example.",
+        "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "rules": "List the rules by which changes are judged.",
         "audit": "Explain why the scores of two runs differ, in points that add up.",
         "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
