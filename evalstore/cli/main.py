@@ -52,13 +52,13 @@ GROUPS = {
     },
     "Explain": {
         "explain": "Say what a kind, a key, a rule or a change means, with an example.",
-        "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "rules": "List the rules by which changes are judged.",
         "audit": "Explain why the scores of two runs differ, in points that add up.",
         "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
         "history": "Grade runs under every release of a rubric, judge or dataset.",
         "bisect": "Find every version at which a score changed, with commit and author.",
         "infer": "Find the released rulers that reproduce the record of a run.",
+        "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
 }
