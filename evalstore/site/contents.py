@@ -15,7 +15,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
 from evalstore.references.graph import ReferenceGraph, build_working_graph
 from evalstore.runs import Run, read_run
-from evalstore.site.values import SiteArtifact, SiteAudit, SiteIndex, SiteRun, StepDiff, VersionStep
+from evalstore.site.values import SiteArtifact, SiteAudit, SiteIndex, SiteRun, SiteStep, StepDiff
 from evalstore.status.comparison import compare_resolved
 from evalstore.status.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
@@ -118,11 +118,11 @@ class StoreSite:
             return None
 
 
-def _list_steps(log: ReleaseLog) -> Iterator[VersionStep]:
+def _list_steps(log: ReleaseLog) -> Iterator[SiteStep]:
     for entry in log.releases:
         if entry.before is not None and entry.rules:
             old, new = str(entry.before), str(entry.logged.version)
-            yield VersionStep(old, new, f"{log.name}/{old}--{new}.html")
+            yield SiteStep(old, new, f"{log.name}/{old}--{new}.html")
 
 
 def _name_sides(diff: Diff, old: str, new: str) -> Diff:

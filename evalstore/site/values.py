@@ -11,7 +11,7 @@ from evalstore.store.listing import ArtifactSummary
 
 
 @dataclass(frozen=True, slots=True)
-class VersionStep:
+class SiteStep:
     """A release against the one before it, and the path of the page that shows what changed."""
 
     old: str
@@ -29,7 +29,7 @@ class SiteArtifact:
     summary: ArtifactSummary
     version: str
     log: ReleaseLog | None
-    steps: tuple[VersionStep, ...]
+    steps: tuple[SiteStep, ...]
     references: tuple[str, ...]
     users: tuple[str, ...]
     text: str
@@ -78,5 +78,5 @@ class WrittenSite:
 class StepDiff:
     """One step of an artifact, compared."""
 
-    step: VersionStep
+    step: SiteStep
     diff: Diff
