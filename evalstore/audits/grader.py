@@ -9,7 +9,6 @@ from typing import Any
 from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
-from evalstore.checks.pattern_time import PatternTime
 from evalstore.documents import read_row
 from evalstore.errors import SchemaError
 from evalstore.judging import NO_REPLY, JudgeSession
@@ -50,7 +49,6 @@ class Grader:
     _wanted: Collection[str] = ()
     _served: Collection[str] | None = None
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
-    _pattern_time: PatternTime = field(default_factory=PatternTime)
 
     def grade_check(
         self,
@@ -83,9 +81,7 @@ class Grader:
     def prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
         """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
         if content not in self._graders:
-            context = CheckContext(
-                self.load, self._find_reply, self.model, strict=self.strict, pattern_time=self._pattern_time
-            )
+            context = CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
             self._graders[content] = prepare_check(check, context)
         return self._graders[content]
 

@@ -9,7 +9,10 @@ from operator import mul
 from typing import NamedTuple
 
 from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict
+from evalstore.patterns.limits import OUTPUT_LIMIT
 
+# The reason of every check of such an output; no policy for errors makes a score of it.
+OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, which is not graded"
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
@@ -25,7 +28,7 @@ class CountedCheck(NamedTuple):
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
 
-    In this order:
+    An output that is too long to be graded is unscored by every rubric, and else, in this order:
 
     1. `errors: fail` and a check that could not grade: the score is 0.
     2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as failed, whatever its
@@ -59,6 +62,8 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
 
 
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
+    if any(result.reason == OUTPUT_TOO_LONG for result in results):
+        return None, OUTPUT_TOO_LONG
     broken = [result.id for result in results if result.unscored is UnscoredReason.ERROR]
     if broken and scoring.errors == "fail":
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"

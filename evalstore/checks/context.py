@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.checks.pattern_time import PatternTime
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
@@ -35,14 +33,13 @@ class CheckContext:
 
     `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a `JudgeReply`, with a
     `problem` where there is none. `model` is what the run says of a judge's model where neither check nor judge does.
-    `strict` takes no answer of an approximate engine. `pattern_time` is shared by all checks of a command.
+    `strict` takes no answer of an approximate engine.
     """
 
     load: Callable[[str], Artifact] | None = None
     ask: Callable[[JudgeCall], JudgeReply] = _no_reply
     model: Mapping[str, Any] = field(default_factory=dict)
     strict: bool = False
-    pattern_time: PatternTime = field(default_factory=PatternTime)
 
     def load_artifact(self, ref: str, kind: Kind) -> Artifact:
         """Return the artifact of this kind that `ref` names, or raise `RefError`."""
@@ -54,4 +51,4 @@ class CheckContext:
         return artifact
 
 
-NO_CONTEXT = CheckContext(pattern_time=PatternTime(math.inf))
+NO_CONTEXT = CheckContext()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalstore.checks.combine import combine_results
+from evalstore.checks.combine import OUTPUT_TOO_LONG, combine_results
 from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
 from evalstore.documents import format_json_pointer
@@ -28,6 +28,7 @@ from evalstore.model import (
 )
 from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
+from evalstore.patterns.limits import OUTPUT_LIMIT
 from evalstore.text import find_nearest, make_excerpt
 
 
@@ -43,12 +44,11 @@ def evaluate(
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
     is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
     `{output, tool_calls?}`, `question` a row of a dataset; `context` finds what the rubric refers to and asks its
-    judges. For many outputs, `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what
-    else its schema refuses, `evalstore validate` says.
+    judges. An output of more than `OUTPUT_LIMIT` characters is unscored, whatever the rubric says. For many outputs,
+    `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else its schema refuses,
+    `evalstore validate` says.
     """
-    # Without a command, each call has the time for patterns of one.
-    own = CheckContext() if context is NO_CONTEXT else context
-    return prepare_rubric(_read_rubric(rubric), own)(Sample(_read_output(output), _read_question(question)))
+    return prepare_rubric(_read_rubric(rubric), context)(Sample(_read_output(output), _read_question(question)))
 
 
 def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
@@ -62,6 +62,8 @@ def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[
     grade_by_kind = _prepare_kind(check, context)
 
     def grade(sample: Sample) -> CheckResult:
+        if len(sample.text) > OUTPUT_LIMIT:
+            return apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
         try:
             return apply_threshold(check, grade_by_kind(sample), strict=context.strict)
         except MALFORMED_ERRORS as misfit:

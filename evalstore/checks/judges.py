@@ -93,7 +93,7 @@ def ask_judge(
         return
     for number in range(times):
         reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number))
-        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply, context.pattern_time))
+        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply))
 
 
 def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:

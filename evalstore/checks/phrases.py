@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# So many phrases in the longest output that a line of JSON can hold take some two seconds.
-PHRASE_LIMIT = 1 << 10
-STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase
+from evalstore.patterns.limits import OUTPUT_LIMIT
+
+STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
+PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
 
 
 def find_excess(phrases: Sequence[object], text: str) -> str | None:

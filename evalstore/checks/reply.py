@@ -9,11 +9,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.pattern_time import QUICK_SECONDS, USED_UP, PatternTime
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
-from evalstore.patterns.engine import compile_pattern
+from evalstore.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200
@@ -36,12 +35,11 @@ class ParsedReply:
     words: str = ""
 
 
-def read_reply(judge: Judge, reply: JudgeReply, time: PatternTime | None = None) -> ParsedReply:
+def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
     The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
     it finds several different ones, nobody can tell the judge's from one that it quotes, and the reply has none.
-    `time` is what patterns share; None: it has its own.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
@@ -51,16 +49,21 @@ def read_reply(judge: Judge, reply: JudgeReply, time: PatternTime | None = None)
         rationale = value.get("rationale")
         return _to_parsed_reply(_find_in_json(judge, value), rationale if isinstance(rationale, str) else "")
     if judge.reply_pattern is not None:
-        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text, time or PatternTime()))
+        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text))
     return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
 
 
 def find_pattern_problem(pattern: str) -> str | None:
     """Return why a judge's `reply_pattern` can find no answer, or None."""
-    compiled = compile_pattern(pattern, "")
-    if isinstance(compiled, str):
-        return compiled
-    return None if compiled.groups else "the pattern has no group, and its first group is the answer"
+    matcher = _compile(pattern)
+    return matcher if isinstance(matcher, str) else None
+
+
+def _compile(pattern: str) -> PatternMatcher | str:
+    matcher = compile_matcher(pattern, "", "findall")
+    if isinstance(matcher, str) or matcher.groups:
+        return matcher
+    return "the pattern has no group, and its first group is the answer"
 
 
 def find_quoted_answer(judge: Judge) -> str | None:
@@ -69,13 +72,11 @@ def find_quoted_answer(judge: Judge) -> str | None:
     Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output chooses it.
     """
     pattern = judge.reply_pattern
-    compiled = None if pattern is None else compile_pattern(pattern, "")
-    if pattern is None or compiled is None or isinstance(compiled, str) or not compiled.groups:
+    if pattern is None or find_pattern_problem(pattern):
         return None
-    time = PatternTime(QUICK_SECONDS)
     for answer in _list_answers(judge):
         for mention in _MENTIONS:
-            if isinstance(_find_in_text(judge, pattern, mention.format(answer), time), Fraction):
+            if isinstance(_find_in_text(judge, pattern, mention.format(answer)), Fraction):
                 return answer
     return None
 
@@ -119,13 +120,14 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     return scores[0]
 
 
-def _find_in_text(judge: Judge, pattern: str, text: str, time: PatternTime) -> Fraction | str:
-    compiled = compile_pattern(pattern, "")
-    if isinstance(compiled, str) or not compiled.groups:
-        return f"reply_pattern: {find_pattern_problem(pattern)}"
-    captures = time.find_captures(compiled, text)
-    if isinstance(captures, str):
-        return f"reply_pattern {captures}{'' if captures == USED_UP else ' on the reply'}"
+def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
+    matcher = _compile(pattern)
+    if isinstance(matcher, str):
+        return f"reply_pattern: {matcher}"
+    found = matcher.list_captures(text)
+    if found is None:
+        return f"reply_pattern {TOO_MANY_STEPS} on the reply"
+    captures = list(dict.fromkeys(found))
     if not captures:
         return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}"
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))

@@ -58,6 +58,7 @@ GROUPS = {
         "history": "Grade runs under every release of a rubric, judge or dataset.",
         "bisect": "Find every version at which a score changed, with commit and author.",
         "infer": "Find the released rulers that reproduce the record of a run.",
+        "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
 }

@@ -183,7 +183,7 @@ class Replay:
             self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // _CHARS_PER_STEP))
             result = check.grade(Sample(output))
             if result.unscored is UnscoredReason.ERROR:
-                raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
+                raise _EnoughError  # no PHP, or too many steps: no witness for other machines, or slow to try
             check.results[known] = result
         return check.results[known]
 

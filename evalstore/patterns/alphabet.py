@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.patterns.engine import compile_pattern
+from evalstore.patterns.places import NEWLINE, WORD, Neighbour
 from evalstore.patterns.syntax_tree import (
     Anchor,
     AnchorKind,
@@ -31,10 +32,6 @@ from evalstore.patterns.unsupported import UndecidedError
 
 # Code points: half-open, ascending, apart.
 CodeRanges = tuple[tuple[int, int], ...]
-
-# What an anchor can ask of the letter beside it, as bits; 0 is any other letter, NOTHING an end of the text.
-NEWLINE, WORD, NOTHING = 1, 2, 4
-Neighbour = int
 
 # Measured, in steps of a comparison: a look at all code points, more for each item of a class; a look at a few.
 _ALL_CHARS_STEPS, _CLASS_ITEM_STEPS, _FEW_CHARS_STEPS = 2_000, 600, 200

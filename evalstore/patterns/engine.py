@@ -1,13 +1,15 @@
-r"""Untrusted regular expressions: compiled once, bounded in size, stopped in time; sole user of `regex`.
+r"""Untrusted regular expressions: compiled once and bounded in size; sole user of `regex`.
 
-The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), the one that stops when its time is up.
-The two agree on ordinary patterns (tests/checks/test_patterns.py holds the table) and differ in these:
+The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), which knows Unicode's properties, too. No
+clock stops it: `matcher` says which texts it is given. The two agree on ordinary patterns
+(tests/checks/test_patterns.py holds the table) and differ in these:
 
 - `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as none;
 - `\s` leaves out the four separators U+001C to U+001F; `\B` also matches in an empty text;
 - with flag i, the dotless and the dotted I of Turkish match only themselves;
-- `[[:alpha:]]` is a class of letters, and `{e<=1}` after an item asks for a fuzzy match (`find_problems` says so);
-- what `re` refuses and `regex` knows (`\p{L}`, `(?<name>…)`) is run, and `find_problems` says so.
+- `[[:alpha:]]` is a class of letters (`find_problems` says so);
+- of what `re` refuses and `regex` knows, some is run, and `find_problems` says so (`\p{L}`, `(?<name>…)`); the rest
+  (fuzzy matches, recursion, ...) is refused by `parser`.
 """
 
 from __future__ import annotations
@@ -22,17 +24,12 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     import regex
 
-SECONDS = 1.0
 LENGTH_LIMIT = 20_000
 # `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
 ITEM_LIMIT = 100_000
 
-# Before it looks for a stretch of plain text, `regex` takes the cube of its length, and looks at no clock: then 0.1 s.
+# Before it looks for a stretch of plain text, `regex` takes the cube of its length: here some 0.1 s.
 LITERAL_LIMIT = 700
-
-# The engine finds plain stretches without looking at the clock, in pattern times text at worst: then some 3 s.
-WORK_LIMIT = 1 << 30
-_SHORT = 256
 
 _ITEM = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
@@ -57,32 +54,8 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
         return f"the pattern does not compile: {_word_error(error)}"
 
 
-def match_in_time(compiled: regex.Pattern[str], mode: str, text: str, seconds: float = SECONDS) -> bool | None:
-    """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up, or would be."""
-    if _is_too_long(compiled, text):
-        return None
-    try:
-        return getattr(compiled, mode)(text, timeout=seconds) is not None
-    except TimeoutError:
-        return None
-
-
-def find_captures(compiled: regex.Pattern[str], text: str, seconds: float = SECONDS) -> list[str] | None:
-    """Return what the first group holds in each match, each text once; None when the time is up, or would be.
-
-    The pattern has a group; one that took no part in its match holds "".
-    """
-    if _is_too_long(compiled, text):
-        return None
-    try:
-        found = compiled.findall(text, timeout=seconds)  # its time is that of all matches together
-    except TimeoutError:
-        return None
-    return list(dict.fromkeys(one if isinstance(one, str) else one[0] for one in found))
-
-
 def name_engine() -> str:
-    """Return the engine as results record it."""
+    """Return the engine as results record it: whichever searcher answers, the semantics are those of this version."""
     import regex
 
     return f"regex {regex.__version__}"
@@ -101,15 +74,6 @@ def find_dialect_difference(pattern: str, flags: str) -> str | None:
     if _FUZZY.search(pattern):
         return "braces such as {e<=1} are plain text in Python's re, and ask for a fuzzy match here"
     return None
-
-
-def limit_text_length(compiled: regex.Pattern[str]) -> int:
-    """Return how long a text a pattern is run on: the same for all short ones, then halved as the length doubles."""
-    return WORK_LIMIT >> (max(len(compiled.pattern), _SHORT) - 1).bit_length()
-
-
-def _is_too_long(compiled: regex.Pattern[str], text: str) -> bool:
-    return len(text) > limit_text_length(compiled)
 
 
 def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:

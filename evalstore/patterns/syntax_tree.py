@@ -43,9 +43,9 @@ class CharClass:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A place between two characters; it consumes none."""
+    """A place between two characters; it consumes none. A number stands for a look-around that is decided before."""
 
-    kind: AnchorKind
+    kind: AnchorKind | int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ LanguageComparison(relation=<LanguageRelation.WIDER: 'wider'>, only_old=None, on
 `build_...` functions make, so that phrases and complements can be compared with patterns; `find_memberships` takes any
 number of them. Nothing else is for use from outside, and nothing here knows what the answer is for.
 
-What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of any length, as far
-as the engine gets through it. The engine is asked which characters a class has (`alphabet`), and whether each example
-is as claimed (`is_confirmed_by`); an answer that it contradicts is withdrawn.
+What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of any length. The
+engine is asked which characters a class has (`alphabet`), and the scorer whether each example is as claimed
+(`is_confirmed_by`); an answer that it contradicts is withdrawn.
 
 What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references, look-behind, atomic and
-possessive parts, ...), patterns that the engine is known to get wrong (`unsupported`), patterns that may run out of the
-engine's time (`backtracking`), more than 1,000 items, and whatever takes too many steps.
+possessive parts, ...), patterns that can take too many steps on a text (`PatternMatcher.may_exceed`), more than 1,000
+items, and whatever takes too many steps to compare.
 
 How, a module a step:
 
@@ -34,7 +34,7 @@ theory the worst case is exponential in the pattern (PSPACE-complete without loo
 Where it comes from: reading by derivatives (Brzozowski 1964; of parts, Antimirov 1996); "and", "or" and "not" in states
 (alternating automata: Chandra, Kozen and Stockmeyer 1981); letters as classes (symbolic automata, D'Antoni and Veanes);
 pairs of states searched together (Hopcroft and Karp 1971); states that stand for smaller ones (antichains: De Wulf,
-Doyen, Henzinger and Raskin 2006); two ways round a loop (degrees of ambiguity: Weber and Seidl 1991).
+Doyen, Henzinger and Raskin 2006).
 """
 
 from evalstore.patterns.syntax_tree import RegexTree

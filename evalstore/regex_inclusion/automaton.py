@@ -32,12 +32,11 @@ LanguageDifference(only_old=None, only_new='abb', is_complete=True)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from evalstore.patterns.alphabet import NEWLINE, NOTHING, WORD, Neighbour
 from evalstore.patterns.pattern_graph import NodeKind, PatternGraph
-from evalstore.patterns.syntax_tree import AnchorKind
+from evalstore.patterns.places import HOLDS_AT, NOTHING, Neighbour
 
 # A literal is a node by its number; one below 0 denies a formula that the automaton keeps (`_denied[~number]`).
 Conjunction = frozenset[int]
@@ -48,15 +47,6 @@ FALSE: Formula = frozenset()
 TRUE: Formula = frozenset({frozenset()})
 
 _LiteralPlace = tuple[int, Neighbour, Neighbour]
-# Whether an anchor holds, by what stands before it and after it: no bit says that it does not.
-_HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
-    AnchorKind.TEXT_START: lambda before, _: before & NOTHING,
-    AnchorKind.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
-    AnchorKind.TEXT_END: lambda _, after: after & NOTHING,
-    AnchorKind.LINE_END: lambda _, after: after & (NOTHING | NEWLINE),
-    AnchorKind.WORD_EDGE: lambda before, after: (before ^ after) & WORD,
-    AnchorKind.NO_WORD_EDGE: lambda before, after: ~(before ^ after) & WORD,
-}
 
 
 def make_literal(number: int) -> Formula:
@@ -146,7 +136,7 @@ class AlternatingAutomaton:
                 found.append(frozenset({number}))
             elif kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD} and number not in within:
                 found += self._expand_lookahead(number, before, after, within | {number})
-            elif kind is NodeKind.ANY_OF or (kind is NodeKind.AT and _HOLDS_AT[argument](before, after)):
+            elif kind is NodeKind.ANY_OF or (kind is NodeKind.AT and HOLDS_AT[argument](before, after)):
                 fresh = [successor for successor in successors if successor not in seen]
                 seen.update(fresh)
                 waiting += fresh

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.patterns.alphabet import build_alphabet
-from evalstore.patterns.engine import compile_pattern, match_in_time
+from evalstore.patterns.matcher import compile_matcher
 from evalstore.patterns.pattern_graph import PatternGraph
 from evalstore.patterns.syntax_tree import RegexTree
 from evalstore.patterns.unsupported import UndecidedError
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
-from evalstore.regex_inclusion.backtracking import may_backtrack_exponentially
 from evalstore.regex_inclusion.languages import Expression, build_pattern_language
 from evalstore.regex_inclusion.product import LanguageDifference, find_difference
 
@@ -63,9 +62,11 @@ def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | No
         compared = compare_languages(*languages, budget or SharedBudget(QUESTION_STEPS))
     except UndecidedError as error:
         return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
-    if compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
-        return compared
-    return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine answers otherwise than the comparison")
+    if not compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
+        return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine answers otherwise than the comparison")
+    if languages[0] != languages[1] and (_may_exceed(old) or _may_exceed(new)):
+        return replace(compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps")
+    return compared
 
 
 def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> LanguageComparison:
@@ -91,9 +92,7 @@ def _compare_trees(trees: tuple[RegexTree, RegexTree], budget: SharedBudget) -> 
     difference = find_difference(AlternatingAutomaton(graph), alphabet, (old, new))
     if not difference.is_complete:
         return difference, _OUT_OF_STEPS
-    # Equal trees were answered above: they take the same time on every text.
-    is_slow = any(may_backtrack_exponentially(tree, alphabet.masks, budget) for tree in trees)
-    return difference, "one of them may run out of its time" if is_slow else ""
+    return difference, ""
 
 
 def _classify(difference: LanguageDifference) -> LanguageRelation:
@@ -102,6 +101,11 @@ def _classify(difference: LanguageDifference) -> LanguageRelation:
     return LanguageRelation.NARROWER if difference.only_new is None else LanguageRelation.INCOMPARABLE
 
 
+def _may_exceed(expression: Expression) -> bool:
+    matcher = compile_matcher(*expression)
+    return isinstance(matcher, str) or matcher.may_exceed
+
+
 def _match(expression: Expression, text: str) -> bool | None:
-    compiled = compile_pattern(expression.pattern, expression.flags)
-    return None if isinstance(compiled, str) else match_in_time(compiled, expression.mode, text)
+    matcher = compile_matcher(*expression)
+    return None if isinstance(matcher, str) else matcher.is_found(text)

@@ -28,7 +28,7 @@ from evalstore.patterns.syntax_tree import (
     get_children,
     replace_children,
 )
-from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
+from evalstore.patterns.unsupported import UndecidedError
 
 # Characters as written, and items with counted repeats written out.
 _PATTERN_LIMIT = 1_000
@@ -77,7 +77,6 @@ def build_pattern_language(expression: Expression) -> RegexTree:
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
     tree = _keep_language(parse_pattern(pattern, flags))
-    refuse_engine_faults(tree)
     # What follows the last node of a graph is free, so only the start of a search and the end of a fullmatch are added.
     if mode == "search":
         return Concatenation((ANY_TEXT, tree))

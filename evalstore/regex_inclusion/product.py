@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError
-from evalstore.patterns.alphabet import NOTHING, Alphabet, Neighbour
+from evalstore.patterns.alphabet import Alphabet
+from evalstore.patterns.places import NOTHING, Neighbour
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, Formula
 
 

@@ -51,6 +51,7 @@ RENDERERS = {
     "RunView": "run_view",
     "StaticReport": "static_report",
     "Status": "status",
+    "WrittenSite": "site",
     "WrittenAcceptance": "accept",
     "ReplayedStory": "demo",
     "ReleaseLog": "log",

@@ -27,18 +27,20 @@ def _write_diff(diff: Diff) -> str:
     return html(diff)
 
 
-def _write_audit(audit: Audit) -> str:
+def write_audit(audit: Audit) -> str:
+    """Return the page of an audit."""
     from evalstore.audits.conditions import AuditReport
     from evalstore.report.audit_report import html
 
     return html(AuditReport(audit))
 
 
-def _write_run(run: Run) -> str:
+def write_run(run: Run) -> str:
+    """Return the page of a run, with the outputs that went worst."""
     from evalstore.report.run_view import html
     from evalstore.runs.run_view import RowChoice, view_run
 
     return html(view_run(run.path, RowChoice(), limit=_ROWS))
 
 
-_PAGES: Mapping[str, Callable[[Any], str]] = {"Audit": _write_audit, "Diff": _write_diff, "Run": _write_run}
+_PAGES: Mapping[str, Callable[[Any], str]] = {"Audit": write_audit, "Diff": _write_diff, "Run": write_run}

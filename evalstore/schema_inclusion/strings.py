@@ -7,15 +7,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.patterns.engine import compile_pattern, match_in_time
+from evalstore.patterns.matcher import compile_matcher
 from evalstore.regex_inclusion import Expression, LanguageRelation, compare_patterns
 from evalstore.schema_inclusion.constraints import ValueSet
 from evalstore.schema_inclusion.normalization import UnsupportedSchemaError
 
 # Found in every text, and in none.
 ANY_PATTERN, _NO_PATTERN = "", "(?!)"
-# Texts are short: a pattern that takes longer is one that never ends.
-_SEARCH_SECONDS = 0.05
 _LANGUAGE_STEPS = 30_000
 # How many steps of a language comparison take as long as one of a proof.
 _LANGUAGE_STEPS_PER_STEP = 40
@@ -32,11 +30,11 @@ class PatternInclusion(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def is_pattern_found(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text, as the engine says; `UnsupportedSchemaError` where it takes too long."""
-    compiled = compile_pattern(pattern, "")
-    found = None if isinstance(compiled, str) else match_in_time(compiled, "search", text, _SEARCH_SECONDS)
+    """Whether a pattern is found in a text; `UnsupportedSchemaError` where that takes too many steps."""
+    matcher = compile_matcher(pattern, "", "search")
+    found = None if isinstance(matcher, str) else matcher.is_found(text)
     if found is None:
-        raise UnsupportedSchemaError("a pattern of it takes too long")
+        raise UnsupportedSchemaError("a pattern of it takes too many steps")
     return found
 
 

@@ -1,6 +1,6 @@
 """What a schema is applied under (steps, depth, an engine for its patterns), and what it answers.
 
-No clock stops it, so no machine decides: only searches for patterns may have a time, which their guard sets.
+No clock stops it, so no machine decides; searches for patterns have steps of their own, which their guard sets.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
-from evalstore.checks.pattern_time import PatternTime
 from evalstore.documents import write_canonical
 from evalstore.errors import RefError, RefusedError, SchemaError
 from evalstore.model import (
@@ -49,7 +48,6 @@ class ArtifactResolver:
     notes: list[str] = field(default_factory=list)
     _resolved: dict[str, Resolved] = field(default_factory=dict)
     _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
-    _pattern_time: PatternTime = field(default_factory=PatternTime)
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
@@ -89,9 +87,7 @@ class ArtifactResolver:
             self.notes.append(
                 f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}"
             )
-        context = CheckContext(
-            self.load, self.ask, self.model, strict=self.store.strict, pattern_time=self._pattern_time
-        )
+        context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context))
 
     def _note_floating(self, ref: str, found: str) -> None:

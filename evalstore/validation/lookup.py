@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.checks.pattern_time import PatternTime
 from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import read_below
@@ -136,7 +135,6 @@ class Bundles:
     settings: Any
     _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
     _names: dict[Path, list[str]] = field(default_factory=dict)
-    _time: PatternTime = field(default_factory=PatternTime)
 
     def find_bundle(self, root: Path, name: str) -> Bundle | None:
         """Return the bundle `name` of the store at `root`, or None when it has no schema."""
@@ -149,7 +147,7 @@ class Bundles:
         path = declared if isinstance(declared, str) else f"{BUNDLE_FOLDER}/{name}{BUNDLE_SUFFIX}"
         if not declared and not os.path.lexists(root / path):
             return None
-        return read_bundle(root, path, name, time=self._time)
+        return read_bundle(root, path, name)
 
     def list_names(self, root: Path) -> list[str]:
         """Return the bundles that the store at `root` has schemas of."""
@@ -163,8 +161,8 @@ class Bundles:
         return self._names[root]
 
 
-def read_bundle(root: Path, path: str, name: str, shown: str = "", time: PatternTime | None = None) -> Bundle:
-    """Read and compile one schema; `shown` is the name of its file in findings, `time` what all patterns share."""
+def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
+    """Read and compile one schema; `shown` is the name of its file in findings."""
     file = shown or path
     try:
         data = read_below(root, path, _LIMIT)
@@ -174,7 +172,7 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "", time: Pattern
         fields = get_mapping(value, "properties")
         from evalstore.checks.untrusted_schemas import compile_untrusted
 
-        return Bundle(compile_untrusted(value, time), frozenset(fields))
+        return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
         place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
         return Bundle(broken=note_broken_bundle(name, error, place))

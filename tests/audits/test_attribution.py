@@ -79,7 +79,7 @@ def test_a_question_is_inseparable_only_when_a_whole_mix_has_no_score(
     assert (attributed([old, new], a, b) is None) == (None in corners)
 
 
-@many
+@settings(many, max_examples=40)
 @given(rubrics(), rubrics(), outputs)
 def test_unchanged_factors_get_nothing(old: dict[str, Any], new: dict[str, Any], text: str) -> None:
     same_output = attributed([old, new], text, text)

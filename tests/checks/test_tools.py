@@ -166,12 +166,13 @@ def partial_of_one() -> Iterator[Pair]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("pairs", [equal_orders, reordered, repeated, partial_of_one])
-def test_the_new_check_is_the_old_one(pairs: Callable[[], Iterator[Pair]]) -> None:
+def test_the_new_check_is_the_old_one(pairs: Callable[[], Iterator[Pair]], samples: Callable[[int], int]) -> None:
     found = 0
-    for old, new in pairs():
+    stride = 1 if samples(100) == 100 else 3
+    for old, new in islice(pairs(), None, None, stride):
         assert scores(old) == scores(new), (old, new)
         found += 1
-    assert found > 20
+    assert found > 20 // stride
 
 
 ONE, TWO = ToolEntry("a"), (ToolEntry("a"), ToolEntry("b"))

@@ -64,6 +64,7 @@ CASES = [
     (["comparable", *RUNS], 1),
     (["comparable", "git:HEAD~1", "git:HEAD"], 0),
     (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
+    (["site", "public"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
     (["explain", "regex"], 0),
     (["schema"], 0),

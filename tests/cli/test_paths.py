@@ -39,27 +39,28 @@ def store(git: Git, tmp_path: Path, cli: Cli, template: Callable[..., Any]) -> P
     return root
 
 
+WORDS = [
+    ("diff {}", "rubric/tone"),
+    ("log {}", "rubric/tone"),
+    ("log {}@1.0.0", "rubric/tone@1.0.0"),
+    ("impact {}", "rubric/tone"),
+    ("verify {}", "rubric/tone"),
+    ("bump {} --dry-run", "rubric/tone"),
+    ("resolve {}", "rubric/tone@worktree"),
+    ("resolve {}@1.0.0", "rubric/tone@1.0.0"),
+    ("show {}", "rubric/tone@worktree"),
+    ("show {}@1.0.0 --raw", "rubric/tone@1.0.0"),
+    ("blame {}", "rubric/tone@worktree"),
+    ("diff rubric/tone@1.0.0 {}", "rubric/tone@worktree"),
+    ("diff {}@1.0.0 rubric/tone@worktree", "rubric/tone@1.0.0"),
+]
+FOLDERS = [(".", "rubrics/"), ("rubrics", ""), ("datasets", "../rubrics/"), (".", "./rubrics/../rubrics/")]
+
+
+# Every command in one folder, and one command in every folder.
 @pytest.mark.parametrize(
-    ("folder", "prefix"),
-    [(".", "rubrics/"), ("rubrics", ""), ("datasets", "../rubrics/"), (".", "./rubrics/../rubrics/")],
-)
-@pytest.mark.parametrize(
-    ("words", "ref"),
-    [
-        ("diff {}", "rubric/tone"),
-        ("log {}", "rubric/tone"),
-        ("log {}@1.0.0", "rubric/tone@1.0.0"),
-        ("impact {}", "rubric/tone"),
-        ("verify {}", "rubric/tone"),
-        ("bump {} --dry-run", "rubric/tone"),
-        ("resolve {}", "rubric/tone@worktree"),
-        ("resolve {}@1.0.0", "rubric/tone@1.0.0"),
-        ("show {}", "rubric/tone@worktree"),
-        ("show {}@1.0.0 --raw", "rubric/tone@1.0.0"),
-        ("blame {}", "rubric/tone@worktree"),
-        ("diff rubric/tone@1.0.0 {}", "rubric/tone@worktree"),
-        ("diff {}@1.0.0 rubric/tone@worktree", "rubric/tone@1.0.0"),
-    ],
+    ("folder", "prefix", "words", "ref"),
+    [*((*FOLDERS[1], *words) for words in WORDS), *((*folder, *WORDS[7]) for folder in FOLDERS)],
 )
 def test_a_path_is_the_reference(store: Path, cli: Cli, folder: str, prefix: str, words: str, ref: str) -> None:
     by_path = cli("-C", store / folder, *words.format(f"{prefix}tone.yaml").split())
@@ -86,11 +87,12 @@ def test_score_and_judges_take_paths(store: Path, cli: Cli, tmp_path: Path) -> N
     assert (told.code, "none.jsonl" in told.err) == (3, True)
 
 
+ODD = ["rubrics/Tone.yaml", "evalstore.yaml", "rubrics/tone.yml", "tone.yaml", "../rubrics/tone.yaml", "/etc/tone.yaml"]
+
+
 @pytest.mark.parametrize(
-    "path",
-    ["rubrics/Tone.yaml", "evalstore.yaml", "rubrics/tone.yml", "tone.yaml", "../rubrics/tone.yaml", "/etc/tone.yaml"],
+    ("command", "path"), [*(("log", path) for path in ODD), *((name, ODD[0]) for name in ("diff", "bump", "show"))]
 )
-@pytest.mark.parametrize("command", ["log", "diff", "bump", "show"])
 def test_a_file_that_is_no_artifact_is_a_wrong_command_line(store: Path, cli: Cli, command: str, path: str) -> None:
     ran = cli("-C", store, command, path)
     assert (ran.code, ran.out) == (2, "")

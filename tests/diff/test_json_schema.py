@@ -186,3 +186,17 @@ def test_any_input_is_answered_in_few_steps(name: str) -> None:
     back = compare_schemas(new, old)
     assert back.relation is MIRRORED.get(found.relation, found.relation)
     assert compare_schemas(old, old).relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.ASSUMED}
+
+
+def test_a_new_keyword_is_shown_alone_and_not_as_the_schema_around_it() -> None:
+    old = {"type": "object", "properties": {"a": {"type": "string"}}}
+    new = {**old, "properties": {**old["properties"], "b": {"enum": [1, 2]}}}
+    check = {"id": "c", "kind": "json_schema"}
+    sides = [
+        {"id": "r", "version": "1.0.0", "checks": [{**check, "schema": one}], "scoring": {"combine": "min"}}
+        for one in (old, new)
+    ]
+    (finding,) = compare(*sides).findings
+    assert (finding.before, finding.after) == (None, {"enum": [1, 2]})
+    (back,) = compare(*reversed(sides)).findings
+    assert (back.before, back.after) == ({"enum": [1, 2]}, None)

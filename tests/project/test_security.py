@@ -42,7 +42,7 @@ COUNTED = [
     ("tests/cli/test_promises.py", ("READS",), "command lines under 3 hash seeds"),
     ("tests/cli/test_promises.py", ("READS",), "command lines: 0 files changed"),
     ("tests/store/test_hostile.py", ("KEYS",), "settings that name a program"),
-    ("tests/validation/test_hostile.py", ("FILES",), "files, 9 patterns"),
+    ("tests/validation/test_hostile.py", ("FILES",), "files, 28 patterns"),
     ("tests/report/payloads.py", ("TERMINAL", "BIDI", "COMMANDS", "MARKDOWN", "HTML"), "payloads in every format"),
 ]
 

@@ -282,7 +282,7 @@ def test_the_chain_as_pre_releases_and_then_for_good(chain: Shop) -> None:
 def test_rows_are_rewritten_over_many_blocks(shop: Shop) -> None:
     row = '{"id": "q%d", "input": "%s", "rubric_ref": "rubric/tone@1.0.0"}\n'
     shop.write("datasets/web.yaml", "id: web\nversion: 1.0.0\nrows: web.jsonl\n")
-    text = "".join(row % (number, "x" * (number % 400)) for number in range(2_000))
+    text = "".join(row % (number, "x" * (number % 2_000)) for number in range(400))
     shop.write("datasets/web.jsonl", text)
     shop.bump()
     shop.write("rubrics/tone.yaml", rubric(title="Voice"))

@@ -156,7 +156,7 @@ SIXFOLD = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 6} for n in rang
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ({"properties": {"y": {"pattern": "^(a|aa)+$"}}}, "did not finish within 1 s"),
+        ({"properties": {"y": {"pattern": r"^((?:a|aa)+)\1$"}}}, "too many steps"),
         ({"patternProperties": {"y": {"pattern": "(a"}}}, "does not compile"),
         pytest.param({"$defs": {**SIXFOLD, "d8": {}}, "$ref": "#/$defs/d0"}, "too many steps", marks=pytest.mark.slow),
     ],

@@ -8,7 +8,6 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
-from evalstore.checks.pattern_time import PatternTime
 from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
 from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
@@ -21,7 +20,7 @@ _SHOWN = 80
 _MARKS = ("```", "~~~")
 
 
-def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced block marked `json`,
@@ -37,7 +36,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     extract = params.get("extract", "auto")
     if "expected_fields" in params:
         return _grade_by_fields(params["expected_fields"], extract)
-    return _grade_by_schema(params["schema"], extract, context.pattern_time)
+    return _grade_by_schema(params["schema"], extract)
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
@@ -68,9 +67,9 @@ def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
         )
 
 
-def _grade_by_schema(wanted: Any, extract: str, time: PatternTime) -> GradeFunction:
+def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
     try:
-        schema = compile_untrusted(wanted, time)
+        schema = compile_untrusted(wanted)
     except SchemaError as flaw:
         unread = grade_error(flaw.message)
         return lambda _: unread

@@ -168,8 +168,8 @@ def _change_gates(script: EditScript) -> Edits:
                 script.current.replace_check(replace(check, is_gate=report)),
                 old=check.is_gate,
                 new=report,
-                old_pointer=_point_to_gate(script.current, check.id),
-                new_pointer=_point_to_gate(script.goal, check.id),
+                old_pointer=_point_to_gate(script.current, check.id) if check.is_gate else None,
+                new_pointer=_point_to_gate(script.goal, check.id) if report else None,
                 token=check.token,
                 words={"check": check.id, "gate": "becomes" if report else "is no longer"},
             )

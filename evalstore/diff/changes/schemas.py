@@ -84,8 +84,21 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
     outputs = tuple(text for value in comparison.examples for way in ways for text in list_outputs(value, way))
     decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
-    facts = {"old": old, "new": new, "at": (at, at), "proof": known.proof, "decision": decision}
+    # What changed is the keyword, whatever stands around it; all of both schemas tells the edit from others.
+    before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
+    facts = {"old": before, "new": after, "discriminator": [old, new], "at": (at, at)}
+    facts |= {"proof": known.proof, "decision": decision}
     return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
+
+
+def _find_keyword(schema: Any, pointer: Pointer) -> Any:
+    """Return what a schema says at a pointer; None where it says nothing."""
+    for step in pointer:
+        inside = step in schema if isinstance(schema, dict) else isinstance(schema, list) and step in range(len(schema))
+        if not inside:
+            return None
+        schema = schema[step]
+    return schema
 
 
 def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:

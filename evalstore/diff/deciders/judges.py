@@ -217,6 +217,8 @@ def prove_rates_not_lower(change: Change) -> Proof | None:
     if len(after) < len(_RATES):
         return None
     lower = [name for name, rate in before.items() if after[name] < rate]
+    if not before:
+        return Proof("it is measured for the first time, and no score reads it")
     if not lower:
         return Proof("it is measured again, and no rate is lower")
     rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]

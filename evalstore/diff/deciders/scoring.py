@@ -29,7 +29,7 @@ def prove_nothing_errs(change: Change) -> Proof | None:
     before, after = change.states
     unscorable = [check for check in before.checks if check.may_err]
     if not unscorable:
-        return Proof("no check of this rubric needs a judge, another engine or a time budget")
+        return Proof("no check of this rubric needs a judge or another engine, or can take too many steps")
     policies = {before.errors, after.errors}
     if policies == {"zero", "fail"} and all(_decides_alone(check, after) for check in unscorable):
         return Proof("a check that counts as 0 makes this rubric 0 already")

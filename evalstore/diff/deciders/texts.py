@@ -6,11 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.phrases import PHRASE_LIMIT, STEP_LIMIT
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.rubric_state import CheckState
 from evalstore.model import Output, Sample
-from evalstore.patterns.engine import compile_pattern, limit_text_length
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
     Expression,
@@ -42,9 +41,8 @@ def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -
     if not compared.is_confirmed_by(partial(_passes_text, old), partial(_passes_text, new)):
         why = "the scorer answers otherwise than the comparison"
         return LanguageComparison(LanguageRelation.UNDECIDED, why=why)
-    limits = {_find_length_limit(old), _find_length_limit(new)}
-    if None not in limits and len(limits) > 1:
-        why = "the longer pattern is not run on outputs as long as the other is"
+    if _find_limit(old) != _find_limit(new):
+        why = "one of them can take too many steps on a very long output"
         return replace(compared, relation=LanguageRelation.UNDECIDED, why=why)
     return compared
 
@@ -59,13 +57,12 @@ def prove_same_text(change: Change) -> Proof | None:
     return Proof("both kinds look for the same plain text in the same way")
 
 
-def _find_length_limit(check: CheckState) -> int | None:
-    """Return how long an output a check looks at; None where there is no limit."""
+def _find_limit(check: CheckState) -> object:
+    """Return what says on which outputs a check takes too many steps; None where it never does."""
     if check.kind != "regex":
         count = len(check.params["values"])
-        return STEP_LIMIT // count if count > PHRASE_LIMIT else None
-    compiled = compile_pattern(check.params["pattern"], check.params["flags"])
-    return None if isinstance(compiled, str) else limit_text_length(compiled)
+        return count if count > PHRASE_LIMIT else None
+    return _read_expression(check) if check.may_err else None
 
 
 def _build_language(check: CheckState) -> RegexTree:

@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.diff.changes.patterns import find_pattern_changes
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
 from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
+from evalstore.patterns.matcher import compile_matcher
 
 _META = frozenset(".^$*+?{}[]()|")
 
@@ -15,6 +16,12 @@ _META = frozenset(".^$*+?{}[]()|")
 def _read_flags(value: Any) -> str:
     """Return the flags, text or list, as sorted letters."""
     return "".join(sorted(set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))))
+
+
+def _may_exceed(params: Params) -> bool:
+    """Whether some output takes too many steps, or the pattern is run on none."""
+    matcher = compile_matcher(params["pattern"], params["flags"], params["mode"])
+    return isinstance(matcher, str) or matcher.may_exceed
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
@@ -45,7 +52,7 @@ KIND = CheckKind(
     },
     is_binary=say_always,
     may_miss=say_never,
-    may_err=say_always,  # its time can run out
+    may_err=_may_exceed,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
 )

@@ -1,0 +1,82 @@
+"""`evalstore site`: writes a store as static pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.progress import make_watch
+from evalstore.errors import Place, RefusedError
+
+if TYPE_CHECKING:
+    from evalstore.site import SiteAudit, StoreSite
+
+_MARK = ".evalstore-site"
+
+
+@click.command(
+    epilog=format_examples(
+        "evalstore site public",
+        "evalstore site public --runs results   # the runs below another folder",
+        "evalstore site public && python -m http.server --directory public",
+    )
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--runs", metavar="DIR", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
+    help="The folder below which stored runs are.",
+)  # fmt: skip
+@add_output_options()
+def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
+    """Write the store as pages into DIR: artifacts, what each release changed, references, runs and their audits.
+
+    The pages need no server and no network, and link only to each other. DIR is new or empty, or a site that was
+    written before, which is written anew. Judges answer from kept replies.
+    """
+    from evalstore.files import write_below
+    from evalstore.site import StoreSite
+    from evalstore.site.values import WrittenSite
+
+    out, pages = settings.path / folder, 0
+    _require_own_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    write_below(out, _MARK, b"")
+    with settings.open_judged_store() as store:
+        site = StoreSite(store, settings.path / runs)
+        watch = make_watch("writing", quiet=settings.quiet)
+        for path, page in _iterate_pages(site, watch):
+            write_below(out, path, page.encode("utf-8"))
+            pages += 1
+    settings.print_result(WrittenSite(str(folder), pages, tuple(site.notes)))
+
+
+def _require_own_folder(out: Path) -> None:
+    if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
+        hint = "name a new folder, or one that evalstore site wrote"
+        raise RefusedError("holds other files, which a site would cover", place=Place(str(out)), hint=hint)
+
+
+def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:
+    from evalstore.report.notebook import write_audit, write_run
+    from evalstore.report.pages import diff
+    from evalstore.report.pages import site as pages
+
+    for summary in watch(site.artifacts):
+        artifact = site.read_artifact(summary)
+        yield f"{summary.name}/index.html", pages.write_artifact(artifact)
+        for found in site.iterate_diffs(artifact):
+            yield found.step.path, diff.write_page(found.diff)
+    for run in site.runs:
+        yield run.path, write_run(run.run)
+    audits: list[SiteAudit] = []
+    for pair in site.audits:
+        audit, problem = site.audit_runs(pair)
+        audits.append(replace(pair, problem=problem))
+        if audit is not None:
+            yield pair.path, write_audit(audit)
+    yield "index.html", pages.write_index(site.build_index(audits))

@@ -1,0 +1,61 @@
+"""Finds what every match of a pattern begins with: where that does not stand in a text, no engine has work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from evalstore.patterns.syntax_tree import (
+    Alternation,
+    Anchor,
+    Atomic,
+    Chars,
+    Concatenation,
+    FoldedChar,
+    Group,
+    Lookahead,
+    Lookbehind,
+    RegexTree,
+    Repetition,
+)
+
+# Beyond ASCII, what flag i takes for a letter of it.
+_RELATIVES = {"k": "\u212a", "s": "\u017f"}
+_TEXTS_LIMIT = 16
+
+
+def find_first_texts(tree: RegexTree) -> frozenset[str] | None:
+    """Return texts of which every match begins with one; None where there are none, or too many."""
+    texts = _find(tree)
+    return None if not texts or "" in texts or len(texts) > _TEXTS_LIMIT else texts
+
+
+def _find(tree: RegexTree) -> frozenset[str] | None:
+    if isinstance(tree, Chars):
+        return frozenset(tree.chars)
+    if isinstance(tree, FoldedChar):
+        return _fold(tree.char)
+    if isinstance(tree, Concatenation):
+        return _find_first_part(tree.parts)
+    if isinstance(tree, Alternation):
+        found = [_find(part) for part in tree.parts]
+        return None if None in found else frozenset().union(*(one for one in found if one is not None))
+    if isinstance(tree, Group | Atomic) or (isinstance(tree, Repetition) and tree.least > 0):
+        return _find(tree.body)
+    return None
+
+
+def _find_first_part(parts: Iterable[RegexTree]) -> frozenset[str] | None:
+    """Return what the parts begin with: the first that reads something, or as many single characters as stand there."""
+    literal = ""
+    for part in parts:
+        if isinstance(part, Chars) and len(part.chars) == 1:
+            literal += part.chars
+        elif literal:
+            break
+        elif not isinstance(part, Anchor | Lookahead | Lookbehind):
+            return _find(part)
+    return frozenset({literal}) if literal else None
+
+
+def _fold(char: str) -> frozenset[str] | None:
+    return frozenset({char.lower(), char.upper(), _RELATIVES.get(char.lower(), char)}) if char.isascii() else None

@@ -1,0 +1,129 @@
+"""Reads from a store what the pages of its site show, one page after the other; writes nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from evalstore.audits import Audit, audit
+from evalstore.diff import Diff
+from evalstore.errors import EvalstoreError
+from evalstore.model import parse_ref
+from evalstore.references.graph import ReferenceGraph, build_working_graph
+from evalstore.runs import Run, read_run
+from evalstore.site.values import SiteArtifact, SiteAudit, SiteIndex, SiteRun, SiteStep, StepDiff
+from evalstore.status.comparison import compare_resolved
+from evalstore.status.release_log import ReleaseLog, read_release_log
+from evalstore.store import ArtifactStore
+from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
+
+RUNS_LIMIT, AUDITS_LIMIT = 500, 50
+
+
+@dataclass
+class StoreSite:
+    """The site of one store, with the runs below `folder`."""
+
+    store: ArtifactStore
+    folder: Path
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def artifacts(self) -> tuple[ArtifactSummary, ...]:
+        """All artifacts."""
+        return list_artifacts(self.store).artifacts
+
+    @cached_property
+    def runs(self) -> tuple[SiteRun, ...]:
+        """The runs that can be read, oldest first; files that are no run are passed over."""
+        found = sorted(self._read_runs(), key=lambda run: (float(run.at or 0), str(run.path)))
+        if len(found) > RUNS_LIMIT:
+            self.notes.append(f"of {len(found):,} runs the newest {RUNS_LIMIT:,} have a page")
+        named = ((run, run.path.relative_to(self.folder).with_suffix("").as_posix()) for run in found[-RUNS_LIMIT:])
+        return tuple(SiteRun(run, f"runs/{place}.html", name) for place, (run, name) in enumerate(named, start=1))
+
+    @cached_property
+    def audits(self) -> tuple[SiteAudit, ...]:
+        """Each run with the one before it of the same dataset, newest last; not yet computed."""
+        by_dataset: defaultdict[str, list[SiteRun]] = defaultdict(list)
+        for run in self.runs:
+            by_dataset[run.run.name].append(run)
+        pairs = [pair for runs in by_dataset.values() for pair in pairwise(runs)]
+        if len(pairs) > AUDITS_LIMIT:
+            self.notes.append(f"of {len(pairs):,} pairs of runs the last {AUDITS_LIMIT:,} are audited")
+        kept = pairs[-AUDITS_LIMIT:]
+        return tuple(SiteAudit(a, b, f"audits/{place}.html") for place, (a, b) in enumerate(kept, start=1))
+
+    def build_index(self, audits: Sequence[SiteAudit]) -> SiteIndex:
+        """Return the first page; `audits` are those of `audits`, with their problems."""
+        top = self.store.root or self.store.git.directory
+        return SiteIndex(top.resolve().name, self.artifacts, self.runs, tuple(audits), tuple(self.notes))
+
+    def read_artifact(self, summary: ArtifactSummary) -> SiteArtifact:
+        """Return the page of one artifact."""
+        name = summary.name
+        log = self._read_log(name) if summary.releases else None
+        file = read_artifact_file(self.store, f"{name}@worktree" if summary.working else name)
+        return SiteArtifact(
+            summary=summary,
+            version=file.resolved.version,
+            log=log,
+            steps=tuple(_list_steps(log)) if log else (),
+            references=tuple(
+                sorted({one.ref.name for one in self._graph.read_references(f"{name}@worktree").references})
+            ),
+            users=tuple(sorted({one.user.partition("@")[0] for one in self._graph.find_references_to(name)})),
+            text=file.data.decode("utf-8", "replace"),
+        )
+
+    def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
+        """Yield what each step of an artifact changed."""
+        name = artifact.summary.name
+        for step in artifact.steps:
+            old, new = (self.store.resolve(f"{name}@{version}") for version in (step.old, step.new))
+            found = compare_resolved(self.store, old, new, self.store.load)
+            if found is not None:
+                yield StepDiff(step, _name_sides(found, old.ref, new.ref))
+
+    def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, str]:
+        """Return the audit of two runs, or None and why they cannot be audited."""
+        try:
+            found = audit(pair.a.run, pair.b.run, self.store)
+        except EvalstoreError as error:
+            return None, error.message
+        return replace(found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name)), ""
+
+    @cached_property
+    def _graph(self) -> ReferenceGraph:
+        return build_working_graph(self.store)
+
+    def _read_runs(self) -> Iterator[Run]:
+        for path in sorted(self.folder.rglob("*.json")) if self.folder.is_dir() else ():
+            try:
+                run = read_run(path)
+            except EvalstoreError:
+                continue
+            if run.path == path:
+                yield run
+
+    def _read_log(self, name: str) -> ReleaseLog | None:
+        try:
+            return read_release_log(self.store, parse_ref(name))
+        except EvalstoreError as error:
+            self.notes.append(f"{name}: {error.message}")
+            return None
+
+
+def _list_steps(log: ReleaseLog) -> Iterator[SiteStep]:
+    for entry in log.releases:
+        if entry.before is not None and entry.rules:
+            old, new = str(entry.before), str(entry.logged.version)
+            yield SiteStep(old, new, f"{log.name}/{old}--{new}.html")
+
+
+def _name_sides(diff: Diff, old: str, new: str) -> Diff:
+    return replace(diff, old=replace(diff.old, ref=old), new=replace(diff.new, ref=new))

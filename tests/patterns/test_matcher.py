@@ -1,0 +1,181 @@
+"""Three searchers give one answer: each is held against the engine, and against the length at which the next takes over."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+
+from evalstore.budget import OutOfStepsError
+from evalstore.patterns.backtracker import Backtracker
+from evalstore.patterns.engine import compile_pattern
+from evalstore.patterns.limits import BACKTRACKER_STEPS, ENGINE_STEPS, OUTPUT_LIMIT
+from evalstore.patterns.matcher import PatternMatcher, compile_matcher
+from evalstore.patterns.parser import parse_pattern
+from evalstore.patterns.regular_matcher import build_regular_matcher
+from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
+from evalstore.patterns.work_bound import bound_work
+
+ATOMS = [
+    *"abcA1 _-ksißσ", "\\n", ".", ".", r"\d", r"\w", r"\s", r"\W", r"\S", r"\D", "[ab]", "[^a]", "[a-c]", "[^\\n]",
+    "[\\w-]", "[^ab]", r"\x61", "[A-C1]", r"\p{Lu}", "[[:alpha:]]", "\u0131", "\u212a",
+]  # fmt: skip
+PLACES = ["^", "$", r"\b", r"\B", r"\A", r"\Z"]
+COUNTS = ["*", "+", "?", "{2}", "{1,2}", "{,2}", "{2,}", "*?", "+?", "??", "{1,2}?"]
+CHARS = "aabbcAB1_ -\n\n\u0130\u0131\u017f\u212a\u00df\u1e9e\u03a3\u03c3\u0301\u00b2\u001c\U0001f600"
+
+
+def draw_pattern(draw: random.Random, depth: int, groups: list[int]) -> str:
+    def inner() -> str:
+        return draw_pattern(draw, depth - 1, groups)
+
+    kind = 0.0 if depth == 0 else draw.random()
+    if kind < 0.25:
+        return draw.choice(ATOMS)
+    if kind < 0.45:
+        return inner() + inner()
+    if kind < 0.58:
+        return f"(?:{inner()}|{inner()})"
+    if kind < 0.75:
+        return f"(?:{inner()}){draw.choice(COUNTS)}"
+    if kind < 0.80:
+        return draw.choice(PLACES)
+    if kind < 0.86:
+        groups[0] += 1
+        return f"({inner()})"
+    if kind < 0.94:
+        return f"{draw.choice(['(?=', '(?!', '(?<=', '(?<!', '(?i:', '(?>'])}{inner()})"
+    if kind < 0.97 and groups[0]:
+        return f"\\{draw.randint(1, groups[0])}"
+    return f"(?({draw.randint(1, groups[0])}){inner()}|{inner()})" if groups[0] else ""
+
+
+def draw_text(draw: random.Random) -> str:
+    return "".join(draw.choice(CHARS) for _ in range(draw.randint(0, 9)))
+
+
+def hold_against_the_engine(draw: random.Random) -> int:
+    """Return how many answers about one random pattern were compared; each of ours is the engine's."""
+    pattern = draw_pattern(draw, draw.randint(1, 4), [0])
+    flags, mode = "".join(flag for flag in "ims" if draw.random() < 0.2), draw.choice(["search", "match", "fullmatch"])
+    compiled = compile_pattern(pattern, flags)
+    if isinstance(compiled, str):
+        return 0
+    searchers = {}
+    try:
+        tree = parse_pattern(pattern, flags)
+        refuse_engine_faults(tree)
+        searchers["backtracker"] = lambda text: backtracker.is_found(text, mode, BACKTRACKER_STEPS)
+        backtracker = Backtracker(tree)
+    except UndecidedError:
+        return 0
+    with suppress(UndecidedError, OutOfStepsError):  # of no regular language
+        searchers["automaton"] = build_regular_matcher(tree, mode).is_found
+    texts = [draw_text(draw) for _ in range(6)]
+    for text in texts:
+        wanted = getattr(compiled, mode)(text) is not None
+        found = {name: search(text) for name, search in searchers.items()}
+        assert set(found.values()) == {wanted}, (pattern, flags, mode, text, wanted, found)
+    if compiled.groups:
+        found = [one if isinstance(one, str) else one[0] for one in compiled.findall(texts[0])]
+        assert backtracker.list_captures(texts[0], BACKTRACKER_STEPS) == found, (pattern, flags, texts[0])
+    return len(texts) * len(searchers)
+
+
+def test_random_patterns_are_answered_as_by_the_engine() -> None:
+    draw = random.Random(14)  # noqa: S311  # a sample that repeats
+    assert sum(hold_against_the_engine(draw) for _ in range(150)) > 800
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_many_random_patterns_are_answered_as_by_the_engine(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311
+    assert sum(hold_against_the_engine(draw) for _ in range(5_000)) > 20_000
+
+
+# A pattern, what its texts are made of, and whether many of that match.
+WORST = [
+    (r"\s*(foo|bar)", " ", False), ("a*[bc]", "a", False), ("a*a*a*[bc]", "a", False), ("foo.*bar", "foo", False),
+    (r"\w+@\w+\.\w+", "a", False), (r"a.*b.*c", "ab", False), (r'"(?:[^"\\]|\\.)*"', '"\\', False), (r"(a+)+b", "a", False),
+    (r"(?m)^\s*\d+\.", "\n", False), (r"(?:\w+\s+)*!", "a ", False), (".{0,40}x.{0,40}y", "x", False), (r"(x+x+)+y", "x", False),
+    (r"(?:foo|bar|baz)+!", "foo", False), (r"(?:a|b)*a(?:a|b){50}c", "ab", False), (r"^(?=.*foo)(?!.*bar)", "foo", True),
+    ("(?s)(?=.*foo)(?=.*bar)", "foo ", False), (r"(?<!x)foo$", "foo", True), (r"(?<=a+)b", "a", False), (r"a{200}b", "a", False),
+]  # fmt: skip
+
+
+def matcher(pattern: str, mode: str = "search") -> PatternMatcher:
+    found = compile_matcher(pattern, "", mode)
+    assert not isinstance(found, str), found
+    return found
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("pattern", "unit", "wanted"), WORST)
+def test_the_worst_texts_end_soon_and_alike(pattern: str, unit: str, *, wanted: bool) -> None:
+    one = matcher(pattern)
+    began = time.process_time()
+    for length in (1_000, 10_000, 100_000):
+        assert one.is_found((unit * length)[: length // len(unit) * len(unit)]) is wanted
+    assert time.process_time() - began < 10
+    assert not one.may_exceed
+
+
+@pytest.mark.parametrize(("pattern", "unit"), [(r"\s*(foo|bar)", " "), (r"(\w+)@x", "a"), ("(?i)(ok).*done", "o k")])
+def test_the_next_searcher_takes_over_without_a_trace(pattern: str, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [unit * count + end for count in (1, 30) for end in ("", "foo", "@x", "OK.. done")]
+    answers = []
+    for steps in (1, 200, 5_000, ENGINE_STEPS):
+        monkeypatch.setattr("evalstore.patterns.matcher.ENGINE_STEPS", steps)
+        compile_matcher.cache_clear()
+        found, captured = matcher(pattern), matcher(pattern, "findall")
+        answers.append([(found.is_found(text), captured.list_captures(text)) for text in texts])
+    compile_matcher.cache_clear()
+    assert all(one == other for one, other in pairwise(answers))
+
+
+@pytest.mark.heavy
+def test_what_depends_on_a_group_is_counted() -> None:
+    one = matcher(r"^((?:a|aa)+)\1$")
+    assert one.may_exceed
+    assert (one.is_found("aaaa"), one.is_found("b")) == (True, False)
+    assert one.is_found("a" * 70 + "b") is None
+    assert matcher(r"^((?:a|aa)+)\1$", "findall").list_captures("a" * 70 + "b") is None
+
+
+def test_what_the_engine_gets_wrong_is_answered_rightly() -> None:
+    assert matcher("[^a]|[^b]").is_found("a")
+    assert matcher("[^ab]|(?i:c)").is_found("A")
+    assert matcher("([^a]|[^b])", "findall").list_captures("ab") == ["a", "b"]
+
+
+def test_ordinary_patterns_never_take_too_many_steps() -> None:
+    ordinary = [
+        "cache tags?", r"\bfoo\b|\bbar\b", r"(?i)\b(yes|no)\b", r"\d{4}-\d{2}-\d{2}", r"^\s*\{.*\}\s*$", r"[\w.+-]+@[\w-]+\.\w+",
+        r"(?s)```(?:php)?\n.*?```", r"foo.{0,40}bar", r"^(?!.*(?:TODO|FIXME)).*$", r"#\w+\['cache'\]", r"\$\d+(?:,\d{3})*(?:\.\d\d)?",
+        r"https?://[^\s)]+", r"(?m)^#{1,6}\s+\S", r"(\w+\s?)+!", "|".join(f"word{n}" for n in range(20)),
+    ]  # fmt: skip
+    assert [pattern for pattern in ordinary if matcher(pattern).may_exceed] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "degree"),
+    [
+        ("foo", 1), (r"foo\d+bar", 1), ("foo.*bar", 2), (r"\s*(foo|bar)", 2), ("a*a*a*[bc]", 4), ("a.*b.*c", 3), ("^a.*b", 1),
+        (r"\b\w+\s+\w+\b", 1), (r"(?:\w+\s+)*!", 2), (r"\d{1,3}(?:,\d{3})*", 1), ("(a+)+b", None), ("(?:a|a)*b", None), ("(a*)*b", None),
+    ],
+)  # fmt: skip
+def test_the_bound_grows_as_an_engine_does(pattern: str, degree: int | None) -> None:
+    bound = bound_work(parse_pattern(pattern, ""), "search")
+    found = None if bound is None else max(place for place, number in enumerate(bound.coefficients) if number)
+    assert found == degree
+
+
+def test_the_longest_text_is_just_within_the_steps() -> None:
+    bound = bound_work(parse_pattern("foo.*bar", ""), "search")
+    assert bound is not None
+    longest = bound.find_longest(ENGINE_STEPS, OUTPUT_LIMIT)
+    assert bound.count_steps(longest) <= ENGINE_STEPS < bound.count_steps(longest + 1)
