@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.patterns.alphabet import NOTHING, PLAIN_CHARS, Alphabet, Neighbour, build_alphabet
+from evalstore.patterns.alphabet import PLAIN_CHARS, Alphabet, build_alphabet
 from evalstore.patterns.pattern_graph import PatternGraph
+from evalstore.patterns.places import NOTHING, Neighbour
 from evalstore.patterns.syntax_tree import RegexTree
 from evalstore.patterns.unsupported import UndecidedError
 from evalstore.regex_inclusion.automaton import FALSE, TRUE, AlternatingAutomaton, Formula, make_literal
