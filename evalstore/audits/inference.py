@@ -15,7 +15,7 @@ from evalstore.audits.rulers import OutputGrader, RunResults, grade_with_judges
 from evalstore.audits.side_replay import RowResult
 from evalstore.audits.stored_run import StoredRun, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
-from evalstore.diff import Witness, compare
+from evalstore.diff import compare
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.judging import Judges, JudgeSession
 from evalstore.model import MALFORMED_ERRORS, Kind, parse_ref, read_rubric
@@ -253,9 +253,7 @@ def _distinguish(
 
 def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinction:
     """Return an output that two rubrics grade differently, as their diff has found it."""
-    findings = compare(old.artifact, new.artifact, load=store.load).findings
-    witnesses = (finding.witness for finding in findings if isinstance(finding.witness, Witness))
-    witness = next((one for one in witnesses if one.old_score != one.new_score), None)
-    if witness is None:
+    witness = compare(old.artifact, new.artifact, load=store.load).total.witness
+    if witness is None or witness.judged or witness.old_score == witness.new_score:
         return Distinction(old, new)
     return Distinction(old, new, output=witness.output, old_score=witness.old_score, new_score=witness.new_score)

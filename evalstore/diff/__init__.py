@@ -13,6 +13,7 @@ from evalstore.diff.findings import (
     ReplyWitness,
     RunMeasurement,
     Side,
+    TotalEffect,
     Witness,
 )
 from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
@@ -34,6 +35,7 @@ __all__ = [
     "ReplyWitness",
     "RunMeasurement",
     "Side",
+    "TotalEffect",
     "Witness",
     "compare",
     "read_comparison_settings",

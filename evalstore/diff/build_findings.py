@@ -50,6 +50,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
         reason=known.reason,
         witness=None,
         max_shift=known.max_shift,
+        max_shift_scored=known.max_shift_scored,
         fingerprint=_fingerprint_edit(known.rule.id, change, sides),
         children=change.imported_diff.findings if change.imported_diff else (),
         overridden=declared,

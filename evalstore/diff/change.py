@@ -40,7 +40,8 @@ class Change:
     `token` names the check that changes, `name` the key. A `proof` says that the change moves nothing, a `decision`
     what a prover knows of one that may; `discriminator` is part of the fingerprint, where `old` and `new` do not tell
     one edit from another. `words` fill the rule's message. An edit of a judge has both `judges`, one of a question's
-    reference the `question` just before and after it, one of a reference the `imported_diff` of what it names.
+    reference the `question` just before and after it, one of a reference the `imported_diff` of what it names. `effect`
+    is what an edit of a rubric does, by all that its checks can answer.
     """
 
     rule: str
@@ -59,6 +60,7 @@ class Change:
     discriminator: Any = None
     question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    effect: RubricEffect | None = None
 
     @property
     def is_addition(self) -> bool:
@@ -130,6 +132,23 @@ class LaterDecider:
     def __call__(self, change: Change) -> Proof | None:
         """Run it."""
         return self.prove(change)
+
+
+class RubricEffect(NamedTuple):
+    """What an edit does to one output's score and verdict; directions and bounds are of outputs scored on both sides.
+
+    `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever errs or is missing,
+    `max_shift_scored` where every check has a score. `ways` are the ways to answer that were looked at; `texts` those
+    that move, the best first, with how far each rises at least (falls, below 0) whatever the judges say, if it must.
+    """
+
+    moves: bool
+    direction: Direction
+    verdict_direction: Direction
+    max_shift: Fraction
+    max_shift_scored: Fraction
+    ways: int
+    texts: Mapping[str, Fraction | None]
 
 
 class Decision(NamedTuple):

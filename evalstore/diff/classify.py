@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, LaterDecider, Proof, Scope
+from evalstore.diff.deciders.enumeration import prove_by_enumeration
 from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
-from evalstore.diff.findings import Certainty, Diff, Direction, Profile
+from evalstore.diff.effects import narrow_effect
+from evalstore.diff.findings import Certainty, Diff, Direction, Profile, TotalEffect
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
 from evalstore.diff.rule_sets import RULE_SETS
@@ -27,6 +29,7 @@ class Classification(NamedTuple):
     message: str
     reason: str
     max_shift: Fraction | None
+    max_shift_scored: Fraction | None
 
 
 def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> Classification:
@@ -70,25 +73,35 @@ def _find_rule(id_: str, rule_set: int) -> ChangeRule:
 def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
     # The first proof counts, in the order of the row; the one that all checks share comes last.
     known = (item for item in rule.deciders if not isinstance(item, LaterDecider) or item.since <= rule_set)
-    return next((proof for decider in known if (proof := decider(change))), None)
+    return next((proof for decider in known if (proof := decider(change))), _prove_by_effect(change, rule))
+
+
+def _prove_by_effect(change: Change, rule: ChangeRule) -> Proof | None:
+    return prove_by_enumeration(change) if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING else None
 
 
 def _classify_by_rule(change: Change, rule: ChangeRule) -> Classification:
     directions = _find_directions(change, rule)
-    shift = _bound_shift(change, rule, directions[0])
-    reason = change.decision.reason if change.decision else rule.reason
+    claim = TotalEffect(*directions, _bound_shift(change, rule, directions[0]))
+    if change.effect and rule.scope is not Scope.NOTHING:
+        claim = narrow_effect(claim, change.effect)
     return Classification(
-        rule, rule.level, directions, _find_certainty(change, rule), _write_message(change, rule), reason, shift
+        rule,
+        rule.level,
+        (claim.direction, claim.verdict_direction),
+        _find_certainty(change, rule),
+        _write_message(change, rule),
+        change.decision.reason if change.decision else rule.reason,
+        claim.max_shift,
+        claim.max_shift_scored,
     )
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
-    # What is assumed to move nothing may move after all, and in the direction of its rule.
-    sure = proof.certainty is not Certainty.ASSUMED
-    directions = (NONE, NONE) if sure else _find_directions(change, rule)
-    shift = Fraction(0) if sure else None
+    # What is assumed to move nothing has no bound: it may move after all.
+    shift = None if proof.certainty is Certainty.ASSUMED else Fraction(0)
     return Classification(
-        rule, proof.level, directions, proof.certainty, _write_message(change, rule), proof.text, shift
+        rule, proof.level, (NONE, NONE), proof.certainty, _write_message(change, rule), proof.text, shift, shift
     )
 
 

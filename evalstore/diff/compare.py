@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from evalstore.diff.adjustments import apply_declarations, apply_level_settings
 from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
-from evalstore.diff.change import Change
+from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import restrict_to_rule_set
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
-from evalstore.diff.findings import Diff, DiffFinding, Direction, ReplyWitness, Witness
+from evalstore.diff.effects import attach_effects, join_effects
+from evalstore.diff.findings import Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import ComparisonSettings
 from evalstore.diff.witness import Replay
-from evalstore.model import Artifact
+from evalstore.model import Artifact, Output
 from evalstore.versions import Bump, bump_version, find_version
 
 # References within references are followed so deep.
@@ -60,14 +63,18 @@ class _Comparison:
         changes = self._follow_references(changes)
         # Another digest under one version would be a second document of that name, so spelling alone is a change.
         changes = changes or list(find_spelling_change(sides))
+        # All that the checks can answer: what each edit does, and all of them together.
+        changes, effect = attach_effects(changes, self.load)
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
-        findings = self._add_witnesses(changes, findings)
+        replay = self._prepare_replay(changes)
+        findings = _add_witnesses(changes, findings, replay) if self.finds_witnesses else findings
+        total = _find_total(changes, findings, effect, replay)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
-        return self._summarise(sides, findings)
+        return self._summarise(sides, findings, total)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:
         rule_set, renames = self.settings.rule_set, self.settings.renames.get(sides[1].name, {})
@@ -92,24 +99,13 @@ class _Comparison:
     def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], finds_witnesses: bool) -> Diff:  # noqa: FBT001  # by place
         return _Comparison(None, self.settings.without_opinions, finds_witnesses=finds_witnesses).run(old, new)
 
-    def _add_witnesses(self, changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
-        """Give each finding that can move a score or a verdict an output that moves, where one is found."""
-        if not self.finds_witnesses:
-            return findings
-        findings = [
-            replace(finding, witness=_find_other_witness(change)) if _may_move_output(finding) else finding
-            for change, finding in zip(changes, findings, strict=True)
-        ]
+    def _prepare_replay(self, changes: list[Change]) -> Replay | None:
         states = [state for change in changes if change.before for state in change.states]
-        if not states:
-            return findings
-        replay = Replay(states[0], states[-1], self.load)
-        return [
-            replace(finding, witness=replay.find(change)) if change.before and _may_move_output(finding) else finding
-            for change, finding in zip(changes, findings, strict=True)
-        ]
+        if not (states and self.finds_witnesses):
+            return None
+        return Replay(states[0], states[-1], self.load, partial(list_possible_scores, load=self.load))
 
-    def _summarise(self, sides: Sides, findings: list[DiffFinding]) -> Diff:
+    def _summarise(self, sides: Sides, findings: list[DiffFinding], total: TotalEffect) -> Diff:
         bump = max((finding.level for finding in findings), default=Bump.NONE)
         version = find_version(str(sides[0].value.get("version", "")))
         return Diff(
@@ -118,18 +114,41 @@ class _Comparison:
             required_bump=bump,
             next_version=str(bump_version(version, bump)) if version and bump else None,
             findings=tuple(findings),
+            total=total,
             rule_set=self.settings.rule_set,
             profile=self.settings.profile,
         )
 
 
-def _find_other_witness(change: Change) -> Witness | ReplyWitness | None:
+def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
+    """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
+    return [
+        replace(finding, witness=_find_witness(change, finding, replay)) if _may_move_output(finding) else finding
+        for change, finding in zip(changes, findings, strict=True)
+    ]
+
+
+def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
     """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
     if change.judges:
         return find_reply(change)
+    if change.before:
+        return replay.find(change, finding.direction) if replay else None
     if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
         return None
     return change.imported_diff.findings[0].witness
+
+
+def _find_total(
+    changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None, replay: Replay | None
+) -> TotalEffect:
+    """Return what all edits do together, with an output that moves where one is found."""
+    total = join_effects(changes, findings, effect)
+    if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
+        return total
+    shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
+    outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
+    return replace(total, witness=replay.find_total(effect, outputs, total.direction))
 
 
 def _may_move_output(finding: DiffFinding) -> bool:

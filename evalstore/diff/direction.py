@@ -41,6 +41,13 @@ def join_directions(*directions: Direction) -> Direction:
     return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
 
 
+def intersect_directions(one: Direction, other: Direction) -> Direction:
+    """Return the direction of a change of which both are known to hold."""
+    if EITHER in {one, other}:
+        return other if one is EITHER else one
+    return one if one is other else NONE
+
+
 def bound_direction(*, below: bool, above: bool) -> Direction:
     """Return the direction of a score that is proved never to fall (`below`) or never to rise (`above`)."""
     if below and above:
@@ -79,18 +86,18 @@ def is_advisory(check: CheckState, rubric: RubricState) -> bool:
 def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     """Return the most that one check can move the score: its weight over the least total weight it is counted with.
 
-    Like every bound on a shift, it holds where nothing erred: what could not be graded is counted apart.
+    Like every bound on a shift, it holds whatever errs or is missing.
     """
-    if rubric.combine is not Combine.WEIGHTED_AVG or check.is_gate:
+    if rubric.combine is not Combine.WEIGHTED_AVG or check.is_gate or (check.may_err and rubric.errors == "fail"):
         return None
-    others = (other for other in rubric.checks if other.token != check.token and not rubric.may_skip(other))
+    others = (other for other in rubric.checks if other.token != check.token and not rubric.may_leave_out(other))
     total = check.weight + sum((other.weight for other in others), _ZERO)
     return check.weight / total if total else _ZERO
 
 
 def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
     """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
-    optional = [check.token for check in old.checks if old.may_skip(check)]
+    optional = [check.token for check in old.checks if old.may_leave_out(check)]
     if len(old.checks) << len(optional) > _WORK_LIMIT:
         return None
     left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))

@@ -47,7 +47,11 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An output that moves, replayed under both sides; `tool_calls` is its record of calls, None where it has none."""
+    """An output that moves, replayed before and after; `tool_calls` is its record of calls, None where it has none.
+
+    `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far the score rises at
+    least, or falls where it is below 0, whatever score they give; None where that is not known.
+    """
 
     output: str
     old_score: Fraction | None
@@ -55,6 +59,8 @@ class Witness:
     old_verdict: Verdict
     new_verdict: Verdict
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
+    judged: tuple[tuple[str, Fraction], ...] = ()
+    least_shift: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +97,10 @@ class DiffFinding:
     """A rule's judgement on one edit.
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
-    and an acceptance. `max_shift` bounds how far one question's score moves where nothing erred; None when no bound
-    below 1 is known. `before` and `after` are the plain values that were exchanged, None being absent: the facts that
-    the message states.
+    and an acceptance. Directions, bounds and witness are of this edit alone, and of outputs that have a score before
+    and after it. `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored` where
+    every check has a score. None: not known. `before` and `after` are the plain values that were exchanged, None being
+    absent: the facts that the message states.
     """
 
     rule: str
@@ -110,6 +117,7 @@ class DiffFinding:
     witness: Witness | ReplyWitness | None
     max_shift: Fraction | None
     fingerprint: str
+    max_shift_scored: Fraction | None = None
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: AcceptedLevel | None = None
@@ -181,8 +189,21 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
+class TotalEffect:
+    """What all edits of a diff do together to one output; the fields are those of a finding."""
+
+    direction: Direction
+    verdict_direction: Direction
+    max_shift: Fraction | None
+    max_shift_scored: Fraction | None = None
+    witness: Witness | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Diff(PageValue):
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
+
+    `total` is what the edits do together, where each finding speaks of one edit alone.
 
     `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
     `settings` are changes of evalstore.yaml between the two sides that do, each at its level.
@@ -193,6 +214,7 @@ class Diff(PageValue):
     required_bump: Bump
     next_version: str | None
     findings: tuple[DiffFinding, ...]
+    total: TotalEffect
     rule_set: int
     profile: Profile = Profile.SCORE
     measured: tuple[RunMeasurement, ...] = ()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import islice, product
 
 from evalstore.diff.candidates import build_candidates, build_records
-from evalstore.diff.change import Change
-from evalstore.diff.findings import Witness
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, grade_answer, is_same_question
+from evalstore.diff.direction import EITHER
+from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
@@ -17,7 +21,10 @@ from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
 
-_COMPOSITE = "composite"
+_COMPOSITE, _JUDGED = "composite", "llm_judge"
+_ENDS = (Fraction(0), Fraction(1))
+_JUDGEMENTS = 12  # scores of judges that are tried with each output
+_TRIED = 40  # outputs that are tried once one is found, for one that shows more
 _BESIDE = 6  # texts that are tried with each record of calls
 # Steps that a comparison spends on grading, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
@@ -48,25 +55,101 @@ class Replay:
     old: RubricState
     new: RubricState
     load: ArtifactLoader | None = None
+    list_possible: ScoreLister = list_scores
     _spent: int = 0
     _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
 
-    def find(self, change: Change) -> Witness | None:
-        """Return the shortest text found that moves under this one edit and also between the two rubrics."""
-        if self._spent > _BUDGET or _asks_more(change):
+    def find(self, change: Change, direction: Direction) -> Witness | None:
+        """Return an output that moves under this one edit, of a claim with this direction; the shortest found.
+
+        One that moves in the same way between the two rubrics comes first: it shows what the whole diff does, too.
+        """
+        if _asks_more(change):
             return None
-        checks = (check for state in (self.old, self.new, *change.states) for check in state.checks)
+        tried = self._try_outputs(change.states, _yield_outputs(change), change.effect, direction)
+        first = next(tried, None)
+        if first is None or change.states == (self.old, self.new):
+            return first
+        shown = (witness for witness in (first, *islice(tried, _TRIED)) if self._is_total(witness))
+        return next(shown, first)
+
+    def find_total(
+        self, effect: RubricEffect | None, outputs: Iterable[Output], direction: Direction
+    ) -> Witness | None:
+        """Return an output that moves between the two rubrics: of the effect's texts, then of these outputs."""
+        return next(self._try_outputs((self.old, self.new), outputs, effect, direction), None)
+
+    def _try_outputs(
+        self, states: States, outputs: Iterable[Output], effect: RubricEffect | None, direction: Direction
+    ) -> Iterator[Witness]:
+        """Yield what moves, without what loses or wins a score where the claim has a direction."""
+        texts = _sort_texts(effect.texts) if effect else []
         try:
-            if not all(map(self._is_gradable, checks)):
-                return None
-            tried = (self._moves(change, output) for output in _outputs(change))
-            return next(filter(None, tried), None)
+            if self._spent > _BUDGET or not self._are_gradable(states):
+                return
+            judgements = self._list_judgements(states)
+            for output in (*map(Output, texts), *outputs):
+                for judged in judgements:
+                    witness = self._replay(states, output, judged)
+                    if witness and (direction is EITHER or None not in {witness.old_score, witness.new_score}):
+                        shift = effect.texts.get(output.text) if effect and witness.judged else None
+                        yield replace(witness, least_shift=shift)
+                        break
         except (EvalstoreError, _EnoughError):
-            return None  # validation says what is wrong with a rubric that cannot be run
+            return  # validation says what is wrong with a rubric that cannot be run
+
+    def _is_total(self, witness: Witness) -> bool:
+        """Whether an output moves between the two rubrics as it does under one edit."""
+        judged = {check.token: dict(witness.judged).get(check.id) for check in self.new.checks}
+        states = self.old, self.new
+        if any(_names_judges(check) and judged.get(check.token) is None for state in states for check in state.checks):
+            return False
+        try:
+            if not self._are_gradable(states):
+                return False
+            total = self._replay(states, Output(witness.output, witness.tool_calls), judged)
+        except (EvalstoreError, _EnoughError):
+            return False
+        return total is not None and _answer(total) == _answer(witness)
+
+    def _are_gradable(self, states: States) -> bool:
+        # What a judge says is the same before and after, unless it is asked otherwise.
+        judged = [{check.token: check for check in state.checks if _names_judges(check)} for state in states]
+        shared = judged[0].keys() & judged[1].keys()
+        return (
+            len(judged[0]) == len(shared) == len(judged[1])
+            and all(
+                judged[0][token] is judged[1][token] or is_same_question(judged[0][token], judged[1][token])
+                for token in shared
+            )
+            and all(self._is_gradable(check) for state in states for check in state.checks)
+        )
+
+    def _list_judgements(self, states: States) -> list[Mapping[str, Fraction]]:
+        """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
+        checks = [check for state in states for check in state.checks if _names_judges(check)]
+        if not checks:
+            return [{}]
+        # The scores of two checks that ask the same are one list.
+        possible = {check.token: self.list_possible(check) for check in checks}
+        ends = [{token: end(scores or _ENDS) for token, scores in possible.items()} for end in (max, min)]
+        bars = (
+            (check, score)
+            for check in checks
+            for score in possible[check.token] or _list_bars(check)
+            if score not in _ENDS
+        )
+        # Checks that ask the same get the same.
+        between: list[Mapping[str, Fraction]] = [
+            {**end, **{other.token: score for other in checks if is_same_question(check, other)}}
+            for check, score in islice(bars, _JUDGEMENTS)
+            for end in ends
+        ]
+        return [*ends, *between]
 
     def _is_gradable(self, check: CheckState) -> bool:
         if check.kind != _COMPOSITE:
-            return _is_unjudged(check)
+            return _names_judges(check) or _is_unjudged(check)
         inner = self._inner(check)
         # A composite hides the errors of its checks: none of them may need an engine that other machines lack.
         return inner is not None and all(_is_unjudged(one) and _is_portable(one) for one in inner.checks)
@@ -74,20 +157,24 @@ class Replay:
     def _inner(self, check: CheckState) -> RubricState | None:
         return read_rubric(make_plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
 
-    def _moves(self, change: Change, output: Output) -> Witness | None:
-        before, after = (self._run(state, output) for state in change.states)
-        old, new = self._run(self.old, output), self._run(self.new, output)
-        if _answer(before) == _answer(after) or _answer(old) == _answer(new):
+    def _replay(self, states: States, output: Output, judged: Mapping[str, Fraction | None]) -> Witness | None:
+        old, new = (self._run(state, output, judged) for state in states)
+        if (old.score, old.verdict) == (new.score, new.verdict):
             return None
-        return Witness(output.text, old.score, new.score, old.verdict, new.verdict, output.tool_calls)
+        names = {check.token: check.id for state in states for check in state.checks}
+        shown = tuple((names[token], score) for token, score in judged.items() if token in names and score is not None)
+        return Witness(output.text, old.score, new.score, old.verdict, new.verdict, output.tool_calls, shown)
 
-    def _run(self, state: RubricState, output: Output) -> RubricResult:
+    def _run(self, state: RubricState, output: Output, judged: Mapping[str, Fraction | None]) -> RubricResult:
         from evalstore.checks import combine_results
 
         self._spend(_COMBINED * len(state.checks))
-        return combine_results(
-            state.to_scoring(), [self._grade(self._prepare_check(check), output) for check in state.checks]
-        )
+        return combine_results(state.to_scoring(), [self._answer(check, output, judged) for check in state.checks])
+
+    def _answer(self, check: CheckState, output: Output, judged: Mapping[str, Fraction | None]) -> CheckResult:
+        if _names_judges(check):
+            return grade_answer(check, RawAnswer(judged[check.token]))
+        return self._grade(self._prepare_check(check), output)
 
     def _grade(self, check: _PreparedCheck, output: Output) -> CheckResult:
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
@@ -149,7 +236,22 @@ def _is_portable(check: CheckState) -> bool:
     return check.kind != _COMPOSITE and KINDS[check.kind].is_portable
 
 
-def _outputs(change: Change) -> Iterator[Output]:
+def _names_judges(check: CheckState) -> bool:
+    """Whether all that the check says is what a judge says."""
+    return check.kind == _JUDGED
+
+
+def _list_bars(check: CheckState) -> list[Fraction]:
+    bar = check.bar or Fraction(0)
+    return [1 - bar if check.negate else bar]
+
+
+def _sort_texts(texts: Mapping[str, Fraction | None]) -> list[str]:
+    """Return texts in the order in which they are tried: those that move for sure, what can be typed, the shortest."""
+    return sorted(texts, key=lambda text: (texts[text] is None, not text.isascii(), len(text)))
+
+
+def _yield_outputs(change: Change) -> Iterator[Output]:
     """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
     if records := build_records(change):
         few = list(islice(build_candidates(change), _BESIDE))
@@ -158,5 +260,5 @@ def _outputs(change: Change) -> Iterator[Output]:
         yield from map(Output, build_candidates(change))
 
 
-def _answer(result: RubricResult) -> tuple[object, object]:
-    return result.score, result.verdict
+def _answer(witness: Witness) -> tuple[object, ...]:
+    return witness.old_score, witness.new_score, witness.old_verdict, witness.new_verdict

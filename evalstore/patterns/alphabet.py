@@ -39,7 +39,7 @@ _CLASS_CHAR = r"(?:\\(?:x..|u.{4}|U.{8}|.)|[^\\])"
 _CLASS_ITEM = re.compile(rf"{_CLASS_CHAR}(?:-{_CLASS_CHAR})?", re.DOTALL)
 
 # Texts are shown to people: examples are taken from here where the class has one.
-_PREFERRED_EXAMPLES = f"{ascii_lowercase}{digits} {ascii_uppercase}-{punctuation}\n\t"
+PLAIN_CHARS = f"{ascii_lowercase}{digits} {ascii_uppercase}-{punctuation}\n\t"
 _NEWLINE_RANGES: CodeRanges = ((ord("\n"), ord("\n") + 1),)
 _WORD_ANCHORS = frozenset({Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.NO_WORD_EDGE)})
 _SURROGATES = range(0xD800, 0xE000)
@@ -87,7 +87,7 @@ def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[i
     """Return the classes into which the sets divide all characters: the sets that hold it, a bit each; an example."""
     starts, members = _cut_stretches(sets, budget)
     classes: dict[int, str] = {}
-    for char in _PREFERRED_EXAMPLES:
+    for char in PLAIN_CHARS:
         classes.setdefault(members[bisect_right(starts, ord(char)) - 1], char)
     lasts = [start - 1 for start in (*starts[1:], _CODE_LIMIT)]
     # A surrogate, which no file can hold, is the example of a class only where it has no other character.

@@ -5,9 +5,9 @@ r"""Compares regular expressions by the texts that they match: all texts, by pro
 >>> compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))
 LanguageComparison(relation=<LanguageRelation.WIDER: 'wider'>, only_old=None, only_new='afoo', why='')
 
-`compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes what the three
-`build_...` functions make, so that phrases and complements can be compared with patterns. Nothing else is for use from
-outside, and nothing here knows what the answer is for.
+`compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes what the
+`build_...` functions make, so that phrases and complements can be compared with patterns; `find_memberships` takes any
+number of them. Nothing else is for use from outside, and nothing here knows what the answer is for.
 
 What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of any length. The
 engine is asked which characters a class has (`alphabet`), and the scorer whether each example is as claimed
@@ -24,6 +24,7 @@ How, a module a step:
     patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
     product             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none
+    membership          many languages at once -> the combinations of them that texts have, a shortest text for each
     compare             the order of these, the answer, its confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
@@ -51,7 +52,9 @@ from evalstore.regex_inclusion.languages import (
     build_complement,
     build_pattern_language,
     build_phrase_language,
+    build_words_language,
 )
+from evalstore.regex_inclusion.membership import Membership, MembershipTable, find_memberships
 
 __all__ = [
     "QUESTION_STEPS",
@@ -59,11 +62,15 @@ __all__ = [
     "Expression",
     "LanguageComparison",
     "LanguageRelation",
+    "Membership",
+    "MembershipTable",
     "RegexTree",
     "UndecidedError",
     "build_complement",
     "build_pattern_language",
     "build_phrase_language",
+    "build_words_language",
     "compare_languages",
     "compare_patterns",
+    "find_memberships",
 ]

@@ -85,12 +85,16 @@ class AlternatingAutomaton:
 
     def split_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
         """Yield one letter of each group that some expanded formulas read alike, of the letters of a mask."""
+        return ((group & -group).bit_length() - 1 for group in self.group_letters(letters, expanded))
+
+    def group_letters(self, letters: int, expanded: Iterable[Formula]) -> list[int]:
+        """Return the groups of letters of a mask that some expanded formulas read alike, a mask each."""
         # Partition refinement: each mask splits the groups that it cuts.
         groups = [letters]
         for mask in frozenset().union(*map(self._collect_masks, expanded)):
             self.graph.budget.spend(1 + len(groups) // 8)
             groups = [part for group in groups for part in (group & mask, group & ~mask) if part]
-        return ((group & -group).bit_length() - 1 for group in groups)
+        return groups
 
     def _collect_masks(self, expanded: Formula) -> frozenset[int]:
         """Return the masks of letters that the nodes of a formula ask for, also beneath a "not"."""

@@ -25,6 +25,7 @@ from evalstore.patterns.syntax_tree import (
     Lookbehind,
     RegexTree,
     Repetition,
+    get_children,
     replace_children,
 )
 from evalstore.patterns.unsupported import UndecidedError
@@ -105,6 +106,19 @@ def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> Re
     return Concatenation((ANY_TEXT, Alternation(tuple(map(spell, phrases)))))
 
 
+def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
+    """Return the language of the texts that hold one where every run of white space, as `str.split()` has it, is one.
+
+    White space at its ends is left out. Raises `UndecidedError` as `build_phrase_language` does.
+    """
+    if len(text) > _PHRASES_LIMIT:
+        raise UndecidedError(f"a text is longer than {_PHRASES_LIMIT:,} characters")
+    spell = _spell_exactly if case_sensitive else _spell_ignoring_case
+    letters = get_children(spell(" ".join(text.split())))
+    blank = Repetition(Chars(_list_white_space()), 1, None)
+    return Concatenation((ANY_TEXT, *(blank if letter == Chars(" ") else letter for letter in letters)))
+
+
 def build_complement(language: RegexTree) -> RegexTree:
     """Return the language of all other texts."""
     return Lookahead(language, positive=False)
@@ -123,6 +137,11 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
     if lowered:
         letters[-1] = Chars(letters[-1].chars + table.heads.get(lowered[-1], ""))
     return Concatenation(tuple(letters))
+
+
+@cache
+def _list_white_space() -> str:
+    return "".join(char for char in map(chr, range(maxunicode + 1)) if char.isspace())
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.findings import ReplyWitness
@@ -15,6 +16,7 @@ from evalstore.report.diff_words import (
     describe_finding,
     describe_other_causes,
     describe_places,
+    describe_total,
     format_exchange,
     sort_by_level,
     summarize_measurement,
@@ -27,7 +29,7 @@ from evalstore.text import make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, MovedOutput, RunMeasurement, Witness
+    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, MovedOutput, RunMeasurement, TotalEffect, Witness
 
 _MARGIN = " " * 7
 _LABEL = 8
@@ -48,7 +50,9 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     )
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
-    return "\n\n".join([head, *overview, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measurements])
+    total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
+    end = filter(None, (total, screen.paint(Part.HEAD, summary(diff))))
+    return "\n\n".join([head, *overview, *blocks, *end, *notes, *measurements])
 
 
 def html(diff: Diff) -> str:
@@ -68,6 +72,7 @@ def document(diff: Diff) -> Any:
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
         "findings": [document_finding(finding) for finding in diff.findings],
+        "total": _document_effect(diff.total),
         "measured": [document_measurement(measurement) for measurement in diff.measured],
         "notes": list(diff.notes),
         "settings": [
@@ -145,8 +150,19 @@ def document_finding(finding: DiffFinding) -> dict[str, Any]:
         "reason": finding.reason,
         "witness": _document_witness(finding.witness) if finding.witness else None,
         **document_number("max_shift", finding.max_shift),
+        **document_number("max_shift_scored", finding.max_shift_scored),
         "fingerprint": finding.fingerprint,
         "children": [document_finding(child) for child in finding.children],
+    }
+
+
+def _document_effect(effect: TotalEffect) -> dict[str, Any]:
+    return {
+        "direction": str(effect.direction),
+        "verdict_direction": str(effect.verdict_direction),
+        "witness": _document_witness(effect.witness) if effect.witness else None,
+        **document_number("max_shift", effect.max_shift),
+        **document_number("max_shift_scored", effect.max_shift_scored),
     }
 
 
@@ -160,7 +176,13 @@ def _document_witness(witness: Witness | ReplyWitness) -> dict[str, Any]:
         **scores,
         "old_verdict": str(witness.old_verdict),
         "new_verdict": str(witness.new_verdict),
+        **({"judged": [_document_judgement(*judged) for judged in witness.judged]} if witness.judged else {}),
+        **({} if witness.least_shift is None else document_number("least_shift", witness.least_shift)),
     }
+
+
+def _document_judgement(check: str, score: Fraction) -> dict[str, Any]:
+    return {"check": check, **document_number("score", score)}
 
 
 def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:

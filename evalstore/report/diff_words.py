@@ -12,13 +12,13 @@ from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
-from evalstore.report.text_layout import count_noun
+from evalstore.report.text_layout import count_noun, join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
 from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, Witness
+    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, TotalEffect, Witness
 
 _QUOTE_LIMIT = 60
 _SCORES = {
@@ -35,6 +35,7 @@ _VERDICTS = {
 }
 _NEXT_ASK = "only the judge's replies can show what moves: ask it about outputs that you have, with evalstore score"
 _PERCENT = 100
+_SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
 _ID_LIMIT = 40
 
@@ -102,12 +103,27 @@ def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     return sorted(findings, key=lambda finding: finding.level, reverse=True)
 
 
-def describe_movement(finding: DiffFinding) -> str:
+def describe_movement(effect: DiffFinding | TotalEffect) -> str:
     """Return in words where scores and verdicts can go, and how far; empty where they stay."""
-    score, verdict = str(finding.direction), str(finding.verdict_direction)
-    shift = f", by at most {_format_exact_points(finding.max_shift)}" if finding.max_shift else ""
-    sentence = _SCORES.get(score) or _VERDICTS.get(verdict, "")
-    return f"{sentence}{shift}"
+    score, verdict = str(effect.direction), str(effect.verdict_direction)
+    return f"{_SCORES[score]}{_describe_bound(effect)}" if score in _SCORES else _VERDICTS.get(verdict, "")
+
+
+def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
+    if effect.max_shift and effect.max_shift < 1:
+        return f", by at most {_format_exact_points(effect.max_shift)}"
+    if effect.max_shift_scored and effect.max_shift_scored < 1:
+        return f", by at most {_format_exact_points(effect.max_shift_scored)} where every check has a score"
+    return ", by up to 1" if effect.max_shift else ""
+
+
+def describe_total(diff: Diff) -> str:
+    """Return in a sentence what all changes do together; empty where each is said to move nothing, or there is one."""
+    if len(diff.findings) < _SEVERAL or not any(map(describe_movement, diff.findings)):
+        return ""
+    effect = describe_movement(diff.total) or "no score and no verdict moves"
+    shown = f"; {_describe_witness(diff.total.witness)}" if diff.total.witness else ""
+    return f"All of it together: {effect}{shown}"
 
 
 def describe_places(finding: DiffFinding) -> str:
@@ -167,7 +183,18 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
             (witness.new_score, witness.new_verdict),
         )
     )
-    return f"the output {output} goes from {old} to {new}"
+    return f"the output {output} goes from {old} to {new}{_describe_judgements(witness)}"
+
+
+def _describe_judgements(witness: Witness) -> str:
+    """Return under which scores of judges that is so, and how far the score moves whatever they are."""
+    if not witness.judged:
+        return ""
+    scores = join_names(f"{make_excerpt(name)} scores {_format_exact_points(score)}" for name, score in witness.judged)
+    if not witness.least_shift:
+        return f" where {scores}"
+    verb, points = "rises" if witness.least_shift > 0 else "falls", _format_exact_points(abs(witness.least_shift))
+    return f" where {scores}, and {verb} by at least {points} whatever it scores"
 
 
 def _repository_path(place: Place) -> str:

@@ -17,6 +17,7 @@ from evalstore.report.diff_words import (
     can_accept_changes,
     describe_finding,
     describe_moved_reference,
+    describe_total,
     format_exchange,
     sort_by_level,
     summarize_measurement,
@@ -57,7 +58,8 @@ def _report_diff(diff: Diff) -> ProblemReport:
     can_accept = can_accept_changes(diff)
     problems = [_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)]
     about = (diff.old.ref or "old", diff.new.ref or "new")
-    remarks = tuple(f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured)
+    total = [sentence] if (sentence := describe_total(diff)) else []
+    remarks = (*total, *(f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured))
     report = make_report("diff", summary(diff), [*problems, *_problems_of_other_causes(diff)])
     return replace(report, about=about, remarks=remarks)
 
@@ -187,7 +189,12 @@ def _report_store_diff(result: StoreDiff) -> ProblemReport:
     # A setting moves many artifacts by one change.
     problems = dict.fromkeys(problem for report in reports for problem in report.problems)
     found = make_report("diff", all_changes.summary(result), [*broken, *problems])
-    return replace(found, remarks=tuple(all_changes.list_uncompared(result)))
+    totals = (
+        f"{report.about[1]}: {remark}"
+        for diff, report in zip(result.diffs, reports, strict=True)
+        for remark in report.remarks
+    )
+    return replace(found, remarks=(*totals, *all_changes.list_uncompared(result)))
 
 
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff import Certainty, Direction, compare
+from evalstore.diff import Certainty, Direction, Witness, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind
@@ -158,7 +158,8 @@ def test_too_many_checks_or_phrases_fail_closed() -> None:
     wordy = rubric()
     wordy["checks"] = [{**wordy["checks"][0], "values": [f"foo{n}" for n in range(200)]}]
     (finding,) = compare(rubric(), wordy).findings
-    assert (finding.rule, finding.direction) == ("unclassified-change", Direction.EITHER)
+    # Each of them holds the old one, so an output that has one had it, too.
+    assert (finding.rule, finding.direction) == ("unclassified-change", Direction.STRICTER)
 
 
 # datasets
@@ -238,11 +239,47 @@ def test_a_bug_in_a_loader_is_not_hidden() -> None:
 # witnesses
 
 
-def test_no_witness_is_sought_where_a_model_would_have_to_answer() -> None:
+def test_beside_a_judge_a_witness_says_what_it_scores_and_what_holds_whatever_it_scores() -> None:
     old, new = judged("judge/a@1.0.0"), judged("judge/a@1.0.0")
     new["checks"][0]["values"] = ["foo", "bar"]
     (finding,) = compare(old, new).findings
+    witness = finding.witness
+    assert isinstance(witness, Witness)
+    assert (witness.output, witness.judged, witness.least_shift) == ("bar", (("j", 1),), Fraction(1, 2))
+    assert (witness.old_score, witness.new_score) == (Fraction(1, 2), 1)
+    assert (finding.max_shift, finding.max_shift_scored) == (1, Fraction(1, 2))
+
+
+def test_no_witness_is_sought_where_a_judge_is_asked_otherwise() -> None:
+    (finding,) = compare(judged("judge/a@1.0.0"), judged("judge/b@1.0.0")).findings
     assert finding.witness is None
+
+
+def test_each_witness_is_of_its_edit_alone_and_one_line_is_of_all() -> None:
+    old, new = rubric(), rubric(combine="any_pass")
+    old["checks"].append({"id": "b", "kind": "must_contain_any", "values": ["bar"]})
+    new["checks"][0]["values"] = ["foo", "zip"]
+    diff = compare(old, new)
+    assert [finding.rule for finding in diff.findings] == [
+        "check-removed",
+        "contain-phrase-added",
+        "scoring-combine-equivalent",
+    ]
+    first, second, _ = (finding.witness for finding in diff.findings)
+    assert isinstance(first, Witness)
+    assert isinstance(second, Witness)
+    assert (first.output, second.output) == ("foo", "zip")
+    assert diff.total.direction is Direction.LOOSER
+    assert diff.total.witness in {first, second}
+
+
+def test_an_error_counts_in_a_bound() -> None:
+    old, new = judged("judge/a@1.0.0"), judged("judge/a@1.0.0")
+    new["checks"][0]["values"] = ["bar"]
+    for policy, bound in (("skip", 1), ("zero", Fraction(1, 2)), ("fail", Fraction(1, 2))):
+        for side in (old, new):
+            side["scoring"]["errors"] = policy
+        assert compare(old, new).findings[0].max_shift == bound
 
 
 @pytest.mark.heavy

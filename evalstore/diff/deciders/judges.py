@@ -13,9 +13,14 @@ from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.reply import find_pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
-from evalstore.model import Judge, ScoreType, parse_fraction, read_judge
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.references import ArtifactLoader, is_pinned
+from evalstore.diff.rubric_state import CheckState
+from evalstore.errors import EvalstoreError
+from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_judge
 from evalstore.patterns.engine import find_dialect_difference
 from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
@@ -107,6 +112,23 @@ def bound_level_shift(change: Change) -> Fraction | None:
     if not old or not new or set(old) != set(new):
         return None
     return max(abs(new[name] - value) for name, value in old.items())
+
+
+def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tuple[Fraction, ...]:
+    """Return every score that a check can have, or nothing where these are not known to be few.
+
+    One judge, asked once, that answers yes or no or by levels has few.
+    """
+    if check.kind != "llm_judge" or load is None or check.params["jury"] is not None or check.params["samples"] != 1:
+        return list_scores(check)
+    try:
+        ref = check.params["judge_prompt_ref"]
+        judge = read_judge(make_plain(load(ref).value)) if is_pinned(parse_ref(ref)) else None
+    except (*_MISFITS, EvalstoreError):
+        return ()
+    if judge is None or judge.score_type is ScoreType.CONTINUOUS:
+        return ()
+    return (Fraction(0), Fraction(1)) if judge.levels is None else tuple(sorted(set(judge.levels.values())))
 
 
 def read_level_values(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:

@@ -155,6 +155,9 @@ def bound_jury_shift(change: Change) -> Fraction | None:
     juries = _read_juries(change)
     if any(jury.aggregate != "mean" or jury.is_unscorable for jury in juries):
         return None
+    # A judge that is asked on one side only may fail there, and then the jury has no score.
+    if set(juries[0].weight_by_judge) != set(juries[1].weight_by_judge):
+        return None
     return measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge)
 
 

@@ -36,6 +36,8 @@ def render(report: ProblemReport) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(problem, index) for problem in report.problems],
     }
+    if report.remarks:
+        run["properties"] = {"remarks": [make_printable(remark) for remark in report.remarks]}
     if any(problem.accepted for problem in report.problems):  # SARIF: all results of a run have it, or none
         for result, problem in zip(run["results"], report.problems, strict=True):
             result["suppressions"] = _suppressions(problem)

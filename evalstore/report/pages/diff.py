@@ -13,6 +13,7 @@ from evalstore.report.diff_words import (
     describe_finding,
     describe_other_causes,
     describe_places,
+    describe_total,
     format_exchange,
     sort_by_level,
     summarize_measurement,
@@ -53,6 +54,7 @@ def write_page(diff: Diff) -> str:
         make_element("h1", " \u2192 ".join(_name_sides(diff))),
         make_element("p", f"{_capitalize(summary(diff))}.", class_="answer"),
         *_format_causes(diff),
+        *_format_total(diff),
         *([make_element("h2", "Changes"), findings] if findings else []),
         *(_format_measurement(measurement) for measurement in diff.measured),
         rules=rules,
@@ -68,6 +70,7 @@ def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]
         parts += [
             make_element("h2", " \u2192 ".join(_name_sides(diff))),
             make_element("p", f"{_capitalize(summary(diff))}."),
+            *_format_total(diff),
             *_format_causes(diff),
             findings,
         ]
@@ -89,6 +92,12 @@ def _format_causes(diff: Diff) -> Iterator[Markup]:
     """Yield what else may move scores."""
     if causes := [*describe_other_causes(diff)]:
         yield format_items(causes)
+
+
+def _format_total(diff: Diff) -> Iterator[Markup]:
+    """Yield what all changes do together."""
+    if sentence := describe_total(diff):
+        yield make_element("p", f"{sentence}.")
 
 
 def _capitalize(sentence: str) -> str:

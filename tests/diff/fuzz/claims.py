@@ -10,10 +10,19 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
-from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding, Direction, ReplyWitness, compare
+from evalstore.diff import (
+    AcceptedLevel,
+    ComparisonSettings,
+    Diff,
+    DiffFinding,
+    Direction,
+    TotalEffect,
+    Witness,
+    compare,
+)
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.direction import join_directions
+from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric
@@ -177,19 +186,18 @@ def _verdicts(old: Answer, new: Answer) -> bool:
 def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
     if diff.required_bump < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", f"{diff.required_bump}, and it moves"
-    edits = sum(max(1, len(finding.children)) for finding in diff.findings)
-    # Between the edits of one diff a check may lose its score and get it back; no direction covers that.
-    if old.score is None or new.score is None or not (edits == 1 or (old.whole and new.whole)):
+    if old.score is None or new.score is None:
         return
-    score = verdict = Direction.NONE
-    for finding in diff.findings:
-        score, verdict = join_directions(score, finding.direction), join_directions(verdict, finding.verdict_direction)
-    yield from _wrong_way(score, verdict, old, new)
-    shifts = [finding.max_shift for finding in diff.findings]
-    if None not in shifts and not (old.erred or new.erred):
-        bound = sum((shift for shift in shifts if shift is not None), Fraction(0))
-        if abs(new.score - old.score) > bound:
-            yield "shift", f"further than {bound}"
+    total = diff.total
+    yield from _wrong_way(total.direction, total.verdict_direction, old, new)
+    yield from _too_far(total.max_shift, old, new)
+    if old.whole and new.whole:
+        yield from _too_far(total.max_shift_scored, old, new)
+
+
+def _too_far(bound: Fraction | None, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+    if bound is not None and old.score is not None and new.score is not None and abs(new.score - old.score) > bound:
+        yield "shift", f"further than {bound}"
 
 
 def _wrong_way(score: Direction, verdict: Direction, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
@@ -203,18 +211,38 @@ def _wrong_way(score: Direction, verdict: Direction, old: Answer, new: Answer) -
 
 
 def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
+    """Hold each output that is shown against its line, and that of the whole diff against the scorer, too."""
     assert held.diff
-    for finding in _all(held.diff.findings):
-        if (witness := finding.witness) is None:
-            continue
-        held.shown = held.shown or finding in held.diff.findings
-        if isinstance(witness, ReplyWitness):
-            continue
-        drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
-        old, new = (next(iter(grade(drawn).values())) for grade in grades)
-        said = ((witness.old_score, witness.old_verdict), (witness.new_score, witness.new_verdict))
-        if finding in held.diff.findings and ((old.seen, new.seen) != said or old.seen == new.seen):
-            held.broken.append(("witness", f"{finding.rule}: {said} was said, {(old.seen, new.seen)} is true", drawn))
+    held.shown = any(finding.witness for finding in held.diff.findings)
+    for claim in (*_all(held.diff.findings), held.diff.total):
+        if isinstance(claim.witness, Witness):
+            held.broken += _contradictions(claim, claim.witness)
+    if (witness := held.diff.total.witness) is None or witness.judged:
+        return
+    drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
+    old, new = (next(iter(grade(drawn).values())) for grade in grades)
+    if (old.seen, new.seen) != _seen(witness):
+        held.broken.append(("witness", f"{_seen(witness)} was said, {(old.seen, new.seen)} is true", drawn))
+
+
+def _contradictions(claim: DiffFinding | TotalEffect, witness: Witness) -> Iterator[tuple[str, str, Drawn]]:
+    drawn, (before, after) = Drawn(witness.output), _seen(witness)
+    old, new = Answer(*before), Answer(*after)
+    if before == after:
+        yield "witness", f"it stays: {claim}", drawn
+    for what, why in _wrong_way(claim.direction, claim.verdict_direction, old, new):
+        yield f"witness-{what}", f"{why}: {claim}", drawn
+    for what, why in _too_far(claim.max_shift, old, new):
+        yield f"witness-{what}", f"{why}: {claim}", drawn
+    if (old.score is None) is not (new.score is None) and Direction.EITHER not in {
+        claim.direction,
+        claim.verdict_direction,
+    }:
+        yield "witness-lost", f"{old.seen} {new.seen}: {claim}", drawn
+
+
+def _seen(witness: Witness) -> tuple[tuple[Fraction | None, str], tuple[Fraction | None, str]]:
+    return (witness.old_score, str(witness.old_verdict)), (witness.new_score, str(witness.new_verdict))
 
 
 def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Drawn]]:
@@ -224,9 +252,9 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
         return
     models = Models(pair, Drawn(""))
     changes = list(find_rubric_changes(sides[0], sides[1], pair.load))
-    for change in (
-        import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes
-    ):
+    imported = [import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes]
+    edits, _ = attach_effects(imported, pair.load)
+    for change in edits:
         claim = classify(change)
         grades = [grader(state.to_rubric(), models) for state in change.states]
         for one in drawn:
@@ -245,10 +273,9 @@ def _broken_claim(claim: Classification, old: Answer, new: Answer) -> Iterator[t
     if claim.level < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", "it moves"
     yield from _wrong_way(*claim.directions, old, new)
-    if claim.max_shift is None or old.erred or new.erred or old.score is None or new.score is None:
-        return
-    if abs(new.score - old.score) > claim.max_shift:
-        yield "shift", f"further than {claim.max_shift}"
+    yield from _too_far(claim.max_shift, old, new)
+    if old.whole and new.whole:
+        yield from _too_far(claim.max_shift_scored, old, new)
 
 
 def _all(findings: Iterable[DiffFinding]) -> Iterator[DiffFinding]:

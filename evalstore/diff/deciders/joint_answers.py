@@ -1,0 +1,243 @@
+"""Lists what the checks of two rubrics can answer together, one output at a time: texts that there are, judges free.
+
+An unchanged check answers alike on both sides, and so does one of which only the bar, the weight or the gate changed.
+What a check says of a text follows from the languages that the text is in; a combination of these that no text has is
+left out. A check that reads more than the text, or that no automaton stands for, answers whatever its kind can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.text_scores import TextScore, read_text_score
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.model import CheckResult, Combine, UnscoredReason, Verdict
+from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree
+
+# Ways to answer: well under a tenth of a second.
+WAYS_LIMIT = 4_096
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_ORDER_MODES = frozenset({Combine.MIN, Combine.MAX, Combine.MEDIAN})
+
+States = tuple[RubricState, RubricState]
+# The scores that a check can have, where these are few; nothing where it can have any.
+ScoreLister = Callable[[CheckState], tuple[Fraction, ...]]
+
+
+class RawAnswer(NamedTuple):
+    """What a check answers before it is turned round and held against its bar.
+
+    `side`: the score is a limit, reached from below (-1) or from above (1), so that it stands for those beside it.
+    `passes` is there where the verdict does not follow from the score.
+    """
+
+    score: Fraction | None
+    unscored: UnscoredReason | None = None
+    side: int = 0
+    passes: bool | None = None
+
+
+class JointAnswer(NamedTuple):
+    """One way to answer: the results of both sides' checks in their order, and the shortest text that they answer so.
+
+    The text is None where a check errs on it. `free` are the raw answers of what does not follow from the text, in the
+    order of `JointAnswers.free`.
+    """
+
+    old: tuple[CheckResult, ...]
+    new: tuple[CheckResult, ...]
+    text: str | None
+    free: tuple[RawAnswer, ...]
+
+
+# A variable, by its number: what always answers alike.
+_Key = int
+# The variable of each check, by the `id()` of the check.
+VariableNumbers = dict[int, _Key]
+
+
+@dataclass(frozen=True, slots=True)
+class JointAnswers:
+    """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
+
+    `free` are the checks, one a variable, that do not follow from the text; `count` is how many ways there are.
+    """
+
+    states: States
+    free: tuple[CheckState, ...]
+    continuous: bool
+    numbers: VariableNumbers
+    text_ways: tuple[tuple[str | None, Mapping[_Key, RawAnswer]], ...]
+    free_ways: Mapping[_Key, tuple[RawAnswer, ...]]
+
+    @property
+    def count(self) -> int:
+        """How many ways there are."""
+        return len(self.text_ways) * prod(map(len, self.free_ways.values()))
+
+    def __iter__(self) -> Iterator[JointAnswer]:
+        tables = [[_ResultTable(check, self.numbers[id(check)]) for check in state.checks] for state in self.states]
+        for text, known in self.text_ways:
+            for chosen in product(*self.free_ways.values()):
+                answers = {**known, **dict(zip(self.free_ways, chosen, strict=True))}
+                old, new = (tuple(table.look_up(answers[table.key]) for table in side) for side in tables)
+                yield JointAnswer(old, new, text, chosen)
+
+
+def list_joint_answers(
+    states: States,
+    numbers: VariableNumbers,
+    languages: Sequence[RegexTree],
+    table: MembershipTable,
+    list_possible: ScoreLister = list_scores,
+) -> JointAnswers | None:
+    """Return what both rubrics can answer together; None where the ways are more than are looked at.
+
+    `table` is complete and over the `languages`; a check whose languages are not among them is a free variable.
+    """
+    checks = _list_variables(states, numbers)
+    places = {language: place for place, language in enumerate(languages)}
+    texts = {
+        key: score
+        for key, (first, *_) in checks.items()
+        if (score := read_text_check(first)) and all(language in places for language in score.languages)
+    }
+    free = {key: users for key, users in checks.items() if key not in texts}
+    # Of a judge that is asked on one side only, any score is taken to be possible.
+    both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
+    scores = {key: (list_possible if key in both else list_scores)(users[0]) for key, users in free.items()}
+    free_ways = {key: tuple(_list_free_answers(users, states, free, scores[key])) for key, users in free.items()}
+    # A check that may err on a text may do so on any: which texts these are, no automaton says.
+    erring = [key for key in texts if checks[key][0].may_err]
+    if len(table.texts) << len(erring) > WAYS_LIMIT:
+        return None
+    answers = JointAnswers(
+        states,
+        tuple(users[0] for users in free.values()),
+        not all(scores.values()),
+        numbers,
+        tuple(_list_text_ways(texts, erring, places, table)),
+        free_ways,
+    )
+    return answers if answers.count <= WAYS_LIMIT else None
+
+
+def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
+    """Return a number for each check, by `id()`: the same for all that always answer alike.
+
+    They do before they are turned round and held to a bar. Nothing is written out: literals can be large.
+    """
+    numbers: VariableNumbers = {}
+    firsts: list[CheckState] = []
+    for check in (check for state in states for check in state.checks):
+        if id(check) not in numbers:
+            known = (number for number, first in enumerate(firsts) if is_same_question(first, check))
+            numbers[id(check)] = number = next(known, len(firsts))
+            firsts += [check] if number == len(firsts) else []
+    return numbers
+
+
+def is_same_question(one: CheckState, other: CheckState) -> bool:
+    """Whether two checks always answer alike, before they are turned round and held to a bar."""
+    bars_count = one.kind == other.kind and one.reads_threshold and one.threshold != other.threshold
+    return one.kind == other.kind and not bars_count and is_same(one.params, other.params)
+
+
+def _list_variables(states: States, numbers: VariableNumbers) -> dict[_Key, list[CheckState]]:
+    variables: dict[_Key, list[CheckState]] = {}
+    for state in states:
+        for check in state.checks:
+            variables.setdefault(numbers[id(check)], []).append(check)
+    return variables
+
+
+def read_text_check(check: CheckState) -> TextScore | None:
+    """Return a check as a function of the text; None for one that can be without something to grade."""
+    return None if check.may_miss else read_text_score(check)
+
+
+def _list_text_ways(
+    texts: Mapping[_Key, TextScore], erring: Sequence[_Key], places: Mapping[RegexTree, int], table: MembershipTable
+) -> Iterator[tuple[str | None, Mapping[_Key, RawAnswer]]]:
+    seen: set[tuple[RawAnswer, ...]] = set()
+    for members, text in table.texts.items():
+        known = {key: RawAnswer(score.compute(_select(score, members, places))) for key, score in texts.items()}
+        if tuple(known.values()) in seen:
+            continue
+        seen.add(tuple(known.values()))
+        yield text, known
+        for lost in list(product((False, True), repeat=len(erring)))[1:]:
+            errors = {key: RawAnswer(None, UnscoredReason.ERROR) for key, one in zip(erring, lost, strict=True) if one}
+            yield None, {**known, **errors}
+
+
+def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, int]) -> Membership:
+    return tuple(members[places[language]] for language in score.languages)
+
+
+def _list_free_answers(
+    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]], scores: Sequence[Fraction]
+) -> Iterator[RawAnswer]:
+    check = users[0]
+    raw = [RawAnswer(score) for score in scores] or list(_list_corners(users, states, free))
+    if any(user.bar is None for user in users):
+        # A composite without a bar passes as its rubric does, whatever its score.
+        raw = [one._replace(passes=passes) for one in raw for passes in (False, True)]
+    yield from raw
+    if check.may_miss:
+        yield RawAnswer(None, UnscoredReason.MISSING)
+    if check.may_err:
+        yield RawAnswer(None, UnscoredReason.ERROR)
+
+
+def _list_corners(
+    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]]
+) -> Iterator[RawAnswer]:
+    """Yield the scores that stand for all of [0, 1].
+
+    A rubric's score is linear in the scores while their order and the verdicts stay, so it is largest, and smallest, in
+    a corner of such a region: scores of 0, of 1, and of the bars at which a verdict changes, from both sides.
+    """
+    yield from (RawAnswer(_ZERO), RawAnswer(_ONE))
+    if not any(_reads_verdicts(state) for state in states):
+        return
+    # Where scores are ranked, a corner may lie at the bar of another check.
+    ranked = any(state.combine in _ORDER_MODES for state in states)
+    sharing = [one for group in free.values() for one in group] if ranked else users
+    for bar in sorted({1 - one.bar if one.negate else one.bar for one in sharing if one.bar}):
+        yield from (RawAnswer(bar, side=side) for side in (-1, 0, 1) if 0 <= bar + side * Fraction(1, 1000) <= 1)
+
+
+def _reads_verdicts(state: RubricState) -> bool:
+    return state.combine in VERDICT_MODES or any(check.is_gate for check in state.checks)
+
+
+@dataclass(slots=True)
+class _ResultTable:
+    """The results of one check by its raw answers."""
+
+    check: CheckState
+    key: _Key
+    results: dict[RawAnswer, CheckResult] = field(default_factory=dict)
+
+    def look_up(self, raw: RawAnswer) -> CheckResult:
+        if raw not in self.results:
+            self.results[raw] = grade_answer(self.check, raw)
+        return self.results[raw]
+
+
+def grade_answer(check: CheckState, raw: RawAnswer) -> CheckResult:
+    """Return the result of a check with this raw answer: turned round where it is negated, held to its bar."""
+    if raw.score is None:
+        return CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
+    score, side = (1 - raw.score, -raw.side) if check.negate else (raw.score, raw.side)
+    passes = raw.passes if check.bar is None else (score, side) >= (check.bar, 0)
+    return CheckResult(check.token, check.kind, score, Verdict.PASS if passes else Verdict.FAIL)

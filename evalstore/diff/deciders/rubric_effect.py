@@ -1,0 +1,122 @@
+"""Concludes what an edit does to a rubric from all that its checks can answer: where the score can go, and how far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from evalstore.diff.change import RubricEffect
+from evalstore.diff.deciders.joint_answers import JointAnswers
+from evalstore.diff.direction import LOOSER, NONE, STRICTER, bound_direction, join_directions
+from evalstore.diff.findings import Direction
+from evalstore.diff.rubric_state import RubricState
+from evalstore.model import CheckResult, Verdict
+
+_ZERO = Fraction(0)
+_PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
+
+
+class _Outcome(NamedTuple):
+    score: Fraction | None
+    verdict: Verdict
+
+
+def find_effect(answers: JointAnswers) -> RubricEffect:
+    """Return what an edit does, given all that the checks before and after it can answer together."""
+    before, after = map(_Combiner, answers.states)
+    extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
+    for answer in answers:
+        old, new = before.combine(answer.old), after.combine(answer.new)
+        extent.add(old, new)
+        if any(result.score is None for result in (*answer.old, *answer.new)):
+            continue
+        scored.add(old, new)
+        if answer.text is not None:
+            texts.setdefault(answer.text, _Extent()).add(old, new)
+    scores = bound_direction(below=not extent.fall, above=not extent.rise)
+    verdicts = bound_direction(below=not extent.failed, above=not extent.passed)
+    if answers.continuous:
+        # The ways are corners: between two of them the score, and so the verdict, may be any other.
+        verdicts = join_directions(scores, _compare_thresholds(*(state.threshold for state in answers.states)))
+    return RubricEffect(
+        moves=extent.lost or {scores, verdicts} != {NONE},
+        direction=scores,
+        verdict_direction=verdicts,
+        max_shift=extent.shift,
+        max_shift_scored=scored.shift,
+        ways=answers.count,
+        texts={text: one.least_shift for text, one in texts.items() if one.moves},
+    )
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How far scores fall and rise, and whether verdicts do; `lost`: an output has a score on one side only."""
+
+    fall: Fraction = _ZERO
+    rise: Fraction = _ZERO
+    least_fall: Fraction | None = None
+    least_rise: Fraction | None = None
+    failed: bool = False
+    passed: bool = False
+    lost: bool = False
+
+    def add(self, old: _Outcome, new: _Outcome) -> None:
+        if old.score is None or new.score is None:
+            self.lost = self.lost or old.score is not new.score
+            return
+        rise = new.score - old.score
+        self.fall, self.rise = max(self.fall, -rise), max(self.rise, rise)
+        self.least_rise = rise if self.least_rise is None else min(self.least_rise, rise)
+        self.least_fall = -rise if self.least_fall is None else min(self.least_fall, -rise)
+        self.failed = self.failed or _PASSED[old.verdict] > _PASSED[new.verdict]
+        self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
+
+    @property
+    def shift(self) -> Fraction:
+        return max(self.fall, self.rise)
+
+    @property
+    def moves(self) -> bool:
+        return bool(self.shift) or self.failed or self.passed
+
+    @property
+    def least_shift(self) -> Fraction | None:
+        """How far every score rises at least, or falls where it is below 0; None where one may stay."""
+        if self.lost or self.least_rise is None or self.least_fall is None:
+            return None
+        return self.least_rise if self.least_rise > 0 else -self.least_fall if self.least_fall > 0 else None
+
+
+@dataclass(slots=True)
+class _Combiner:
+    """Combines results as scoring does; the order of the checks does not count, so equal sets are combined once."""
+
+    state: RubricState
+    outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
+    parts: dict[object, int] = field(default_factory=dict)
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def combine(self, results: tuple[CheckResult, ...]) -> _Outcome:
+        key = tuple(sorted(map(self._number_part, enumerate(results))))
+        if key not in self.outcomes:
+            from evalstore.checks import combine_results
+
+            combined = combine_results(self.state.to_scoring(), results)
+            self.outcomes[key] = _Outcome(combined.score, combined.verdict)
+        return self.outcomes[key]
+
+    def _number_part(self, placed: tuple[int, CheckResult]) -> int:
+        """Return the number of all that a result adds to the score; the same results come again and again."""
+        place, result = placed
+        known = place, id(result)
+        if known not in self.numbers:
+            check = self.state.checks[place]
+            part = check.weight, check.is_gate, result.score, result.verdict, result.unscored
+            self.numbers[known] = self.parts.setdefault(part, len(self.parts))
+        return self.numbers[known]
+
+
+def _compare_thresholds(old: Fraction, new: Fraction) -> Direction:
+    return NONE if old == new else STRICTER if new > old else LOOSER

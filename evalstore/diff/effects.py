@@ -1,0 +1,197 @@
+"""Finds what the edits of a rubric do, each alone and all together: one search for the texts of all their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import starmap
+from operator import eq
+
+from evalstore.budget import SharedBudget
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.joint_answers import (
+    ScoreLister,
+    States,
+    VariableNumbers,
+    list_joint_answers,
+    number_variables,
+    read_text_check,
+)
+from evalstore.diff.deciders.judges import list_possible_scores
+from evalstore.diff.deciders.rubric_effect import find_effect
+from evalstore.diff.deciders.text_scores import TextScore
+from evalstore.diff.direction import EITHER, NONE, intersect_directions, is_counted, join_directions
+from evalstore.diff.findings import DiffFinding, TotalEffect
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.model import Output, Sample
+from evalstore.regex_inclusion import MembershipTable, RegexTree, UndecidedError, find_memberships
+
+# Steps of one search, and of all that a comparison makes; some 0.2 s, and ordinary rubrics take a tenth of it.
+_SEARCH_STEPS, _TOTAL_STEPS = 80_000, 200_000
+# Ways to answer that one comparison looks at: well under half a second.
+_WAYS = 30_000
+_LANGUAGES, _CHECKS, _EDITS = 12, 32, 40
+
+_STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
+_UNKNOWN = TotalEffect(EITHER, EITHER, None)
+
+_Languages = tuple[RegexTree, ...]
+_NOTHING_READ = MembershipTable({(): ""}, is_complete=True)
+
+
+def attach_effects(changes: Sequence[Change], load: ArtifactLoader | None) -> tuple[list[Change], RubricEffect | None]:
+    """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
+    edits = [index for index, change in enumerate(changes) if change.before and is_scoring_edit(*change.states)]
+    if not edits:
+        return [*changes], None
+    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+    pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
+    effects = find_effects(pairs, partial(list_possible_scores, load=load))
+    found = dict(zip(edits, effects, strict=False))
+    return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], effects[-1]
+
+
+def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
+    """Whether scoring reads something that differs: not the names of checks, nor keys that it ignores."""
+    if len(before.checks) != len(after.checks) or _list_settings(before) != _list_settings(after):
+        return True
+    # Of many checks an edit leaves all but one as they are.
+    pairs = zip(before.checks, after.checks, strict=True)
+    return any(one is not other and _list_parts(one) != _list_parts(other) for one, other in pairs)
+
+
+def _list_settings(rubric: RubricState) -> tuple[object, ...]:
+    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors
+
+
+def _list_parts(check: CheckState) -> tuple[object, ...]:
+    return check.token, check.kind, check.params, check.threshold, check.negate, check.weight, check.is_gate
+
+
+def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
+    """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
+    states = [state for pair in pairs for state in pair]
+    if len(pairs) > _EDITS or any(len(state.checks) > _CHECKS for state in states):
+        return [None] * len(pairs)
+    budget, ways, numbers = SharedBudget(_TOTAL_STEPS), 0, number_variables(states)
+    common = _search_texts(numbers, states, budget)
+    effects: list[RubricEffect | None] = []
+    for pair in pairs:
+        languages, table = common or _search_changed_texts(pair, numbers, budget)
+        answers = list_joint_answers(pair, numbers, languages, table, list_possible)
+        fits = answers is not None and ways + answers.count <= _WAYS
+        ways += answers.count if answers and fits else 0
+        effects.append(find_effect(answers) if answers and fits else None)
+    return effects
+
+
+def join_effects(
+    changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
+) -> TotalEffect:
+    """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
+    moving = [pair for pair in zip(changes, findings, strict=True) if _moves(pair[1])]
+    edits, others = [], []
+    for change, finding in moving:
+        is_edit = change.before and is_scoring_edit(*change.states)
+        edits += [(change, finding)] if is_edit else []
+        others += [] if is_edit else [_read_effect(finding)]
+    return _join([_join_edits(edits, effect), *others])
+
+
+def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None) -> TotalEffect:
+    states = [state for change, _ in edits for state in change.states]
+    # Between two edits a check may lose its score and get it back: no sum of the two covers that.
+    is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
+    total = _join(_read_effect(finding) for _, finding in edits) if is_sum else _UNKNOWN
+    return narrow_effect(total, effect) if effect and effect.moves else total if effect is None else _STILL
+
+
+def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
+    """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
+    score = intersect_directions(claim.direction, effect.direction)
+    verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
+    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule says of that.
+    directions = (claim.direction, claim.verdict_direction) if {score, verdict} == {NONE} else (score, verdict)
+    shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
+    return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
+
+
+def _join(effects: Iterable[TotalEffect]) -> TotalEffect:
+    parts = list(effects)
+    return TotalEffect(
+        join_directions(*(part.direction for part in parts)),
+        join_directions(*(part.verdict_direction for part in parts)),
+        _add([part.max_shift for part in parts]),
+        _add([part.max_shift_scored for part in parts]),
+    )
+
+
+def _add(shifts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [shift for shift in shifts if shift is not None]
+    return min(Fraction(1), sum(known, Fraction(0))) if len(known) == len(shifts) else None
+
+
+def _read_effect(finding: DiffFinding) -> TotalEffect:
+    return TotalEffect(finding.direction, finding.verdict_direction, finding.max_shift, finding.max_shift_scored)
+
+
+def _moves(finding: DiffFinding) -> bool:
+    return {finding.direction, finding.verdict_direction} != {NONE}
+
+
+def is_always_scored(rubric: RubricState) -> bool:
+    """Whether every output has a score: some check always counts."""
+    return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
+
+
+def _search_changed_texts(
+    pair: States, numbers: VariableNumbers, budget: SharedBudget
+) -> tuple[_Languages, MembershipTable]:
+    """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
+    keys = [{numbers[id(check)] for check in state.checks} for state in pair]
+    changed = [
+        replace(state, checks=tuple(check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]))
+        for state in pair
+    ]
+    return _search_texts(numbers, changed, budget) or ((), _NOTHING_READ)
+
+
+def _search_texts(
+    numbers: VariableNumbers, states: Sequence[RubricState], budget: SharedBudget
+) -> tuple[_Languages, MembershipTable] | None:
+    """Return the combinations that texts have; None where not all are found, or the scorer says otherwise."""
+    checks = {numbers[id(check)]: check for state in states for check in state.checks}
+    scores = {number: score for number, check in checks.items() if (score := read_text_check(check))}
+    languages = tuple(dict.fromkeys(language for score in scores.values() for language in score.languages))
+    if not languages:
+        return (), _NOTHING_READ
+    if len(languages) > _LANGUAGES:
+        return None
+    search = SharedBudget(min(_SEARCH_STEPS, budget.left))
+    try:
+        table = find_memberships(languages, search)
+    except UndecidedError:
+        return None
+    finally:
+        budget.left -= search.spent
+    places = {language: place for place, language in enumerate(languages)}
+    confirmed = all(_is_confirmed(checks[number], score, places, table) for number, score in scores.items())
+    return (languages, table) if table.is_complete and confirmed else None
+
+
+def _is_confirmed(check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable) -> bool:
+    """Whether the scorer gives every text the score that its languages say."""
+    mine = [places[language] for language in score.languages]
+    said = (score.compute(tuple(members[place] for place in mine)) for members in table.texts)
+    return all(starmap(eq, zip(said, _grade_texts(check, table), strict=True)))
+
+
+def _grade_texts(check: CheckState, table: MembershipTable) -> Iterator[Fraction | None]:
+    from evalstore.checks import prepare_check
+
+    grade = prepare_check(replace(check, negate=False).to_check())
+    return (grade(Sample(Output(text))).score for text in table.texts.values())

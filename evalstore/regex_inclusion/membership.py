@@ -1,0 +1,134 @@
+"""Searches several languages at once for the combinations of them that texts have, each with its shortest text.
+
+A text is in some of the languages and not in the others: a combination. Every language becomes an automaton that is
+made deterministic as it is read; the search goes through the product of all of them, breadth first, what people can
+type before anything else. A combination that a complete search does not find, no text has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from evalstore.budget import OutOfStepsError, SharedBudget
+from evalstore.patterns.alphabet import PLAIN_CHARS, Alphabet, build_alphabet
+from evalstore.patterns.pattern_graph import PatternGraph
+from evalstore.patterns.places import NOTHING, Neighbour
+from evalstore.patterns.syntax_tree import RegexTree
+from evalstore.patterns.unsupported import UndecidedError
+from evalstore.regex_inclusion.automaton import FALSE, TRUE, AlternatingAutomaton, Formula, make_literal
+
+# Whether a text is in each language, in their order.
+Membership = tuple[bool, ...]
+
+
+class MembershipTable(NamedTuple):
+    """A shortest text for each combination that was found; when complete, no text has another one."""
+
+    texts: dict[Membership, str]
+    is_complete: bool
+
+
+def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> MembershipTable:
+    """Return the combinations of some languages that texts have; incomplete when the budget ended the search.
+
+    Raises `UndecidedError` where a language is beyond what is read.
+    """
+    texts: dict[Membership, str] = {}
+    try:
+        alphabet = build_alphabet(languages, budget)
+        graph = PatternGraph(alphabet.masks, budget)
+        starts = tuple(make_literal(graph.add_tree(tree, graph.any_rest)) for tree in languages)
+        _Search(AlternatingAutomaton(graph), alphabet, budget, texts).run(starts)
+    except OutOfStepsError:
+        return MembershipTable(texts, is_complete=False)
+    except RecursionError:
+        raise UndecidedError("a pattern is nested too deeply") from None
+    return MembershipTable(texts, is_complete=True)
+
+
+class _CombinedState(NamedTuple):
+    before: Neighbour
+    formulas: tuple[Formula, ...]
+
+
+# A state, and the text that leads to it.
+_Reached = tuple[_CombinedState, str]
+# Letters as a mask, what an anchor can ask of them, and the formula that each of them leads to.
+_Move = tuple[int, Neighbour, Formula]
+
+
+@dataclass(slots=True)
+class _Search:
+    automaton: AlternatingAutomaton
+    alphabet: Alphabet
+    budget: SharedBudget
+    texts: dict[Membership, str]
+    moves: dict[tuple[Formula, Neighbour], list[_Move]] = field(default_factory=dict)
+
+    def run(self, starts: tuple[Formula, ...]) -> None:
+        plain = self._select_plain_letters()
+        start = _CombinedState(NOTHING, starts)
+        seen, last = {start}, 1 << len(starts)
+        typed, others = deque([(start, "")]), deque[_Reached]()
+        while len(self.texts) < last and (typed or others):
+            # What is reached by typing alone is followed first, whatever else leads to the same state.
+            is_typed = bool(typed)
+            state, text = (typed or others).popleft()
+            if not is_typed and state in seen:
+                continue
+            seen.add(state)
+            self.texts.setdefault(self._find_membership(state), text)
+            if all(formula in {TRUE, FALSE} for formula in state.formulas):
+                continue
+            for letters, following in self._list_successors(state):
+                if following in seen:
+                    continue
+                char = self.alphabet.examples[_find_lowest_bit(letters & plain or letters)]
+                if is_typed and char in PLAIN_CHARS:
+                    seen.add(following)
+                    typed.append((following, text + char))
+                else:
+                    others.append((following, text + char))
+
+    def _find_membership(self, state: _CombinedState) -> Membership:
+        return tuple(self.automaton.can_end(formula, state.before) for formula in state.formulas)
+
+    def _list_successors(self, state: _CombinedState) -> Iterator[tuple[int, _CombinedState]]:
+        """Yield where the letters lead, those together that lead to the same."""
+        partial: list[tuple[int, Neighbour, tuple[Formula, ...]]] = [
+            (letters, neighbour, ()) for neighbour, letters in self.alphabet.by_neighbour.items()
+        ]
+        for formula in state.formulas:
+            moves = self._list_moves(formula, state.before)
+            self.budget.spend(len(partial))
+            partial = [
+                (both, neighbour, (*formulas, following))
+                for letters, neighbour, formulas in partial
+                for mask, kind, following in moves
+                if kind == neighbour and (both := letters & mask)
+            ]
+        # Readable letters have low numbers: of the shortest texts, a readable one is found first.
+        partial.sort(key=lambda one: one[0] & -one[0])
+        return ((letters, _CombinedState(neighbour, formulas)) for letters, neighbour, formulas in partial)
+
+    def _list_moves(self, formula: Formula, before: Neighbour) -> list[_Move]:
+        key = formula, before
+        if key not in self.moves:
+            moves: dict[tuple[Neighbour, Formula], int] = {}
+            for neighbour, letters in self.alphabet.by_neighbour.items():
+                expanded = self.automaton.expand(formula, before, neighbour)
+                for group in self.automaton.group_letters(letters, (expanded,)):
+                    way = neighbour, self.automaton.read_letter(expanded, _find_lowest_bit(group))
+                    moves[way] = moves.get(way, 0) | group
+            self.moves[key] = [(mask, neighbour, following) for (neighbour, following), mask in moves.items()]
+        return self.moves[key]
+
+    def _select_plain_letters(self) -> int:
+        return sum(1 << letter for letter, char in enumerate(self.alphabet.examples) if char in PLAIN_CHARS)
+
+
+def _find_lowest_bit(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
