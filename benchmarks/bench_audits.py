@@ -7,20 +7,21 @@ and scores two runs: of other outputs under one rubric, and of the same outputs 
 last pair has 200 questions and 40 new phrases, most of which are in most of the outputs. Seconds are those of the
 processor, the least of three (above 20,000 questions of one); memory is the growth of a process of its own.
 
-Recorded on two busy cores, of 2026-11-22; an audit wants at most twice the reading, three scorings, and flat memory:
+An audit wants at most twice the reading, three scorings, and flat memory. Recorded on two cores that eight others used,
+on 2026-11-23 (the rows marked * on 2026-11-22, by code that held more and was slower):
 
-                       questions   reading   scoring     audit / reading / scoring        MB
-    outputs only           1,000     0.14s     0.22s     0.66s      4.58      2.94         2
-    outputs only          10,000     1.47s     2.38s     6.63s      4.51      2.78         8
-    outputs only         100,000    24.69s    28.29s    99.41s      4.03      3.51        65
-    one changed check      1,000     0.15s     0.23s     0.76s      5.10      3.38         3
-    one changed check     10,000     1.32s     2.53s     8.22s      6.23      3.25        10
-    one changed check    100,000        --    35.53s   109.42s        --      3.08        68
-    40 phrases               200     0.03s     0.06s     0.93s     27.94     14.47         5
+                             questions   reading   scoring     audit / reading / scoring        MB
+    outputs only                 1,000     0.31s     0.48s     1.13s      3.69      2.37         2
+    outputs only                10,000     1.77s     2.40s     6.02s      3.41      2.50         5
+    outputs only *             100,000    24.69s    28.29s    99.41s      4.03      3.51        65
+    one changed check            1,000     0.17s     0.27s     0.98s      5.93      3.62         3
+    one changed check *         10,000     1.32s     2.53s     8.22s      6.23      3.25        10
+    one changed check *        100,000        --    35.53s   109.42s        --      3.08        68
+    40 phrases *                   200     0.03s     0.06s     0.93s     27.94     14.47         5
 
-Of an audit of outputs alone, about a third is reading, a quarter grading both runs again (that they are reproduced),
-a tenth the index of rows, and the rest the digests of questions, the records held against the replay, and the sums.
-The 40 phrases cost 2.3 times two commands `evalstore score`, start included.
+Of an audit of outputs alone, two fifths is reading, a quarter grading both runs again (that they are reproduced: no
+record vouches for itself), a tenth the index of rows, and the rest the digests of questions and the sums. The 40
+phrases cost 2.3 times two commands `evalstore score`, start included.
 """
 
 from __future__ import annotations

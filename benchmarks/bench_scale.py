@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from many_artifacts import SIGNATURE, make_files, release_files, run_git, stream_tags, write_files
 
+from evalstore.store.kept_listing import FILE as KEPT_LISTING
 from evalstore.store.kept_values import FILE as KEPT_VALUES
 
 COMMANDS = (["list"], ["status"], ["status", "--check"], ["verify"], ["lock"], ["lock", "--check"], ["validate"])
@@ -81,10 +82,15 @@ def main() -> None:
         print(f"{'git for-each-ref + ls-tree -r':32} {reading.describe()}")
         for command in COMMANDS:
             run = partial(run_evalstore, released, *command)
-            kept = released / ".git" / KEPT_VALUES
-            cost = measure(run, prepare=lambda kept=kept: kept.unlink(missing_ok=True))
+            kept = [released / ".git" / name for name in (KEPT_VALUES, KEPT_LISTING)]
+
+            def forget(files: list[Path] = kept) -> None:
+                for file in files:
+                    file.unlink(missing_ok=True)
+
+            cost = measure(run, prepare=forget)
             print(f"{' '.join(command):32} {cost.describe(reading)}", flush=True)
-            if kept.exists():  # what the first run has parsed
+            if any(file.exists() for file in kept):  # what the first run has read
                 print(f"{' '.join(command) + ', again':32} {measure(run).describe(reading)}", flush=True)
 
         def write_by_git() -> None:

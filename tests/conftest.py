@@ -123,7 +123,8 @@ def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("HOME", str(home))
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     patch.delenv("XDG_CONFIG_HOME", raising=False)
-    patch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    for name in ("SOURCE_DATE_EPOCH", "FORCE_COLOR"):
+        patch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -111,15 +111,15 @@ def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # `re` has no public function for it
+        yield from [text for word in (*words, None) for text in _write_parts(tree, word)]
     except (re.error, RecursionError, OverflowError):
         return
-    for word in (*words, None):
-        yield from _write_parts(tree, word)
 
 
 def _write_parts(tree: Any, answer: str | None) -> list[str]:
     ways = [_write_part(str(name), argument, answer) for name, argument in tree]
-    return ["".join(parts) for parts in islice(product(*ways), _WAYS)]
+    # One character more than is read says that the text is too long.
+    return ["".join(parts)[: _LONGEST + 1] for parts in islice(product(*ways), _WAYS)]
 
 
 def _write_part(name: str, argument: Any, answer: str | None) -> list[str]:
@@ -135,7 +135,7 @@ def _write_part(name: str, argument: Any, answer: str | None) -> list[str]:
     if name.endswith("_REPEAT"):
         least, _, tree = argument
         once = _write_parts(tree, answer)[:2]
-        return [text * least for text in once] + ([] if least else once)
+        return [text * min(least, _LONGEST + 1) for text in once] + ([] if least else once)
     if name in {"ANY", "NOT_LITERAL"}:
         return ["x" if argument != ord("x") else "y"]
     return _write_parts(argument, answer) if name == "ATOMIC_GROUP" else [""]

@@ -52,6 +52,7 @@ def document(status: Status) -> Any:
         "ok": status.ok,
         "total": status.total,
         "profile": status.profile,
+        "rule_set": status.rule_set,
         "interrupted": status.interrupted,
         "artifacts": [
             {

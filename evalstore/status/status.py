@@ -87,8 +87,15 @@ def read_status(
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
     findings = (*bases.find_loosenings(), *findings)
-    profile_name = str(policy.settings.profile)
-    return Status(survey.artifacts, survey.total, findings, pending, profile_name, find_interrupted_bump(store))
+    return Status(
+        survey.artifacts,
+        survey.total,
+        findings,
+        pending,
+        profile=str(policy.settings.profile),
+        rule_set=policy.settings.rule_set,
+        interrupted=find_interrupted_bump(store),
+    )
 
 
 def _match_acceptances(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import Place
 from evalstore.model import Finding
 from evalstore.status.version_rules import VersionRule
@@ -101,7 +102,8 @@ class Status:
     """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
 
     `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of changes since the
-    last releases (artifact, release, fingerprint), and whether there is such a change. `interrupted` says how a killed
+    last releases (artifact, release, fingerprint), and whether there is such a change. `rule_set` is the number of the
+    rules that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed
     bump is finished, None without one.
     """
 
@@ -110,6 +112,7 @@ class Status:
     findings: tuple[Finding, ...] = ()
     pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
     profile: str = "score"
+    rule_set: int = RULE_SETS[-1]
     interrupted: str | None = None
 
     @property

@@ -276,4 +276,6 @@ def _describe_versions(releases: Sequence[Release]) -> str:
 def _add_clone_hint(store: StoreContents, hint: str) -> str:
     if store.repository.shallow:
         return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
-    return hint if store.releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"
+    if store.releases():
+        return hint
+    return f"{hint}; no release is tagged here, and in a fresh clone git fetch --tags brings them"

@@ -290,7 +290,7 @@ _ROWS = (
         "judge-unvalidated",
         _WARNING,
         "nobody has compared this judge with people: {missing}",
-        "grade labelled answers with it, then write tpr, tnr, validated_against, validated_at and sample_size",
+        "evalstore judge validate measures it on labelled answers, and writes tpr, tnr and the rest into its file",
         "An unchecked judge is an opinion.",
     ),
     ValidationRule(

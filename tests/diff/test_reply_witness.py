@@ -67,3 +67,12 @@ def test_another_score_type_claims_what_only_one_type_reads(old: dict[str, Any],
     findings = _compare(old, new).findings
     moving = [finding.rule for finding in findings if str(finding.level) == "major"]
     assert moving == ["judge-score-type-changed"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a{100000000})", "((x{9000}){9000}){9000}(b)", "(" * 240 + "a" + ")" * 240, "(x*)*y"]
+)
+def test_a_pattern_that_matches_long_or_deep_texts_only_ends_at_once(pattern: str) -> None:
+    (finding,) = _compare({}, {"reply_pattern": pattern}).findings
+    assert str(finding.level) == "major"
+    assert finding.witness is None or len(finding.witness.reply) <= 300

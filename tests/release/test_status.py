@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.status import ArtifactState, VersionRule, read_status
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
@@ -388,7 +389,8 @@ def test_what_a_reference_means_by_now_is_told_by_status_and_by_diff(shop: Shop,
     text = " ".join(cli("-C", shop.root, "diff", "rubric/loose").out.split())
     assert text.endswith(f" And yet scores may move, which the next bump counts: {sentence}")
     annotated = cli("-C", shop.root, "diff", "rubric/loose", "--format", "github").out
-    assert annotated.endswith(f"\nAnd yet scores may move, which the next bump counts: {sentence}\n")
+    message = f"And yet scores may move, which the next bump counts: {sentence}"
+    assert f"::warning file=rubrics/loose.yaml,title=warning%3A reference-moved::{message}\n" in annotated
 
 
 def test_two_sides_are_compared_though_what_a_reference_meant_cannot_be_told(
@@ -406,3 +408,9 @@ def test_two_sides_are_compared_though_what_a_reference_meant_cannot_be_told(
     text = " ".join(told.out.split())
     assert "what its references meant when it was released cannot be told: evalstore.lock:1" in text
     assert told.code == 0
+
+
+def test_the_rules_that_judged_are_named(released: Shop, cli: Callable[..., Any]) -> None:
+    named = json.loads(cli("-C", released.root, "status", "--format", "json").out)["rule_set"]
+    diff = json.loads(cli("-C", released.root, "diff", "rubric/tone", "--format", "json").out)["rule_set"]
+    assert named == diff == RULE_SETS[-1]

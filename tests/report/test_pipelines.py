@@ -157,7 +157,7 @@ class Job:
     temp: Path
 
 
-def run_action(folder: Path, env: dict[str, str], tmp_path: Path, event: str = "pull_request", **inputs: str) -> Job:
+def run_action(folder: Path, env: dict[str, str], tmp_path: Path, **inputs: str) -> Job:
     """Run the steps of the composite action as a runner does, with its expressions filled in."""
     temp = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
     temp.mkdir()
@@ -167,7 +167,7 @@ def run_action(folder: Path, env: dict[str, str], tmp_path: Path, event: str = "
         "github.token": "t0ken",
         "github.action_path": str(ROOT),
         "github.repository": "ada/evals",
-        "github.event_name": event,
+        "github.event_name": "pull_request",
         "github.event.pull_request.number": "7",
         "runner.temp": str(temp),
     }
@@ -280,8 +280,15 @@ def test_a_fork_gets_no_comment_and_is_told_so(
     job = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, store="evals")
     assert (job.ok, job.code) == ("true", 0)
     assert "::notice title=evalstore::the comment could not be written" in job.out
-    pushed = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, event="push", store="evals")
-    assert "Comment" not in pushed.steps
+
+
+def test_a_push_gets_no_comment() -> None:
+    (comment,) = (step for step in ACTION["runs"]["steps"] if step["name"] == "Comment")
+    given = {f"inputs.{name}": str(one["default"]) for name, one in ACTION["inputs"].items()}
+    assert [holds(comment["if"], given | {"github.event_name": event}) for event in ("pull_request", "push")] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("changed", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -160,7 +160,7 @@ def test_shallow_clone_ends_its_history(clone: Callable[..., Path]) -> None:
 def test_tag_less_clone_says_so(clone: Callable[..., Path]) -> None:
     with ArtifactStore.open(clone("--no-tags")) as tagless, pytest.raises(RefError) as caught:
         tagless.resolve("rubric/tone@1.0.0")
-    assert "no release is tagged in this clone: git fetch --tags" in str(caught.value.hint)
+    assert "no release is tagged here, and in a fresh clone git fetch --tags brings them" in str(caught.value.hint)
 
 
 def test_partial_clone_fetches_nothing_and_says_so(git: Git, repo: Path, clone: Callable[..., Path]) -> None:
