@@ -57,8 +57,7 @@ def _describe_code() -> str:
     """Return a digest of the code and the schemas by which texts are judged."""
     stamps = [
         (str(path), status.st_size, status.st_mtime_ns)
-        for folder in _list_folders()
-        for path in sorted(folder.rglob("*"))
+        for path in _list_files()
         if path.suffix in {".py", ".json"} and (status := path.stat())
     ]
     others = [
@@ -67,6 +66,7 @@ def _describe_code() -> str:
     return hashlib.sha256(repr((VERSION, sys.version, stamps, others)).encode()).hexdigest()
 
 
-def _list_folders() -> Iterator[Path]:
-    yield from (_PACKAGE / name for name in _OWN)
-    yield find_resource_folder("schema")
+def _list_files() -> Iterator[Path]:
+    yield from sorted(_PACKAGE.iterdir())
+    for folder in (*(_PACKAGE / name for name in _OWN), find_resource_folder("schema")):
+        yield from sorted(folder.rglob("*"))
