@@ -33,9 +33,11 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
     if len(names) > _MOST_ARTIFACTS:
         notes.append(f"{len(names) - _MOST_ARTIFACTS} more artifacts were edited, and have no timeline here")
         del names[_MOST_ARTIFACTS:]
+    if not names:
+        return Timelines(())
     outputs = (audit.a.questions + audit.b.questions) * len(names)
     most = min(_MOST_RELEASES, _MOST_GRADINGS // max(1, outputs))
-    if names and most < _FEWEST_RELEASES:
+    if most < _FEWEST_RELEASES:
         return Timelines((), (f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",))
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoreHistory]:
