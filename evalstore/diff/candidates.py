@@ -17,7 +17,7 @@ _TRIED = 400
 _OPTIONS = 6  # of every check beside the changed one
 _PARTS = 48
 _CHECKS = 16
-_BUILT = 4096
+_BUILT, _QUOTED = 4096, 80
 _SCHEMA = 8_000
 
 
@@ -37,6 +37,9 @@ def build_candidates(change: Change) -> Iterator[str]:
     built = (*(_join_texts((*plenty, part)) for part in changed), *map(_join_texts, together))
     short = sorted((text for text in dict.fromkeys(built) if len(text) <= LONGEST_TEXT), key=len)[:_TRIED]
     yield from short
+    # Where an output has to be JSON, the same texts are tried as JSON strings.
+    if any(check.params.get("format") == "json" for state in change.states for check in state.checks):
+        yield from map(write_canonical, short[:_QUOTED])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
 
 

@@ -28,7 +28,10 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 def _yield_texts(params: Params) -> Iterator[str]:
     yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, LONGEST_TEXT)
-    yield from ("{}", "x", *yield_texts_around(params["min_chars"], params["max_chars"]))
+    sized = list(yield_texts_around(params["min_chars"], params["max_chars"]))
+    yield from ("{}", "x", *sized)
+    # The same lengths as JSON.
+    yield from (f'"{text[2:]}"' for text in sized if params["format"] == "json" and len(text) > 1)
 
 
 def _is_new(old: Any, _: Any) -> bool:

@@ -22,6 +22,9 @@ def _yield_texts(params: Params) -> Iterator[str]:
     whole = [*headings, *sections, *blocks, *paragraphs]
     yield "\n\n".join(whole)
     yield "\n\n".join(["# a", *whole])
+    # A heading within code, and one that is underlined, are headings to one dialect only.
+    yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
+    yield "\n\n".join([*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs])
     for index in range(min(len(whole), _REPEATED)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
     deeper = f"{'#' * min(params['max_heading_level'] + 1, _DEEPEST_HEADING)} a"
