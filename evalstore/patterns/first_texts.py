@@ -1,4 +1,4 @@
-"""Finds what every match of a pattern begins with: where that does not stand in a text, no engine has work."""
+"""Finds what every match of a pattern begins with or holds: where that does not stand in a text, nobody has work."""
 
 from __future__ import annotations
 
@@ -27,6 +27,22 @@ def find_first_texts(tree: RegexTree) -> frozenset[str] | None:
     """Return texts of which every match begins with one; None where there are none, or too many."""
     texts = _find(tree)
     return None if not texts or "" in texts or len(texts) > _TEXTS_LIMIT else texts
+
+
+def find_needed_texts(tree: RegexTree) -> frozenset[str]:
+    """Return texts that every match of a pattern holds, all of them: stretches of plain characters."""
+    if isinstance(tree, Group | Atomic):
+        return find_needed_texts(tree.body)
+    if not isinstance(tree, Concatenation):
+        return frozenset({tree.chars}) if isinstance(tree, Chars) and len(tree.chars) == 1 else frozenset()
+    needed, literal = set[str](), ""
+    for part in (*tree.parts, Alternation(())):
+        if isinstance(part, Chars) and len(part.chars) == 1:
+            literal += part.chars
+            continue
+        needed |= {literal, *find_needed_texts(part)} - {""}
+        literal = ""
+    return frozenset(needed)
 
 
 def _find(tree: RegexTree) -> frozenset[str] | None:

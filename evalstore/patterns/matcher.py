@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from evalstore.budget import OutOfStepsError
 from evalstore.patterns.backtracker import Backtracker
 from evalstore.patterns.engine import compile_pattern
-from evalstore.patterns.first_texts import find_first_texts
+from evalstore.patterns.first_texts import find_first_texts, find_needed_texts
 from evalstore.patterns.limits import (
     AUTOMATON_STEPS,
     BACKTRACKER_STEPS,
@@ -72,6 +72,8 @@ class PatternMatcher:
         """Whether the text has a match; None where that takes too many steps."""
         if self._allows_engine(text):
             return getattr(self._compiled, self.mode)(text) is not None
+        if any(needed not in text for needed in self._needed_texts):
+            return False
         if self._automaton is not None and len(text) <= self._automaton_length:
             return self._automaton.is_found(text)
         if len(text) <= self._last_length:
@@ -143,6 +145,10 @@ class PatternMatcher:
     @cached_property
     def _first_texts(self) -> frozenset[str]:
         return (find_first_texts(self._tree) or frozenset()) if self.mode in {"search", "findall"} else frozenset()
+
+    @cached_property
+    def _needed_texts(self) -> frozenset[str]:
+        return find_needed_texts(self._tree)
 
     @cached_property
     def _automaton(self) -> RegularMatcher | None:

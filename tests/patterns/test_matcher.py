@@ -12,6 +12,7 @@ import pytest
 from evalstore.budget import OutOfStepsError
 from evalstore.patterns.backtracker import Backtracker
 from evalstore.patterns.engine import compile_pattern
+from evalstore.patterns.first_texts import find_needed_texts
 from evalstore.patterns.limits import BACKTRACKER_STEPS, ENGINE_STEPS, OUTPUT_LIMIT
 from evalstore.patterns.matcher import PatternMatcher, compile_matcher
 from evalstore.patterns.parser import parse_pattern
@@ -179,3 +180,10 @@ def test_the_longest_text_is_just_within_the_steps() -> None:
     assert bound is not None
     longest = bound.find_longest(ENGINE_STEPS, OUTPUT_LIMIT)
     assert bound.count_steps(longest) <= ENGINE_STEPS < bound.count_steps(longest + 1)
+
+
+def test_what_every_match_holds_is_looked_for_first() -> None:
+    assert find_needed_texts(parse_pattern(r"(foo)ba[rz]x*(?=q)!", "")) == {"foo", "ba", "!"}
+    assert find_needed_texts(parse_pattern(r"a|b", "")) == find_needed_texts(parse_pattern("(?i)a(?:b)?", "")) == set()
+    email = matcher(r"[\w.]+@[\w.]+\.\w+")
+    assert [email.is_found("a" * 50_000 + end) for end in ("", "@", "@b.c")] == [False, False, True]
