@@ -17,7 +17,7 @@ from evalstore.audits.grader import read_judge_model, read_strictness
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.stored_run import StoredRun, follow_renames
 from evalstore.audits.version_path import VersionFinder
-from evalstore.diff import Diff, DiffFinding, compare
+from evalstore.diff import Diff, DiffFinding, Direction, compare
 from evalstore.documents import write_canonical
 from evalstore.judging import Judges, open_session
 from evalstore.model import parse_ref
@@ -96,7 +96,7 @@ def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
 
 def judge_diff(name: str, diff: Diff) -> ComparedPart:
     """Return whether scores under the two sides of a diff can be compared; people's acceptances lower nothing here."""
-    moving = [finding for finding in diff.findings if finding.level_before is Bump.MAJOR]
+    moving = [] if _is_still(diff) else [one for one in diff.findings if one.level_before is Bump.MAJOR]
     settings = [change for change in diff.settings if change.level is Bump.MAJOR]
     if not moving and not settings:
         return ComparedPart(name, ComparableAnswer.YES, _NOTHING, _describe_still(diff))
@@ -105,8 +105,14 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
     reason = "; ".join(
         [*([_count_rules(moving)] if moving else []), *(f"the setting {one.setting} changed" for one in settings)]
     )
-    bound = None if settings else add_bounds(finding.max_shift for finding in moving)
+    bound = None if settings else add_bounds([diff.total.max_shift])
     return ComparedPart(name, ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
+
+
+def _is_still(diff: Diff) -> bool:
+    """Whether all edits together move no score and no verdict; other questions are no edit of a ruler."""
+    still = {diff.total.direction, diff.total.verdict_direction} == {Direction.NONE}
+    return still and not any(finding.rule in _OTHER_QUESTIONS for finding in diff.findings)
 
 
 def _describe_still(diff: Diff) -> str:
