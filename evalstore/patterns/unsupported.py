@@ -39,8 +39,9 @@ def refuse_engine_faults(tree: RegexTree) -> None:
 
 
 def _has_bare_negated_class(tree: RegexTree) -> bool:
-    """Whether a negated class stands in a tree, not repeated and not ahead, where it may be joined with another."""
-    if isinstance(tree, Lookahead) or (isinstance(tree, Repetition) and (tree.least, tree.most) != (1, 1)):
+    """Whether a negated class stands in a tree, not optional and not ahead, where it may be joined with another."""
+    # The first round of a repeat, `(?:[^a]|b){1,2}`, is joined as if it stood alone.
+    if isinstance(tree, Lookahead) or (isinstance(tree, Repetition) and tree.least < 1):
         return False
     return _is_negated_class(tree) or any(map(_has_bare_negated_class, get_children(tree)))
 

@@ -150,6 +150,7 @@ def test_what_depends_on_a_group_is_counted() -> None:
 def test_what_the_engine_gets_wrong_is_answered_rightly() -> None:
     assert matcher("[^a]|[^b]").is_found("a")
     assert matcher("[^ab]|(?i:c)").is_found("A")
+    assert matcher(r"(?:b|[^a]){1,2}?|[^\n]|[ab]", "fullmatch").is_found("\n-")
     assert matcher("([^a]|[^b])", "findall").list_captures("ab") == ["a", "b"]
 
 
