@@ -61,3 +61,19 @@ def test_a_site_is_written_anew_and_covers_nothing_else(store: Path, cli: Cli) -
     ran = cli("-C", store, "site", "docs")
     assert (ran.code, "holds other files" in ran.err) == (3, True)
     assert (store / "docs/index.html").read_text() == "mine"
+
+
+def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: Path, cli: Cli, browser: Any) -> None:
+    assert cli("-C", store, "site", "seen").code == 0
+    for page in (
+        "index.html",
+        "rubric/answer_style/index.html",
+        "rubric/answer_style/1.0.0--2.0.0.html",
+        "audits/1.html",
+    ):
+        browser.open(store / "seen" / page)
+        for width in (1400, 800, 360):
+            browser.resize(width)
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width, (page, width)
+        assert browser.evaluate("document.scripts.length + document.images.length") == 0
+        assert browser.list_complaints() == []
