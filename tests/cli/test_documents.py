@@ -62,7 +62,7 @@ CASES = [
     (["infer", RUNS[0]], 0),
     (["comparable", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 1),
     (["comparable", *RUNS], 1),
-    (["comparable", "git:HEAD~1", "git:HEAD"], 0),
+    (["comparable", "git:HEAD", "git:HEAD"], 0),
     (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
     (["site", "public"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),

@@ -172,7 +172,6 @@ LONG = {
     "10,000 questions",
 }
 UNDECIDED = [
-    "a pattern with loops in loops",
     "a pattern with 2**20 states",
     "a pattern of 19,000 letters",
     "10,000 checks",
@@ -211,7 +210,8 @@ def test_a_shift_is_told_where_few_checks_may_be_left_out() -> None:
     assert finding.max_shift is None
     few = [rubric(*({"kind": "format"} for _ in range(4)), *many(4), weights={"c0": weight}) for weight in (1, 3)]
     (finding,) = compare(*few).findings
-    assert finding.max_shift == Fraction(3, 7) - Fraction(1, 5)
+    # The four are left out together: 4 of 8 or 6 of 10 without the others, 4 of 8 or 4 of 10 with the others alone.
+    assert finding.max_shift == Fraction(1, 10)
 
 
 LITERAL = {f"key {number}": "x" * 100 for number in range(2_000)}

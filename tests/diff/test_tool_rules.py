@@ -137,7 +137,9 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
         ]
     diff = compare(old, new)
     assert (diff.required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
-    for witness in (finding.witness for finding in diff.findings if finding.witness):
+    # The witness of a finding is of its edit alone, that of the total of all.
+    alone = [finding.witness for finding in diff.findings] if len(diff.findings) == 1 else []
+    for witness in filter(None, [*alone, diff.total.witness]):
         shown = Sample(Output(witness.output, witness.tool_calls))
         played = [prepare_rubric(state.to_rubric())(shown) for state in (before, after)]
         assert [one.score for one in played] == [witness.old_score, witness.new_score]

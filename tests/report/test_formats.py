@@ -133,6 +133,11 @@ RUN = {
         },
         "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
         "results": {"type": "array", "items": RESULT},
+        "properties": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"remarks": {"type": "array", "items": {"type": "string"}}},
+        },
     },
 }
 SARIF = {

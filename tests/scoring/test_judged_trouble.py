@@ -358,7 +358,7 @@ def test_a_reference_that_dangles_for_one_question_is_told_with_its_rubric(
 
 
 def test_outputs_of_any_content_are_only_text(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
-    huge = "x" * 3_000_000
+    huge = "x" * 1_000_000
     outputs = {"one": "{{ input }}{{# output }}{{> x }}{{{" * 1000, "two": "\x00\x1b[2J\u2028\u202e", "three": huge}
     argv = ("--rubric", "rubric/sound@1.0.0", "--judge-url", judge_server.url)
     ran = cli(*SCORE, write(outputs), *argv, cwd=judged)

@@ -215,6 +215,7 @@ def test_every_file_is_written_once(repo: Path, cli: Cli) -> None:
         assert (document["written"], document["merged"], document["kept"]) == ([], [], [])
     assert {path: path.read_bytes() for path in repo.rglob("*") if path.is_file()} == before
     assert yaml.safe_load((repo / ".github/workflows/evalstore.yml").read_text())["jobs"]["evalstore"]["env"] == {
-        "STORE": "my store"
+        "STORE": "my store",
+        "EVALSTORE": "${{ vars.EVALSTORE }}",
     }
     assert (repo / ".gitattributes").read_text().startswith('"my store/rubrics/*.yaml" diff=evalstore\n')
