@@ -8,7 +8,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo docs quick test lint fresh bench fuzz clean
+.PHONY: demo docs quick test lint types style fresh bench fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -20,9 +20,14 @@ test: .venv/dev.stamp lint  ## every check and every test
 	$(PYTEST)
 
 lint: .venv/dev.stamp  ## style, types, layers
+	@$(MAKE) --no-print-directory -j2 types style
+
+types: .venv/dev.stamp
+	$(BIN)/mypy
+
+style: .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 fresh: .venv/dev.stamp  ## generated files are up to date

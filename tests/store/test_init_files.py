@@ -144,7 +144,8 @@ def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, ch
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("changed", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow  # the README's job of GitLab is the same
+@pytest.mark.parametrize("changed", [False, True])
 def test_the_job_of_gitlab_is_the_gate(repo: Path, cli: Cli, shell: Any, changed: bool) -> None:  # noqa: FBT001
     cli("-C", repo, "init", "evals", "--ci", "gitlab")
     release(repo, cli)
