@@ -87,7 +87,7 @@ def _measure(pid: int) -> object:
         return _measure_by_ps(pid)
     found = []
     for member in _list_family(pid):
-        for task in sorted(Path(f"/proc/{member}/task").glob("*")):
+        for task in _list_tasks(member):
             with suppress(OSError):
                 # After the name, which may hold spaces: the state, then numbers of which 11 and 12 are processor time.
                 fields = (task / "stat").read_text().rpartition(")")[2].split()
@@ -107,9 +107,16 @@ def _measure_by_ps(pid: int) -> object:
 
 def _list_family(pid: int) -> Iterator[int]:
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*"):
+    for task in _list_tasks(pid):
         children = ""
         with suppress(OSError):
             children = (task / "children").read_text()
         for child in children.split():
             yield from _list_family(int(child))
+
+
+def _list_tasks(pid: int) -> list[Path]:
+    """Return the folders of a process's threads; none where it ended just now."""
+    with suppress(OSError):
+        return sorted(Path(f"/proc/{pid}/task").iterdir())
+    return []

@@ -7,15 +7,19 @@ from typing import Any
 
 from evalstore.diff.changes.patterns import find_pattern_changes
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
-from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
+from evalstore.diff.params import REQUIRED, Params, UnreadableError, read_one_of, read_text, read_texts
 from evalstore.patterns.matcher import compile_matcher
 
+_FLAGS = frozenset("imsx")
 _META = frozenset(".^$*+?{}[]()|")
 
 
 def _read_flags(value: Any) -> str:
-    """Return the flags, text or list, as sorted letters."""
-    return "".join(sorted(set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))))
+    """Return the flags, text or list, as sorted letters; raises `UnreadableError` for any that no pattern has."""
+    flags = set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))
+    if not flags <= _FLAGS:
+        raise UnreadableError(f"{value!r} are no flags")
+    return "".join(sorted(flags))
 
 
 def _may_exceed(params: Params) -> bool:
