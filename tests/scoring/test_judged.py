@@ -358,7 +358,8 @@ def peak(repo: Path, *argv: str | Path) -> int:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("count", "length"), [(400, 25_000), pytest.param(20_000, 5000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "length"), [(800, 25_000), (20_000, 5000)])
 def test_calls_that_wait_take_no_memory(count: int, length: int, judged: Path, many: Many) -> None:
     few = peak(judged, "dataset/many@worktree", many(40, length=length))
     assert peak(judged, "dataset/many@worktree", many(count, length=length)) < few + (10 << 10)

@@ -111,7 +111,8 @@ def release(repo: Path, cli: Cli) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("changed", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow  # the README's job of GitHub is the same
+@pytest.mark.parametrize("changed", [False, True])
 def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, changed: bool, tmp_path: Path) -> None:  # noqa: FBT001
     cli("-C", repo, "init", "evals", "--ci", "github")
     release(repo, cli)
