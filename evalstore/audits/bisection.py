@@ -24,8 +24,6 @@ from evalstore.store.revisions import resolve_head
 from evalstore.store.tags import list_patterns
 from evalstore.text import find_nearest
 
-_Totals = Mapping[str, RunTotals]
-
 
 @dataclass(frozen=True, slots=True)
 class CommitChange:

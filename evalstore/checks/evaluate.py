@@ -162,10 +162,6 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
     return Output(text, tuple(calls))
 
 
-def _is_call(call: Any) -> bool:
-    return isinstance(call, Mapping) and bool(read_call_name(call))
-
-
 def _read_question(question: Question | Mapping[str, Any] | None) -> Question | None:
     if question is None or isinstance(question, Question):
         return question

@@ -14,8 +14,7 @@ from typing import Any
 from evalstore.errors import UsageError
 from evalstore.integrations.rubric_scorer import RubricScorer, scorer
 from evalstore.model import CheckResult, Verdict
-
-_QUESTION = ("expected", "expected_facts", "expected_tools", "criteria", "context", "also_valid")
+from evalstore.model.question import REFERENCE_KEYS
 
 
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(config.get("rubric"), str):
         raise UsageError("the config of the assertion names no rubric", hint="config: {rubric: rubric/x@1.2, store: .}")
     variables = context.get("vars") or {}
-    question = {key: variables[key] for key in _QUESTION if key in variables}
+    question = {key: variables[key] for key in REFERENCE_KEYS if key in variables}
     grade = _load_scorer(config["rubric"], str(config.get("store", ".")))
     graded = grade(output, input=str(variables.get("input", context.get("prompt", ""))), **question)
     return {

@@ -8,12 +8,12 @@ from typing import Any
 
 from evalstore.integrations.rubric_scorer import scorer
 from evalstore.judging import Judges
+from evalstore.model.question import REFERENCE_KEYS
 from evalstore.store import ArtifactStore
 
 Message = Mapping[str, Any]
 # A text, or the messages of a conversation.
 Completion = str | Sequence[Message]
-_QUESTION = ("expected", "expected_facts", "expected_tools", "criteria", "context", "also_valid")
 
 
 def make_trl_reward(
@@ -29,7 +29,7 @@ def make_trl_reward(
     def rubric_reward(
         prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
     ) -> list[float | None]:
-        known = {key: columns[key] for key in _QUESTION if key in columns}
+        known = {key: columns[key] for key in REFERENCE_KEYS if key in columns}
         rows = [{key: values[place] for key, values in known.items()} for place in range(len(completions))]
         return [
             _to_float(grade(_read_text(completion), input=_read_text(prompt), **row).score)
@@ -51,7 +51,7 @@ def make_verifiers_reward(
     grade = scorer(rubric, store=store, judges=judges)
 
     async def rubric_reward(task: Any, trace: Any) -> float | dict[str, float]:
-        question = {key: found for key in _QUESTION if (found := getattr(task, key, None)) is not None}
+        question = {key: found for key in REFERENCE_KEYS if (found := getattr(task, key, None)) is not None}
         if (answer := getattr(task, "answer", None)) not in {None, ""}:
             question.setdefault("expected", answer)
         score = grade(trace.last_reply, input=getattr(task, "prompt_text", ""), **question).score
