@@ -29,7 +29,10 @@ permissions: {{contents: read, pull-requests: write}}
 jobs:
   evalstore:
     runs-on: ubuntu-latest
-    env: {{STORE: {store}, EVALSTORE: "${{{{ vars.EVALSTORE }}}}"}}
+    env:
+      STORE: {store}
+      BASE: "${{{{ github.event.pull_request.base.sha }}}}"  # whose settings count, too
+      EVALSTORE: "${{{{ vars.EVALSTORE }}}}"
     steps:
       - uses: actions/checkout@v4
         with: {{fetch-depth: 0}}  # the tags are the releases
@@ -37,11 +40,11 @@ jobs:
         with: {{python-version: "3.13"}}
       # The variable EVALSTORE of the repository is what pip installs: git+https://… of evalstore's repository.
       - run: pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
-      - run: evalstore -C "$STORE" validate --format github
+      - run: evalstore -C "$STORE" validate --base "$BASE" --format github
       - run: evalstore -C "$STORE" verify --format github
         if: always()
       - run: |
-          {{ echo '<!-- evalstore -->'; evalstore -C "$STORE" status --format markdown; }} > evalstore.md
+          {{ echo '<!-- evalstore -->'; evalstore -C "$STORE" status --base "$BASE" --format markdown; }} > evalstore.md
         if: always()
       - name: One comment, which is edited from then on
         if: always() && github.event.pull_request.head.repo.full_name == github.repository
@@ -55,7 +58,7 @@ jobs:
             gh api --method POST "$comments" -F body=@evalstore.md --silent
           fi
         env: {{NUMBER: "${{{{ github.event.number }}}}", GH_TOKEN: "${{{{ github.token }}}}"}}
-      - run: evalstore -C "$STORE" status --check --format github
+      - run: evalstore -C "$STORE" status --check --base "$BASE" --format github
         if: always()
 """
 _GITLAB = """\
@@ -67,12 +70,14 @@ evalstore:
     # The CI/CD variable EVALSTORE is what pip installs: git+https://… of evalstore's repository.
     - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
   script:
+    # No change brings the settings that judge it: of a merge request those of its base count, too.
+    - base="${{CI_MERGE_REQUEST_DIFF_BASE_SHA:+--base $CI_MERGE_REQUEST_DIFF_BASE_SHA}}"
     - code=0
-    - evalstore -C "$STORE" status --format gitlab > gl-code-quality-report.json || code=$?
-    - evalstore -C "$STORE" validate --format junit > evalstore.xml || code=$?
+    - evalstore -C "$STORE" status $base --format gitlab > gl-code-quality-report.json || code=$?
+    - evalstore -C "$STORE" validate $base --format junit > evalstore.xml || code=$?
     - evalstore -C "$STORE" verify || code=$?
-    - evalstore -C "$STORE" validate || code=$?
-    - evalstore -C "$STORE" status --check || code=$?
+    - evalstore -C "$STORE" validate $base || code=$?
+    - evalstore -C "$STORE" status --check $base || code=$?
     - exit "$code"
   artifacts:
     when: always

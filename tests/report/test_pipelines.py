@@ -10,12 +10,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from evalstore.store.pipeline_files import write_github, write_gitlab
 
 pytestmark = pytest.mark.process
 
@@ -308,6 +311,37 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
     assert ran.returncode == int(changed), ran.stdout + ran.stderr
     assert bool(json.loads((store.parent / "gl-code-quality-report.json").read_text())) is changed
     assert (tmp_path / "installed").read_text() == "install --quiet git+https://host/evalstore\n"
+
+
+def list_gates() -> dict[str, str]:
+    """Return the lines of each pipeline that hold a change against its releases, as bash runs them."""
+    github, gitlab = yaml.safe_load(write_github("")), yaml.safe_load(write_gitlab(""))["evalstore"]
+    (status,) = (step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Status")
+    (check,) = (step["run"] for step in github["jobs"]["evalstore"]["steps"] if "--check" in step.get("run", ""))
+    component = yaml.safe_load(COMPONENT)["evalstore"]
+    gates = {"action": f'{status}\nexit "$code"', "github": check}
+    for name, job in (("component", component), ("gitlab", gitlab)):
+        kept = [line for line in job["script"] if "base=" in line or "code=0" in line or "--check" in line]
+        gates[name] = "\n".join([*kept, 'exit "$code"'])
+    return gates
+
+
+@pytest.mark.parametrize("name", ["action", "component", "github", "gitlab"])
+def test_no_pull_request_brings_the_settings_that_judge_it(
+    store: Path, tools: dict[str, str], cli: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    """A branch that releases a major change as a patch, by a rule of its own, passes by its own settings alone."""
+    git = partial(subprocess.run, cwd=store, check=True, capture_output=True, text=True)
+    base = git(["git", "rev-parse", "HEAD"]).stdout.strip()
+    (store / "evalstore.yaml").write_text("rules: {phrase-reworded: patch}\n")
+    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
+    git(["git", "commit", "-qam", "A rule of its own"])
+    assert cli("-C", store, "bump", "--all").code == 0
+    assert cli("-C", store, "status", "--check").code == 0
+    files = {key: str(tmp_path / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path)}
+    ran = bash(list_gates()[name], store, {**env, "BASE": base, "CI_MERGE_REQUEST_DIFF_BASE_SHA": base})
+    assert (ran.returncode, "1.0.1 says too little" in ran.stdout) == (1, True), ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])

@@ -47,7 +47,7 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (folder / "evalstore").write_text(f'#!/bin/sh\nexec {sys.executable} -m evalstore "$@"\n')
     (folder / "evalstore").chmod(0o755)
     env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    env["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
+    env |= {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "BASE": "HEAD", "base": "--base HEAD"}
 
     def run(line: str) -> subprocess.CompletedProcess[str]:
         argv = ["sh", "-e", "-c", line]

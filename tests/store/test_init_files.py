@@ -19,7 +19,7 @@ Git = Callable[..., str]
 RUBRIC = (
     "id: tone\nversion: 1.0.0\nchecks:\n  - {kind: must_not_contain, values: [simply]}\nscoring: {combine: all_pass}\n"
 )
-GITHUB = {"NUMBER": "7", "GH_TOKEN": "x", "GITHUB_REPOSITORY": "me/rulers"}
+GITHUB = {"BASE": "HEAD", "NUMBER": "7", "GH_TOKEN": "x", "GITHUB_REPOSITORY": "me/rulers"}
 
 
 @pytest.fixture
@@ -122,11 +122,11 @@ def test_the_workflow_of_github_is_the_gate(repo: Path, cli: Cli, shell: Any, ch
     job = workflow["jobs"]["evalstore"]
     assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
     codes = {
-        step["run"]: shell(step["run"], **job["env"], **GITHUB).returncode for step in job["steps"] if "run" in step
+        step["run"]: shell(step["run"], **job["env"] | GITHUB).returncode for step in job["steps"] if "run" in step
     }
     assert len(codes) == 6
     assert sum(codes.values()) == int(changed), codes
-    assert codes['evalstore -C "$STORE" status --check --format github'] == int(changed)
+    assert codes['evalstore -C "$STORE" status --check --base "$BASE" --format github'] == int(changed)
     text = (repo / "evalstore.md").read_text()
     assert text.startswith("<!-- evalstore -->\n### evalstore status\n")
     assert ("phrase-reworded" in text) is changed
@@ -218,6 +218,7 @@ def test_every_file_is_written_once(repo: Path, cli: Cli) -> None:
     assert {path: path.read_bytes() for path in repo.rglob("*") if path.is_file()} == before
     assert yaml.safe_load((repo / ".github/workflows/evalstore.yml").read_text())["jobs"]["evalstore"]["env"] == {
         "STORE": "my store",
+        "BASE": "${{ github.event.pull_request.base.sha }}",
         "EVALSTORE": "${{ vars.EVALSTORE }}",
     }
     assert (repo / ".gitattributes").read_text().startswith('"my store/rubrics/*.yaml" diff=evalstore\n')
