@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from evalstore.checks.combine import OUTPUT_TOO_LONG, combine_results
@@ -10,6 +11,7 @@ from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
 from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
+from evalstore.identity_cache import IdentityCache
 from evalstore.model import (
     MALFORMED_ERRORS,
     Artifact,
@@ -30,6 +32,8 @@ from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.patterns.limits import OUTPUT_LIMIT
 from evalstore.text import find_nearest, make_excerpt
+
+_KEPT_GRADES = 256  # of a check
 
 
 def evaluate(
@@ -54,18 +58,26 @@ def evaluate(
 def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
     checks = [prepare_check(check, context) for check in rubric.checks]
-    return lambda sample: combine_results(rubric.scoring, [grade(sample) for grade in checks])
+    # The outputs of a run have few different results, and each combination of them is combined once.
+    combined = IdentityCache(lambda *results: combine_results(rubric.scoring, results))
+    return lambda sample: combined.find(*[grade(sample) for grade in checks])
 
 
 def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
     grade_by_kind = _prepare_kind(check, context)
+    too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
+
+    # Equal grades have one result, the same object.
+    @lru_cache(maxsize=_KEPT_GRADES)
+    def judge_grade(graded: Grade) -> CheckResult:
+        return apply_threshold(check, graded, strict=context.strict)
 
     def grade(sample: Sample) -> CheckResult:
-        if len(sample.text) > OUTPUT_LIMIT:
-            return apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
+        if len(sample.output.text) > OUTPUT_LIMIT:
+            return too_long
         try:
-            return apply_threshold(check, grade_by_kind(sample), strict=context.strict)
+            return judge_grade(grade_by_kind(sample))
         except MALFORMED_ERRORS as misfit:
             raise _explain_misfit(check, misfit) from misfit
 

@@ -84,6 +84,7 @@ def _parse_args(text: str) -> Any:
 INPUT_KEYS = ("input", "messages")
 REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
 _DEFAULTS = ("rubric_ref", "bundle")
+_DIGEST_OF_NOTHING = compute_digest({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,9 @@ class Question:
         return self._digest(REFERENCE_KEYS)
 
     def _digest(self, keys: tuple[str, ...]) -> str:
-        return compute_digest({key: self.row[key] for key in keys if key in self.row})
+        row = self.row
+        present = {key: row[key] for key in keys if key in row}
+        return compute_digest(present) if present else _DIGEST_OF_NOTHING
 
 
 def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:

@@ -11,20 +11,13 @@ beside the aggregate, in the file that `evalstore_samples` names.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from evalstore.documents import write_canonical
-from evalstore.errors import RefusedError
-from evalstore.model import CheckResult, Verdict
-from evalstore.runs.tool_calls import format_calls
-from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run
-from evalstore.text import make_excerpt
+from evalstore.runs.values import LATEST, CheckSummary, Run
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
@@ -41,27 +34,6 @@ _SOURCE = {
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
-
-
-def format_row(row: GradedRow, run: Run) -> dict[str, Any]:
-    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name."""
-    calls = row.output.tool_calls
-    return {
-        "schema_version": _row_label(run.eee_version),
-        "evaluation_id": run.id,
-        "model_id": run.model,
-        "evaluation_name": run.name,
-        "evaluation_result_id": SCORE,
-        "sample_id": row.id,
-        "sample_hash": _sample_hash(row),
-        "interaction_type": "single_turn" if calls is None else "agentic",
-        "input": {"raw": row.input, "reference": list(row.reference)},
-        **({"output": {"raw": [row.output.text]}} if calls is None else {"messages": _format_messages(row)}),
-        "answer_attribution": [],
-        "evaluation": {"score": _score_or_unknown(row.score), "is_correct": row.verdict is Verdict.PASS},
-        **({"error": row.reason or "unscored"} if row.score is None else {}),
-        "metadata": _row_details(row),
-    }
 
 
 def format_aggregate(run: Run) -> dict[str, Any]:
@@ -90,14 +62,6 @@ def format_exact_score(score: Fraction | None) -> str:
     return "" if score is None else str(score)
 
 
-def _row_label(version: str) -> str:
-    if version not in LABELS:
-        raise RefusedError(
-            f"no run is written as Every Eval Ever {make_excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
-        )
-    return LABELS[version]
-
-
 def _format_result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
     return {
         "evaluation_result_id": metric,
@@ -118,7 +82,7 @@ def _format_result(run: Run, metric: str, score: Fraction | None, details: Mappi
             "min_score": 0,
             "max_score": 1,
         },
-        "score_details": {"score": _score_or_unknown(score), "details": dict(details)},
+        "score_details": {"score": write_score(score), "details": dict(details)},
     }
 
 
@@ -151,60 +115,6 @@ def _format_summary(check: CheckSummary) -> dict[str, Any]:
     return {**asdict(check), "mean": format_exact_score(check.mean)}
 
 
-def _row_details(row: GradedRow) -> dict[str, str]:
-    calls = row.output.tool_calls
-    return {
-        "evalstore_score": format_exact_score(row.score),
-        "evalstore_verdict": row.verdict,
-        "evalstore_reason": row.reason,
-        "evalstore_rubric": row.rubric,
-        "evalstore_rubric_digest": row.rubric_digest,
-        "evalstore_checks": f"[{','.join([_format_check(check) for check in row.checks])}]",
-        "evalstore_input_digest": row.input_digest,
-        "evalstore_reference_digest": row.reference_digest,
-        "evalstore_output_digest": row.output_digest,
-        **({} if row.group is None else {"evalstore_group": row.group}),
-        **({"evalstore_sample": str(row.sample)} if row.sample else {}),
-        **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
-    }
-
-
-@lru_cache(maxsize=1024)
-def _format_check(check: CheckResult) -> str:
-    """Return a check's result as JSON; most outputs of a run have one of a few results."""
-    return _encode_json(
-        {
-            "id": check.id,
-            "kind": check.kind,
-            "score": format_exact_score(check.score),
-            "verdict": check.verdict,
-            "unscored": check.unscored,
-            "reason": check.reason,
-            "engine": check.engine,
-            **({"replies": check.replies} if check.replies else {}),
-            **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
-            **({"inner_errors": check.inner_errors} if check.inner_errors else {}),
-        }
-    )
-
-
-def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
-    return [
-        {"turn_idx": 0, "role": "user", "content": row.input},
-        {
-            "turn_idx": 1,
-            "role": "assistant",
-            "content": row.output.text,
-            "tool_calls": list(format_calls(row.output.tool_calls or ())),
-        },
-    ]
-
-
-def _sample_hash(row: GradedRow) -> str:
-    """Return the hash by the recipe of the format's contributor guide."""
-    sample = {"raw": row.input, "reference": list(row.reference)}
-    return hashlib.sha256(_sorted_json(sample).encode()).hexdigest()
-
-
-def _score_or_unknown(score: Fraction | None) -> float:
+def write_score(score: Fraction | None) -> float:
+    """Return a score as the format has it: a number, -1 for none."""
     return UNKNOWN if score is None else float(score)

@@ -93,13 +93,19 @@ class GradedRow:
         """SHA-256 over the output's text and its tool calls, or over those of the samples."""
         if self.samples:
             return compute_digest([row.output_digest for row in self.samples])
-        calls = None if self.output.tool_calls is None else [dict(call) for call in self.output.tool_calls]
-        return hashlib.sha256(write_canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
+        if self.output.tool_calls is None:
+            return digest_plain_text(write_canonical(self.output.text))
+        return compute_digest([self.output.text, [dict(call) for call in self.output.tool_calls]])
 
     def has_output_of(self, other: GradedRow) -> bool:
         """Whether both digests are equal; of plain texts it is known without them."""
         plain = all(not row.samples and row.output.tool_calls is None for row in (self, other))
         return self.output.text == other.output.text if plain else self.output_digest == other.output_digest
+
+
+def digest_plain_text(text: str) -> str:
+    """Return `GradedRow.output_digest` of an output without tool calls, by its text as canonical JSON."""
+    return hashlib.sha256(f"[{text},null]".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

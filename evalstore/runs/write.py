@@ -9,23 +9,20 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.runs.eee_format import format_aggregate, format_row
+from evalstore.runs.eee_format import format_aggregate
+from evalstore.runs.eee_lines import write_row_line
 from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
-# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
-_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def make_run_name(*parts: str) -> str:
@@ -44,7 +41,7 @@ class RunWriter:
 
     def write_row(self, row: GradedRow, run: Run) -> None:
         """Write one row of `run`."""
-        line = _encode_row(format_row(row, run))
+        line = write_row_line(row, run)
         try:
             self.rows.write(line)
         except OSError as error:
@@ -88,14 +85,6 @@ def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
         yield RunWriter(folder, name, rows)
     finally:
         discard_temporary(rows)
-
-
-def _encode_row(value: Mapping[str, Any]) -> bytes:
-    text = _encode(value)
-    if not text.isascii():
-        for char, escape in _BREAKS.items():
-            text = text.replace(char, escape)
-    return text.encode() + b"\n"
 
 
 def _flush_to_disk(file: BinaryIO) -> None:

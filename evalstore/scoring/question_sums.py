@@ -21,6 +21,7 @@ class QuestionSums:
     _first: array[int] = field(init=False)
     _numbers: dict[Outcome, int] = field(default_factory=dict)
     _outcomes: list[Outcome] = field(default_factory=list)
+    _means: list[QuestionMean] = field(default_factory=list)  # of each outcome alone
     _several: dict[int, list[Outcome]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -30,8 +31,8 @@ class QuestionSums:
         """Add the outcome of one sample of the question at position `number`."""
         before = self._first[number]
         if not before:
-            self._first[number] = self._number_outcome(outcome)
-            self._count(compute_question_mean([outcome]))
+            self._first[number] = position = self._number_outcome(outcome)
+            self._count(self._means[position - 1])
             return
         if number not in self._several:
             self._several[number] = [self._outcomes[before - 1]]
@@ -43,6 +44,7 @@ class QuestionSums:
     def _number_outcome(self, outcome: Outcome) -> int:
         if outcome not in self._numbers:
             self._outcomes.append(outcome)
+            self._means.append(compute_question_mean([outcome]))
             self._numbers[outcome] = len(self._outcomes)
         return self._numbers[outcome]
 

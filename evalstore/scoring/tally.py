@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
+from evalstore.identity_cache import IdentityCache
 from evalstore.judging import NO_REPLY
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, GradedRow, Run
@@ -29,22 +29,20 @@ class AnswerTally:
     first_trouble: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
 
-    def add(self, score: Fraction | None, verdict: Verdict) -> None:
-        """Count one result."""
-        self.verdicts[verdict] += 1
-        if score is not None:
-            self.mean.add(score)
+    def add(self, check: CheckResult, times: int) -> None:
+        """Count so many equal results of a check."""
+        self.verdicts[check.verdict] += times
+        if check.score is not None:
+            self.mean.add(check.score, times)
 
-    def add_check(self, check: CheckResult, id_: str) -> None:
-        """Count the result of a check on the output of the question `id_`."""
-        self.add(check.score, check.verdict)
-        if check.unscored is UnscoredReason.ERROR:
-            self.errors += 1
-            self.error_ids[id_] = None
-            # Missing replies are noted once by the session, not by every check.
-            if NO_REPLY.problem not in check.reason:
-                self.troubles += 1
-                self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
+    def note_error(self, check: CheckResult, id_: str) -> None:
+        """Note that the check could not grade the output of the question `id_`."""
+        self.errors += 1
+        self.error_ids[id_] = None
+        # Missing replies are noted once by the session, not by every check.
+        if NO_REPLY.problem not in check.reason:
+            self.troubles += 1
+            self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
 
     def summarize(self) -> CheckSummary:
         """Return the counts as the run keeps them."""
@@ -68,6 +66,16 @@ class UnscoredOutputs:
 
 
 @dataclass(slots=True)
+class EqualResults:
+    """The results that several outputs have in common, by the id of their rubric, and how many those are."""
+
+    rubric: str
+    checks: tuple[CheckResult, ...]
+    errors: tuple[CheckResult, ...]
+    count: int = 0
+
+
+@dataclass(slots=True)
 class RunTally:
     """All sums of a run so far; the samples of a question count as one, by their exact mean."""
 
@@ -76,6 +84,11 @@ class RunTally:
     checks: defaultdict[tuple[str, str], AnswerTally] = field(default_factory=lambda: defaultdict(AnswerTally))
     engines: set[str] = field(default_factory=set)
     unscored: dict[str, UnscoredOutputs] = field(default_factory=dict)
+    _pending: IdentityCache[EqualResults] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Outputs are counted by their results, which are few; only these are summed.
+        self._pending = IdentityCache(_start_count, drop=self._add_results)
 
     def add(self, row: GradedRow, number: int) -> None:
         """Count one row and its checks; `number` is the position of its question."""
@@ -83,14 +96,20 @@ class RunTally:
         if row.score is None:
             self._note_unscored(row)
         self.outputs += 1
-        rubric = row.rubric.partition("@")[0].partition("/")[2]
-        for check in row.checks:
+        results = self._pending.find(row.checks, row.rubric)
+        results.count += 1
+        for check in results.errors:
+            self.checks[results.rubric, check.id].note_error(check, row.id)
+
+    def _add_results(self, results: EqualResults) -> None:
+        for check in results.checks:
             self.engines.update(check.engine.split(", "))  # a jury and a composite name several
-            self.checks[rubric, check.id].add_check(check, row.id)
+            self.checks[results.rubric, check.id].add(check, results.count)
 
     def fill_sums(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
         sums = self.questions
+        self._pending.clear()
         return replace(
             run,
             score=sums.scores.compute_mean(),
@@ -139,3 +158,8 @@ class RunTally:
         uses = Counter(id_ for _, id_ in self.checks)
         named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
         return {name: named[name] for name in sorted(named)}
+
+
+def _start_count(checks: tuple[CheckResult, ...], ref: str) -> EqualResults:
+    errors = tuple(check for check in checks if check.unscored is UnscoredReason.ERROR)
+    return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors)

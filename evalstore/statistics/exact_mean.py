@@ -19,11 +19,11 @@ class ExactMean:
         """The sum of the scores."""
         return sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
 
-    def add(self, score: Fraction) -> None:
-        """Add one score."""
-        self.count += 1
+    def add(self, score: Fraction, times: int = 1) -> None:
+        """Add one score, or the same one several times."""
+        self.count += times
         numerator, denominator = score.as_integer_ratio()
-        self._sums[denominator] += numerator
+        self._sums[denominator] += numerator * times
 
     def add_all(self, other: ExactMean) -> None:
         """Add the scores of another mean."""

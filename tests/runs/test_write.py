@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ import pytest
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run
 from evalstore.runs import write as module
+from evalstore.runs.eee_lines import write_row_line
 from evalstore.runs.write import open_temporary
 
 Written = Callable[..., Run]
@@ -32,6 +34,22 @@ def test_a_run_is_two_files(written: Written, tmp_path: Path) -> None:
     run = written()
     assert names(tmp_path / "runs") == ["small.json", "small_samples.jsonl"]
     assert (run.path, run.samples) == (tmp_path / "runs/small.json", tmp_path / "runs/small_samples.jsonl")
+
+
+@pytest.mark.parametrize("text", ["plain", '"quoted" \\ and\n\x00', "Größe 🙂 \u2028 \x85 \u2029", ""])
+def test_a_line_is_what_json_itself_would_write(text: str, run: Run, rows: tuple[GradedRow, ...]) -> None:
+    said = {"id": f"{text}id", "input": text, "reference": (text, "b"), "reason": text, "group": text, "sample": 2}
+    for row in (replace(row, output=replace(row.output, text=text), **said) for row in rows):
+        line = write_row_line(row, replace(run, model=text)).decode()
+        value = json.loads(line)
+        assert line.splitlines() == [line.removesuffix("\n")]
+        for escape, char in (("\\u2028", "\u2028"), ("\\u2029", "\u2029"), ("\\u0085", "\x85")):
+            line = line.replace(escape, char)
+        assert line == json.dumps(value, ensure_ascii=False) + "\n"
+        assert value["input"] == {"raw": text, "reference": [text, "b"]}
+        assert value["metadata"]["evalstore_output_digest"] == row.output_digest
+        recipe = json.dumps({"raw": text, "reference": [text, "b"]}, sort_keys=True, separators=(",", ":"))
+        assert value["sample_hash"] == hashlib.sha256(recipe.encode()).hexdigest()
 
 
 def test_nothing_is_overwritten(written: Written, tmp_path: Path) -> None:

@@ -78,3 +78,17 @@ def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
         check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
         tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)), number)
     assert tally.fill_sums(EMPTY).harness == {"engines": "a, b, c"}
+
+
+def test_sums_do_not_depend_on_how_often_the_same_results_come_again() -> None:
+    drawn = random.Random(11)  # noqa: S311  # numbers for a test
+    known = [row("rubric/x@1.0.0", ("a", Fraction(drawn.randrange(3), 2)), ("b", None)) for _ in range(1500)]
+    drawn_rows = [drawn.choice(known) for _ in range(4000)]
+    shared, fresh = RunTally(QuestionSums(4000)), RunTally(QuestionSums(4000))
+    for number, row_ in enumerate(drawn_rows):
+        shared.add(row_, number)
+        fresh.add(replace(row_, checks=(*row_.checks,)), number)
+    run = shared.fill_sums(EMPTY)
+    assert run == fresh.fill_sums(EMPTY)
+    assert run.checks["a"].mean == sum((row_.checks[0].score or 0 for row_ in drawn_rows), Fraction(0)) / 4000
+    assert run.checks["b"].unscored == 4000

@@ -1,0 +1,40 @@
+"""Remembers what was computed of objects that come again and again, known by their identity alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+_Answer = TypeVar("_Answer")
+_SIZE = 1024
+
+
+@dataclass(slots=True)
+class IdentityCache(Generic[_Answer]):
+    """The answers of a function of some objects, at most `size` of them; `drop` is told each that is forgotten.
+
+    Hashing a grade takes longer than most of what is computed of it, for exact fractions hash slowly.
+    """
+
+    compute: Callable[..., _Answer]
+    size: int = _SIZE
+    drop: Callable[[_Answer], None] = lambda _: None
+    _kept: dict[tuple[int, ...], tuple[tuple[Any, ...], _Answer]] = field(default_factory=dict)
+
+    def find(self, *objects: Any) -> _Answer:
+        """Return what `compute` says of these very objects."""
+        key = tuple(map(id, objects))
+        kept = self._kept.get(key)
+        if kept is None:
+            if len(self._kept) >= self.size:
+                self.clear()
+            # The objects are kept, too: as long as they live, no other object has their identity.
+            kept = self._kept[key] = objects, self.compute(*objects)
+        return kept[1]
+
+    def clear(self) -> None:
+        """Forget all answers."""
+        dropped, self._kept = self._kept, {}
+        for _, answer in dropped.values():
+            self.drop(answer)
