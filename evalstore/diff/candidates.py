@@ -28,7 +28,7 @@ def build_candidates(change: Change) -> Iterator[str]:
     for check in (*before.checks, *after.checks):
         checks.setdefault(check.token, []).append(check)
     mine = checks.pop(change.token, [])
-    changed = _list_expected_outputs(change) or _list_sample_texts(mine)
+    changed = _list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
     others = list(checks.values())[:_CHECKS]
     json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
     plenty = [_join_texts((*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1]))]
@@ -55,17 +55,31 @@ def _list_expected_outputs(change: Change) -> list[str]:
     return list(change.decision.outputs) if change.decision else []
 
 
+def _list_own_json(mine: list[CheckState]) -> list[str]:
+    """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
+    from evalstore.diff.deciders.schema_edits import list_outputs
+
+    schemas = dict.fromkeys(
+        write_canonical(check.params["schema"]) for check in mine if check.params.get("schema") is not None
+    )
+    return [output for text in schemas for value in _find_instances(text) for output in list_outputs(value, "auto")]
+
+
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON for the first check that reads it, unless that is the changed one; no output holds JSON for two."""
     from evalstore.diff.deciders.schema_edits import list_outputs
-    from evalstore.schema_inclusion import find_instances
 
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
-    if not asks or asks[0] in mine or len(text := write_canonical(asks[0].params["schema"])) > _SCHEMA:
+    if not asks or asks[0] in mine:
         return []
-    return [
-        output for value in find_instances(text) for output in reversed(list_outputs(value, asks[0].params["extract"]))
-    ]
+    instances = _find_instances(write_canonical(asks[0].params["schema"]))
+    return [output for value in instances for output in reversed(list_outputs(value, asks[0].params["extract"]))]
+
+
+def _find_instances(schema: str) -> Iterable[Any]:
+    from evalstore.schema_inclusion import find_instances
+
+    return find_instances(schema) if len(schema) <= _SCHEMA else ()
 
 
 def _join_texts(parts: Iterable[str]) -> str:
@@ -129,7 +143,7 @@ def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:
-    """Return a call for each entry: as it asks, without arguments, with one more; and for each tool that is banned."""
+    """Return a call for each entry: as it asks, without arguments, with one more; of banned tools, and another."""
     calls: list[Call] = []
     for check in checks:
         for entry in check.params["tools"] or ():
@@ -141,7 +155,10 @@ def _list_calls(checks: list[CheckState]) -> list[Call]:
             ]
         calls += [{"name": name} for name in check.params["forbidden"]]
     different = {write_canonical(call): call for call in calls}
-    return list(different.values())[:_CALL_LIMIT]
+    other = "another_tool"
+    while any(call["name"] == other for call in calls):
+        other += "_"
+    return [*list(different.values())[:_CALL_LIMIT], {"name": other}]
 
 
 def _make_call(entry: Mapping[str, Any]) -> Call:

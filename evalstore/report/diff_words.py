@@ -173,7 +173,8 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
             for score in (witness.old_score, witness.new_score)
         )
         return f"the reply '{reply}' gave {old} and gives {new}"
-    output = f'"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
+    size = f"of {len(witness.output):,} characters " if len(witness.output) > _QUOTE_LIMIT else ""
+    output = f'{size}"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
     if witness.tool_calls is not None:
         output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
     old, new = (

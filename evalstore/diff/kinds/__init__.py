@@ -23,6 +23,7 @@ EditFinder = Callable[[Any, str], Iterator[Any]]
 
 # Characters of a text that is tried as a witness; longer ones nobody would read.
 LONGEST_TEXT = 2000
+_LONGEST_LIMIT = 20_000  # of lengths that people ask for; no other text is as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +152,5 @@ def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
 def yield_texts_around(*limits: int | None) -> Iterator[str]:
     """Yield texts of as many characters as each limit says, of one more, and of one less."""
     for limit in limits:
-        if limit is not None and limit < LONGEST_TEXT:
+        if limit is not None and limit <= _LONGEST_LIMIT:
             yield from ("x" * length for length in (limit, limit + 1, max(0, limit - 1)))

@@ -1,0 +1,62 @@
+"""Edits whose witness must be built: a long text, JSON at another place, a tool that nobody asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import evalstore
+from evalstore.report.diff import text
+
+SCHEMA = {"type": "object", "required": ["route"], "properties": {"route": {"type": "string", "minLength": 3}}}
+CASES = {
+    "a longer text": (
+        {"kind": "format", "format": "text", "max_chars": 8000},
+        {"max_chars": 12_000},
+        lambda shown: 8000 < len(shown.output) <= 12_000,
+    ),
+    "only in a fence": (
+        {"kind": "json_schema", "schema": SCHEMA},
+        {"extract": "fence"},
+        lambda shown: shown.output.startswith("{"),
+    ),
+    "fences no more": (
+        {"kind": "json_schema", "schema": SCHEMA},
+        {"extract": "whole"},
+        lambda shown: shown.output.startswith("```"),
+    ),
+    "no other tool": (
+        {"kind": "tool_usage", "tools": [{"name": "another_tool", "max": 9}]},
+        {"mode": "exact"},
+        lambda shown: len({call["name"] for call in shown.tool_calls}) == 2,
+    ),
+}
+
+
+def rubric(check: dict[str, Any]) -> dict[str, Any]:
+    phrases = {"id": "said", "kind": "must_contain_any", "values": ["because"]}
+    return {
+        "id": "tone",
+        "version": "1.0.0",
+        "checks": [phrases, {"id": "asked", **check}],
+        "scoring": {"combine": "weighted_avg"},
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_output_that_moves_is_built(name: str) -> None:
+    check, edit, is_expected = CASES[name]
+    (finding,) = evalstore.compare(rubric(check), rubric(check | edit)).findings
+    assert is_expected(finding.witness)
+    # The witness is no claim: both rubrics grade it as it says.
+    for side, score in ((check, finding.witness.old_score), (check | edit, finding.witness.new_score)):
+        shown = {"output": finding.witness.output, "tool_calls": list(finding.witness.tool_calls or ())}
+        assert evalstore.evaluate(rubric(side), shown).score == score
+
+
+def test_a_shortened_output_says_how_long_it_is() -> None:
+    check, edit, _ = CASES["a longer text"]
+    shown = " ".join(text(evalstore.compare(rubric(check), rubric(check | edit))).split())
+    assert re.search(r'the output of 8,0\d\d characters "[^"]*…" goes from 0.5 \(fail\) to 1 \(pass\)', shown)
