@@ -25,6 +25,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.checks import find_check_changes
 from evalstore.diff.changes.composites import inline_composites, reverse_edits
 from evalstore.diff.changes.edit_script import EditScript, find_key_changes, point_into_check
+from evalstore.diff.changes.regrouping import find_regrouping
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pairing import list_demand, make_canonical_demand, pair_checks
 from evalstore.diff.plain_data import is_same
@@ -44,7 +45,11 @@ def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader
     apart, together = list(inline_composites(old, new, load)), list(inline_composites(new, old, load))
     yield from apart
     start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
-    yield from _apply_stages(EditScript(start, pair_checks(start, end), load=load))
+    goal = pair_checks(start, end)
+    regrouped = list(find_regrouping(start, goal))
+    yield from regrouped
+    start = regrouped[-1].states[1] if regrouped else start
+    yield from _apply_stages(EditScript(start, goal, load=load))
     yield from reverse_edits(together)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof, RubricEffect, name_decider
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState
-from evalstore.versions import Bump
 
 _SCORES = 12
 _RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
@@ -19,10 +18,13 @@ def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks can answer to one output, the score and the verdict stay."""
     if change.effect is None or change.effect.moves:
         return None
-    before, after = change.states
-    ways = f"the checks can answer in {change.effect.ways:,} ways"
-    text = f"{ways}, and each gives the same score and verdict before and after"
-    return Proof(text, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
+    return Proof(explain_same_result(change.effect), rule=_RULES.get(change.rule))
+
+
+def explain_same_result(effect: RubricEffect) -> str:
+    """Say why an edit moves nothing, of an effect that does not."""
+    ways = f"the checks can answer in {effect.ways:,} ways"
+    return f"{ways}, and each gives the same score and verdict before and after"
 
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:

@@ -94,6 +94,17 @@ ROWS = (
         shift=_bound_check_share,
     ),
     ChangeRule(
+        id="checks-regrouped",
+        number="-",
+        artifact="rubric",
+        level=Bump.PATCH,
+        direction=NEVER,
+        scope=Scope.NOTHING,
+        message="{group} became {checks}, which together ask for the same",
+        reason="one list in two checks, or two lists in one, give the same score",
+        example="values: [foo, bar] → values: [foo]} - {id: more, kind: must_not_contain, values: [bar]",
+    ),
+    ChangeRule(
         id="check-kind-changed",
         number="6",
         artifact="rubric",
