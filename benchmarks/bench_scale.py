@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,10 +20,14 @@ from typing import NamedTuple
 
 from many_artifacts import SIGNATURE, make_files, release_files, run_git, stream_tags, write_files
 
-from evalstore.store.kept_listing import FILE as KEPT_LISTING
-from evalstore.store.kept_values import FILE as KEPT_VALUES
+from evalstore.kept_answers import FOLDER, SETTLED
+from evalstore.model.lock import LOCK_FILE as LOCK
 
-COMMANDS = (["list"], ["status"], ["status", "--check"], ["verify"], ["lock"], ["lock", "--check"], ["validate"])
+# The first verification is of a store without a lock, the second of one with it.
+COMMANDS = (
+    *(["list"], ["status"], ["status", "--check"], ["verify"]),
+    *(["lock"], ["lock", "--check"], ["verify"], ["validate"]),
+)
 _REPEATS = 3  # of what is fast; the fastest counts
 _FAST = 5.0  # seconds
 
@@ -59,6 +64,11 @@ def run_evalstore(folder: Path, *argv: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
+def forget(folder: Path) -> None:
+    """Delete what earlier runs have kept."""
+    shutil.rmtree(folder / ".git" / FOLDER, ignore_errors=True)
+
+
 def read_by_git(folder: Path) -> None:
     """List the tags, and the tree with the blobs of all files: what reading cannot do without."""
     run_git(folder, "for-each-ref", "refs/tags")
@@ -82,16 +92,13 @@ def main() -> None:
         print(f"{'git for-each-ref + ls-tree -r':32} {reading.describe()}")
         for command in COMMANDS:
             run = partial(run_evalstore, released, *command)
-            kept = [released / ".git" / name for name in (KEPT_VALUES, KEPT_LISTING)]
-
-            def forget(files: list[Path] = kept) -> None:
-                for file in files:
-                    file.unlink(missing_ok=True)
-
-            cost = measure(run, prepare=forget)
-            print(f"{' '.join(command):32} {cost.describe(reading)}", flush=True)
-            if any(file.exists() for file in kept):  # what the first run has read
-                print(f"{' '.join(command) + ', again':32} {measure(run).describe(reading)}", flush=True)
+            name = " ".join(command) + (", with a lock" if command == ["verify"] and (released / LOCK).exists() else "")
+            time.sleep(SETTLED / 1e9)  # of files that were changed just now no answer is kept
+            cost = measure(run, prepare=partial(forget, released))
+            print(f"{name:32} {cost.describe(reading)}", flush=True)
+            if any((released / ".git" / FOLDER).glob("*")):  # what the first run has found
+                print(f"{name + ', again':32} {measure(run).describe(reading)}", flush=True)
+        print(f"{'git status':32} {measure(lambda: run_git(released, 'status'), repeats=10).describe(reading)}")
 
         def write_by_git() -> None:
             run_git(raw, "add", ".")

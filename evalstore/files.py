@@ -150,11 +150,14 @@ def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> Non
         raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
 
 
-def write_aside_below(root: Path, relative: str, data: Iterable[bytes]) -> None:
-    """Write the temporary file of `root/relative`, not synced, and make its folders; `RefusedError` for a link."""
+def write_aside_below(root: Path, relative: str, data: Iterable[bytes], *, mode: int | None = None) -> None:
+    """Write the temporary file of `root/relative`, not synced, and make its folders; `RefusedError` for a link.
+
+    `mode` is that of the file (chmod(2)), by default that of the one it replaces.
+    """
     try:
         with _open_parent(root, relative, make=True) as (folder, name):
-            _write_temporary(folder, name, data, sync=False)
+            _write_temporary(folder, name, data, sync=False, mode=mode)
     except OSError as error:
         raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
 
@@ -222,15 +225,17 @@ def _replace_file(folder: int, name: str, pieces: Iterable[bytes]) -> None:
     os.fsync(folder)
 
 
-def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: bool) -> None:
-    mode = 0o666
+def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: bool, mode: int | None = None) -> None:
+    same_mode = 0o666
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "it is no regular file")
-        mode = stat.S_IMODE(found.st_mode)
+        same_mode = stat.S_IMODE(found.st_mode)
     temporary = _name_temporary(name)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+    descriptor = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode or same_mode, dir_fd=folder
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)

@@ -13,8 +13,8 @@ from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import write_below
 from evalstore.model import Artifact, Kind, is_id
+from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
-from evalstore.store.locate import has_store_mark
 from evalstore.text import find_nearest, make_excerpt
 
 _WIDTH = 100

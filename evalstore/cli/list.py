@@ -16,10 +16,10 @@ def command(settings: CommandSettings) -> None:
     from evalstore.store.presence import find_elsewhere
 
     with settings.open_store() as store:
-        store.keep_listing()
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
         if not listing.artifacts and (elsewhere := find_elsewhere(store)):
             settings.print_message(elsewhere)
     for name, reason in listing.ignored:
         settings.print_message(f"ignored tag {name}: {reason}")
     settings.print_result(listing)
+    settings.is_kept = bool(listing.artifacts)  # else the whole repository was searched for stores

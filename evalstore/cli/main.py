@@ -14,6 +14,7 @@ from evalstore.about import VERSION
 from evalstore.cli.context import CommandSettings
 from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
+from evalstore.kept_answers import CommandAnswer, CommandQuestion, keep_answer
 from evalstore.text import find_nearest
 
 _READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
@@ -109,15 +110,15 @@ class LazyCommandGroup(click.Group):
 @click.pass_context
 def group(ctx: click.Context, directory: str) -> ExitCode | None:
     """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
-    ctx.obj = CommandSettings(directory)
+    ctx.obj.directory = directory
     if ctx.invoked_subcommand:
         return None
     write_safely(sys.stderr, ctx.get_help() + "\n")  # click's own output differs between its versions
     return ExitCode.USAGE
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Run the command line and leave the process with the right exit code."""
+def main(argv: list[str] | None = None, question: CommandQuestion | None = None) -> None:
+    """Run the command line and leave the process with the right exit code; an answer to `question` is kept."""
     open_streams()
     # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles as often as Python
     # does takes a fifth of the time.
@@ -126,8 +127,15 @@ def main(argv: list[str] | None = None) -> None:
         import_module("evalstore.cli.param_types")
     settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
     code = _run_command(argv, settings)
+    if question and settings.is_kept and code in {ExitCode.DONE, ExitCode.NO}:
+        keep_answer(question, CommandAnswer(code, "".join(settings.stdout), "".join(settings.stderr)))
+    end_process(code, settings)
+
+
+def end_process(code: int, settings: CommandSettings | None = None) -> None:
+    """Close the streams and leave the process with an exit code, or that of a stdout that cannot be written."""
     if error := close_streams():
-        code = code or _report_write_error(error, settings)
+        code = code or _report_write_error(error, settings or CommandSettings())
     sys.exit(code)
 
 
@@ -153,7 +161,7 @@ def _error_place(error: OSError) -> Place | None:
 def _run_command(argv: list[str] | None, settings: CommandSettings) -> int:
     stdout = sys.stdout
     try:
-        result: Any = group.main(argv, prog_name="evalstore", standalone_mode=False)
+        result: Any = group.main(argv, prog_name="evalstore", standalone_mode=False, obj=settings)
         return int(result or ExitCode.DONE)
     except EvalstoreError as error:
         return settings.print_error(error)

@@ -41,9 +41,9 @@ def command(settings: CommandSettings, *, check: bool, base: str | None, profile
     from evalstore.status import read_status
 
     with settings.open_judged_store() as store:
-        store.keep_listing()
         today, chosen = datetime.now(UTC).date(), Profile(profile) if profile else None
         watch = make_watch("comparing", quiet=settings.quiet)
         result = read_status(store, today=today, profile=chosen, base=base, watch=watch)
     settings.print_result(result)
+    settings.is_kept = base is None
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

@@ -67,6 +67,7 @@ def command(
             # No name was mended, and there may be nothing that any command reads.
             _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result)
+    settings.is_kept = not (paths or fix or base)
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
 
 
@@ -126,7 +127,7 @@ def _validate_paths(
 
 def _find_known_rules(store: ArtifactStore | None, sources: list[ValidationSource]) -> KnownRules:
     from evalstore.diff.rule_sets import RULE_SETS
-    from evalstore.store.locate import SETTINGS_FILE
+    from evalstore.places import SETTINGS_FILE
     from evalstore.validation import KnownRules
 
     pending = _find_pending_acceptances(store, sources)

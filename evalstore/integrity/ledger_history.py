@@ -8,10 +8,10 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.records import ReleaseRecords
 from evalstore.integrity.rules import make_finding
 from evalstore.model import Finding
+from evalstore.places import LEDGER_FOLDER
 from evalstore.store import ArtifactStore
 from evalstore.store.file_history import list_blob_changes
 from evalstore.store.ledger import LedgerLine, locate_ledger, parse_ledger
-from evalstore.store.locate import LEDGER_FOLDER
 from evalstore.store.revisions import find_head
 
 _SHOWN = 12  # characters of a commit, and of a hash

@@ -25,7 +25,7 @@ from evalstore.migration.suite_artifacts import StoreTarget
 from evalstore.migration.suite_identity import SuitePlace, place_suites
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
-from evalstore.store.locate import is_git_directory
+from evalstore.places import is_git_directory
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from evalstore.errors import Place, RefError
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
+from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head

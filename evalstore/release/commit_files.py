@@ -10,13 +10,13 @@ from pathlib import Path
 
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import iterate_pieces, open_below, read_below
+from evalstore.places import SETTINGS_FILE
 from evalstore.references.reading import find_rows_path
 from evalstore.release.pins import PinMoves
 from evalstore.release.step import ReleaseStep
 from evalstore.status.validity import LEDGER_LIMIT, check_ledger_complete
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
 from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends

@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
+from evalstore.places import SETTINGS_FILE
 from evalstore.release.commit_files import CommitFile
 from evalstore.release.git_state import Checkout
 from evalstore.release.pins import move_pins_in_rows
@@ -27,7 +28,6 @@ from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import find_staged_blobs
-from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.revisions import find_refs
 from evalstore.store.scratch import open_scratch_repository

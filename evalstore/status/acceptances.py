@@ -13,8 +13,8 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
+from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
-from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import find_file
 from evalstore.store.settings import FILE_LIMIT, read_root_file
 from evalstore.store.working_files import is_blob

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.model import Finding
+from evalstore.places import SETTINGS_FILE
 from evalstore.status.version_rules import RULES as VERSION_RULES
 from evalstore.status.version_rules import VersionRule
-from evalstore.store.locate import SETTINGS_FILE
 from evalstore.validation import VALIDATION_RULES
 
 # Words from the one that lets everything through to the one that lets the least through.

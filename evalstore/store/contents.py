@@ -126,16 +126,11 @@ class StoreContents:
         self.ledgers.forget()
         self._lock = None
 
-    def keep_listing(self) -> None:
-        """Let the listing of thousands of tags that an earlier run kept count, where git lists the same objects."""
-        self.tags.keeps = True
-
     def keep_values(self) -> None:
         """Read what earlier runs have parsed from a file of the git directory, and keep there what this one parses.
 
         Nothing that decides whether a release is still what was released should call it.
         """
-        self.keep_listing()
         self.documents.kept = KeptValues.open(self.git.directory)
 
     def close(self) -> None:

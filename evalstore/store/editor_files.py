@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from evalstore.documents.jsonc import add_members
 from evalstore.model import Kind
-from evalstore.store.locate import SETTINGS_FILE
+from evalstore.places import SETTINGS_FILE
 
 SCHEMAS = ".evalstore/schema"
 VS_CODE = ".vscode/settings.json"

@@ -15,10 +15,11 @@ from typing import NamedTuple
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Kind
+from evalstore.places import SETTINGS_FILE, is_git_directory
 from evalstore.resources import find_resource_folder
 from evalstore.store.editor_files import JETBRAINS, MAPPED, SCHEMAS, VS_CODE, write_jetbrains, write_vs_code
 from evalstore.store.git import run_git
-from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, is_git_directory
+from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
     DRIVER,

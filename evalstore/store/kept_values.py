@@ -1,29 +1,27 @@
 """Keeps the values of parsed YAML between runs, in one file of the git directory that can be deleted at any time.
 
 The key of a value is the SHA-256 of the bytes that it was parsed from, so that it is right for ever; the file is read
-only by the evalstore, the Python and the PyYAML that wrote it. A line that is damaged is as good as none.
+only by the code that wrote it. A line that is damaged is as good as none.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evalstore.about import VERSION
 from evalstore.documents import write_row
 from evalstore.errors import EvalstoreError
 from evalstore.files import place_below, read_below, sweep_below, write_aside_below
+from evalstore.kept_answers import Facts, add_code
 
 FILE = "evalstore/parsed-values"  # below the git directory
 LIMIT = 32 << 20  # bytes of the file; of more the values that this run has not asked for are dropped
@@ -105,11 +103,6 @@ def _format_line(key: bytes, payload: bytes) -> bytes:
 @cache
 def _describe_reader() -> bytes:
     """Return what the value of a YAML text depends on but the text: the code that reads it."""
-    import evalstore.documents
-
-    folders = [evalstore.documents.__path__[0]]
-    if (yaml := find_spec("yaml")) and yaml.submodule_search_locations:  # found, and not imported
-        folders.append(yaml.submodule_search_locations[0])
-    files = (path for folder in folders for path in sorted(Path(folder).iterdir()) if path.is_file())
-    stamps = [(path.name, status.st_size, status.st_mtime_ns) for path in files if (status := path.stat())]
-    return f"{VERSION} {hashlib.sha256(repr((sys.version, stamps)).encode()).hexdigest()}".encode("ascii")
+    facts = Facts()
+    add_code(facts)
+    return facts.digest.encode("ascii")

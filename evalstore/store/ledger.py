@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_id
+from evalstore.places import LEDGER_FOLDER
 from evalstore.store.git import Git
-from evalstore.store.locate import LEDGER_FOLDER
 from evalstore.store.object_reader import ObjectReader, find_committed_blobs
 from evalstore.store.objects import find_file, list_folder
 from evalstore.store.revisions import find_head

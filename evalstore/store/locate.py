@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalstore import places
 from evalstore.errors import GitError
+from evalstore.places import is_git_directory
 from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
-SETTINGS_FILE = "evalstore.yaml"
-LEDGER_FOLDER = ".evalstore/sums"
 _REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
 
 
@@ -35,13 +34,13 @@ def find_repository(start: Path) -> Repository:
 
 def find_top(start: Path) -> Path | None:
     """Return the nearest folder from `start` upwards that has a `.git`."""
-    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
+    top = places.find_top(str(start))
+    return Path(top) if top else None
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
     """Return the root of the store (the nearest marked folder up to `top`, else `top`) and its path in `top`."""
-    candidates = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
-    root = next((folder for folder in candidates if has_store_mark(folder)), top)
+    root = Path(places.find_root(str(start), str(top)))
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     # git reads and prints paths by lines.
     if "\n" in prefix:
@@ -53,20 +52,6 @@ def find_enclosing_store(folder: Path) -> Path | None:
     """Return the root of the store around a folder; None outside a working tree."""
     top = find_top(folder)
     return find_root(folder, top)[0] if top else None
-
-
-def has_settings(folder: Path) -> bool:
-    """Whether a folder holds evalstore.yaml as a regular file."""
-    try:
-        return stat.S_ISREG((folder / SETTINGS_FILE).lstat().st_mode)
-    except OSError:
-        return False
-
-
-def has_store_mark(folder: Path) -> bool:
-    """Whether a folder is marked as a store: by its settings, or by the ledgers of its releases."""
-    sums = folder / LEDGER_FOLDER
-    return has_settings(folder) or (sums.is_dir() and not sums.is_symlink())
 
 
 def resolve_folder(path: Path | str) -> Path:
@@ -98,9 +83,3 @@ def _query_repository(folder: Path, top: Path | None) -> Repository:
     return Repository(
         Git(Path(directory.removesuffix("\n"))), top, shallow == "true", 64 if format_ == "sha256" else 40
     )
-
-
-def is_git_directory(folder: Path) -> bool:
-    """Whether a folder is itself a git directory."""
-    names = ("HEAD", "objects", "refs")
-    return not (folder / ".git").exists() and all((folder / name).exists() for name in names)

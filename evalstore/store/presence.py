@@ -9,8 +9,8 @@ from pathlib import Path
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import Kind
+from evalstore.places import has_store_mark
 from evalstore.store.contents import StoreContents
-from evalstore.store.locate import has_store_mark
 
 _DEPTH = 5  # folders below the top of a repository that are searched for stores
 _SHOWN = 5

@@ -10,8 +10,9 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import GitError, LoadError
 from evalstore.files import read_below
 from evalstore.model import Kind
+from evalstore.places import SETTINGS_FILE
 from evalstore.store.git import Git
-from evalstore.store.locate import SETTINGS_FILE, Repository
+from evalstore.store.locate import Repository
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import find_head

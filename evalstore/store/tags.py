@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
-from evalstore.store.kept_listing import list_with_memory
 from evalstore.versions import VERSION_PATTERN, Version, find_version
 
 TAG_REFS = "refs/tags/"
@@ -121,7 +119,6 @@ class Tags:
 
     git: Git
     grammar: TagGrammar
-    keeps: bool = False  # whether the listing of earlier runs counts
     _all: TagIndex | None = None
     _question_count: int = 0
 
@@ -156,15 +153,11 @@ class Tags:
         self._question_count += 1
         # Patterns of several kinds cost as much as a listing of everything.
         if self._all is None and (self._question_count > _SINGLE_LOOKUPS or len(refs) > 1):
-            self._all = _sort_tags(self.grammar, _parse_tags(self._list_all()))
-        return self._all or _sort_tags(self.grammar, _parse_tags(self.git.run("for-each-ref", _FORMAT, "--", *refs)))
+            self._all = _sort_tags(self.grammar, _parse_tags(self._list(*list_patterns(self.grammar))))
+        return self._all or _sort_tags(self.grammar, _parse_tags(self._list(*refs)))
 
-    def _list_all(self) -> bytes:
-        list_whole, list_short = (
-            partial(self.git.run, "for-each-ref", format_, "--", *list_patterns(self.grammar))
-            for format_ in (_FORMAT, _UNREAD_FORMAT)
-        )
-        return list_with_memory(self.git.directory, list_whole, list_short) if self.keeps else list_whole()
+    def _list(self, *refs: str) -> bytes:
+        return self.git.run("for-each-ref", _FORMAT, "--", *refs)
 
 
 def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:

@@ -152,4 +152,4 @@ def test_commands_that_read_write_nothing_but_what_they_keep_of_parsing(store: P
     assert snapshot(store) == before
     assert set(codes.values()) <= {0, 1, 3}
     kept = {path.name for path in (store / ".git/evalstore").rglob("*") if path.is_file()}
-    assert kept <= {"lock", "parsed-values"}
+    assert kept <= {"lock", "parsed-values", "answer-list", "answer-status", "answer-validate"}

@@ -1,0 +1,89 @@
+"""Finds by names on disk the repository around a folder, its git directories, and the root of the store within it.
+
+It imports nothing that takes time: what was answered before is found again with it (`kept_answers`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False  # typing itself would be the slowest import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Folder = str | os.PathLike[str]
+
+SETTINGS_FILE = "evalstore.yaml"
+LEDGER_FOLDER = ".evalstore/sums"
+_GIT_FILE_LIMIT = 1 << 16  # bytes of a file that names a folder
+_GIT_NAMES = ("HEAD", "objects", "refs")
+
+
+def find_top(start: str) -> str | None:
+    """Return the nearest folder from the real path `start` upwards that has a `.git`."""
+    return next((folder for folder in _list_upwards(start) if os.path.exists(f"{folder}/.git")), None)
+
+
+def find_root(start: str, top: str) -> str:
+    """Return the root of the store: the nearest marked folder from `start` up to `top`, else `top`."""
+    for folder in _list_upwards(start):
+        if has_store_mark(folder):
+            return folder
+        if folder == top:
+            break
+    return top
+
+
+def has_settings(folder: Folder) -> bool:
+    """Whether a folder holds evalstore.yaml as a regular file."""
+    return _has_type(f"{folder}/{SETTINGS_FILE}", stat.S_ISREG)
+
+
+def has_store_mark(folder: Folder) -> bool:
+    """Whether a folder is marked as a store: by its settings, or by the ledgers of its releases."""
+    return has_settings(folder) or _has_type(f"{folder}/{LEDGER_FOLDER}", stat.S_ISDIR)
+
+
+def is_git_directory(folder: Folder) -> bool:
+    """Whether a folder is itself a git directory."""
+    return not os.path.exists(f"{folder}/.git") and all(os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES)
+
+
+def find_git_directories(folder: str) -> list[str]:
+    """Return the git directory of a working tree's top, or a bare repository, and the one that it shares, if any.
+
+    An empty list for what is neither, or says so in a form that git does not write (gitrepository-layout(5)).
+    """
+    directory = folder if is_git_directory(folder) else f"{folder}/.git"
+    if os.path.isfile(directory):
+        target = _read_line(directory)
+        if not target.startswith("gitdir: "):
+            return []
+        directory = os.path.join(folder, target.removeprefix("gitdir: "))
+    if not os.path.isdir(directory):
+        return []
+    shared = f"{directory}/commondir"
+    return [directory, os.path.join(directory, _read_line(shared))] if os.path.lexists(shared) else [directory]
+
+
+def _list_upwards(start: str) -> list[str]:
+    folders = [start]
+    while (above := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(above)
+    return folders
+
+
+def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
+    try:
+        return is_type(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _read_line(path: str) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.fsdecode(os.read(descriptor, _GIT_FILE_LIMIT)).rstrip("\n")
+    finally:
+        os.close(descriptor)
