@@ -15,7 +15,7 @@ from evalstore.diff.classify import restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
 from evalstore.diff.effects import attach_effects, join_effects
-from evalstore.diff.findings import Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
+from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
@@ -123,9 +123,15 @@ class _Comparison:
 def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
     """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
     return [
-        replace(finding, witness=_find_witness(change, finding, replay)) if _may_move_output(finding) else finding
+        _show_witness(finding, _find_witness(change, finding, replay)) if _may_move_output(finding) else finding
         for change, finding in zip(changes, findings, strict=True)
     ]
+
+
+def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
+    # A reply that was read under both sides is no assumption: the edit moves it.
+    shown = isinstance(witness, ReplyWitness) and finding.certainty is Certainty.ASSUMED
+    return replace(finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty)
 
 
 def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Decision, Proof, name_decider
-from evalstore.diff.direction import EITHER, is_counted, join_directions
+from evalstore.diff.direction import EITHER, is_counted
 from evalstore.diff.findings import Certainty, Diff, Direction
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
@@ -115,17 +115,16 @@ def prove_default_unused(change: Change) -> Proof | None:
 
 
 def bound_imported_shift(diff: Diff) -> Fraction | None:
-    """Return a bound on how far all findings of a diff together can move one question's score."""
-    shifts = [finding.max_shift for finding in diff.findings]
-    return None if None in shifts else sum((shift for shift in shifts if shift), Fraction(0))
+    """Return a bound on how far all findings of a diff together can move one question's score.
+
+    It is no sum: between two edits a score may be lost and won back, and two edits may undo each other.
+    """
+    return diff.total.max_shift
 
 
 def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
     """Return the directions (score, verdict) of all findings of a diff together."""
-    found = diff.findings
-    return join_directions(*(one.direction for one in found)), join_directions(
-        *(one.verdict_direction for one in found)
-    )
+    return diff.total.direction, diff.total.verdict_direction
 
 
 def is_pinned(ref: Ref) -> bool:

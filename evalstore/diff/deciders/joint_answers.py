@@ -147,8 +147,12 @@ def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
 
 def is_same_question(one: CheckState, other: CheckState) -> bool:
     """Whether two checks always answer alike, before they are turned round and held to a bar."""
-    bars_count = one.kind == other.kind and one.reads_threshold and one.threshold != other.threshold
-    return one.kind == other.kind and not bars_count and is_same(one.params, other.params)
+    if one.kind != other.kind or not is_same(one.params, other.params):
+        return False
+    if one.reads_threshold and one.threshold != other.threshold:
+        return False
+    # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not tell it of 1 - score.
+    return one.negate is other.negate or None not in {one.bar, other.bar}
 
 
 def _list_variables(states: States, numbers: VariableNumbers) -> dict[_Key, list[CheckState]]:
