@@ -56,6 +56,20 @@ def test_an_output_that_moves_is_built(name: str) -> None:
         assert evalstore.evaluate(rubric(side), shown).score == score
 
 
+@pytest.mark.parametrize(
+    ("combine", "edit"),
+    [("min", {"missing": "zero"}), ("all_pass", {"missing": "zero"}), ("median", {"threshold": 0.5})],
+)
+def test_an_output_without_a_record_of_calls_shows_what_only_it_moves(combine: str, edit: dict[str, Any]) -> None:
+    facts = {"id": "stated", "kind": "fact_match", "facts": ["one", "two", "three", "four"]}
+    old = rubric({"kind": "tool_usage", "tools": [{"name": "search"}]})
+    old["checks"] += [facts, {"id": "named", "kind": "regex", "pattern": "be+ta"}]
+    old["scoring"] = {"combine": combine}
+    (finding,) = evalstore.compare(old, old | {"scoring": {"combine": combine} | edit}).findings
+    assert finding.witness
+    assert finding.witness.tool_calls is None
+
+
 def test_a_shortened_output_says_how_long_it_is() -> None:
     check, edit, _ = CASES["a longer text"]
     shown = " ".join(text(evalstore.compare(rubric(check), rubric(check | edit))).split())

@@ -11,7 +11,7 @@ from evalstore.diff.deciders.joint_answers import JointAnswers
 from evalstore.diff.direction import LOOSER, NONE, STRICTER, bound_direction, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import RubricState
-from evalstore.model import CheckResult, Verdict
+from evalstore.model import CheckResult, UnscoredReason, Verdict
 
 _ZERO = Fraction(0)
 _PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
@@ -29,10 +29,11 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
     for answer in answers:
         old, new = before.combine(answer.old), after.combine(answer.new)
         extent.add(old, new)
-        if any(result.score is None for result in (*answer.old, *answer.new)):
-            continue
-        scored.add(old, new)
-        if answer.text is not None:
+        results = (*answer.old, *answer.new)
+        if all(result.score is not None for result in results):
+            scored.add(old, new)
+        # No text that can be shown makes a check err; a check of calls has nothing to grade wherever none are recorded.
+        if answer.text is not None and not any(result.unscored is UnscoredReason.ERROR for result in results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
     scores = bound_direction(below=not extent.fall, above=not extent.rise)
     verdicts = bound_direction(below=not extent.failed, above=not extent.passed)
