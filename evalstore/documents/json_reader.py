@@ -138,7 +138,12 @@ def check_row(value: Any, text: str, place: Place) -> None:
 def decode_row(text: str, place: Place) -> Any:
     """Decode JSON at C speed with exact numbers; a key that stands twice and NaN are a `LoadError` at `place`."""
     try:
-        return _DECODER.decode(text)
+        try:
+            value, end = _scan(text, 0)
+        except StopIteration:
+            end = -1
+        # The decoder takes off the space around, and says what is wrong.
+        return value if end == len(text) else _DECODER.decode(text)
     except LoadError as error:
         error.place = place
         raise
@@ -165,6 +170,7 @@ def _refuse_constant(word: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_float=parse_number, parse_int=parse_number, parse_constant=_refuse_constant
 )
+_scan = _DECODER.scan_once  # type: ignore[attr-defined]  # in every CPython, in no stub
 
 
 def _measure_depth(value: Any) -> int:

@@ -106,10 +106,12 @@ def _format_parts(value: Any, line: str, colon: str) -> Iterator[str]:
 def _format_scalar(value: Any) -> str:
     if isinstance(value, OpaqueValue):
         return value.text
+    if isinstance(value, str):
+        return encode_basestring(value)
     return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
 def _format_key(key: Any) -> str:
     if not isinstance(key, str):
         raise RefusedError(f"the key {key} is no text, and JSON has no other keys")
-    return json.dumps(key, ensure_ascii=False)
+    return encode_basestring(key)

@@ -40,7 +40,7 @@ class _PredicateCompiler:
     def compile(self, schema: Any) -> Predicate:
         """Return the predicate of a schema, a mapping or a boolean."""
         if isinstance(schema, bool):
-            return lambda _: schema
+            return _meet_always if schema else _meet_never
         predicates = [
             _KEYWORDS[keyword](self, value, schema) if keyword in _KEYWORDS else self._refuse(keyword)
             for keyword, value in schema.items()
@@ -70,9 +70,19 @@ class _PredicateCompiler:
         raise _UnknownKeywordError(keyword)
 
 
+# What demands nothing is this very function, which is asked of nothing.
+def _meet_always(_: Any) -> bool:
+    return True
+
+
+def _meet_never(_: Any) -> bool:
+    return False
+
+
 def _join_all(predicates: list[Predicate]) -> Predicate:
-    if len(predicates) == 1:
-        return predicates[0]
+    predicates = [predicate for predicate in predicates if predicate is not _meet_always]
+    if len(predicates) < 2:  # noqa: PLR2004
+        return predicates[0] if predicates else _meet_always
 
     def meets_all(value: Any) -> bool:
         for predicate in predicates:  # noqa: SIM110  # `all` of a generator takes twice as long
@@ -98,15 +108,23 @@ _TYPES: Mapping[str, Predicate] = {
 }
 
 
+# The types that are just a class of Python.
+_CLASSES: Mapping[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
 def _compile_type(_: _PredicateCompiler, names: str | list[str], __: Any) -> Predicate:
     if isinstance(names, str):
         return _TYPES[names]
-    tests = [_TYPES[name] for name in names]
-    return lambda value: any(test(value) for test in tests)
+    classes = tuple(_CLASSES[name] for name in names if name in _CLASSES)
+    tests = [_TYPES[name] for name in names if name not in _CLASSES]
+    if not tests:
+        return lambda value: isinstance(value, classes)
+    return lambda value: isinstance(value, classes) or any(test(value) for test in tests)
 
 
 def _compile_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any) -> Predicate:
-    predicates = {name: compiler.compile(schema) for name, schema in schemas.items()}
+    compiled = {name: compiler.compile(schema) for name, schema in schemas.items()}
+    predicates = {name: meets for name, meets in compiled.items() if meets is not _meet_always}
 
     def properties_meet(value: Any) -> bool:
         if isinstance(value, dict):
@@ -115,11 +133,14 @@ def _compile_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any]
                     return False
         return True
 
-    return properties_meet
+    return properties_meet if predicates else _meet_always
 
 
 def _compile_pattern_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any) -> Predicate:
-    predicates = [(re.compile(pattern).search, compiler.compile(schema)) for pattern, schema in schemas.items()]
+    compiled = [(re.compile(pattern).search, compiler.compile(schema)) for pattern, schema in schemas.items()]
+    predicates = [(search, meets) for search, meets in compiled if meets is not _meet_always]
+    if not predicates:
+        return _meet_always
     return lambda value: (
         not isinstance(value, dict)
         or all(not search(name) or meets(item) for name, item in value.items() for search, meets in predicates)
@@ -128,6 +149,8 @@ def _compile_pattern_properties(compiler: _PredicateCompiler, schemas: Mapping[s
 
 def _compile_additional_properties(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
     known, meets = frozenset(whole.get("properties", ())), compiler.compile(schema)
+    if meets is _meet_always:
+        return meets
     searches = [re.compile(pattern).search for pattern in whole.get("patternProperties", ())]
     return lambda value: (
         not isinstance(value, dict)
@@ -148,7 +171,7 @@ class _EvaluatedNames(NamedTuple):
 
 
 def _compile_unevaluated_properties(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
-    meets, parts = compiler.compile(schema), [*_list_evaluated(compiler, whole, _always, is_whole=True)]
+    meets, parts = compiler.compile(schema), [*_list_evaluated(compiler, whole, _meet_always, is_whole=True)]
     return lambda value: (
         not isinstance(value, dict)
         or all(any(part.cover(name, value) for part in parts) or meets(item) for name, item in value.items())
@@ -176,12 +199,10 @@ def _list_evaluated(
         yield from _list_evaluated(compiler, schema.get("else"), lambda value: condition(value) and not applies(value))
 
 
-def _always(_: Any) -> bool:
-    return True
-
-
 def _compile_items(compiler: _PredicateCompiler, schema: Any, _: Any) -> Predicate:
     meets = compiler.compile(schema)
+    if meets is _meet_always:
+        return meets
     return lambda value: not isinstance(value, list) or all(map(meets, value))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
@@ -15,7 +15,7 @@ from evalstore.validation.shape import CHECK, QUESTION, ROOTS, SETTINGS, list_ch
 from evalstore.validation.slips import SLIPS, find_near_word, find_only_near
 
 
-def lint_artifact_keys(kind: Kind, value: Any, declared: Collection[str] = ()) -> Iterator[Note]:
+def lint_artifact_keys(kind: Kind, value: Any, declared: frozenset[str] = frozenset()) -> Iterator[Note]:
     """Yield an artifact's keys that nothing reads, in checks by their kind; `lint_questions` does the questions.
 
     `declared` are keys that evalstore.yaml calls cosmetic.
@@ -30,20 +30,73 @@ def lint_artifact_keys(kind: Kind, value: Any, declared: Collection[str] = ()) -
         yield from lint_keys(name, check, ("checks", index), declared=declared)
 
 
-def lint_keys(name: str, value: Any, pointer: Pointer = (), *, declared: Collection[str] = ()) -> Iterator[Note]:
+def lint_keys(
+    name: str, value: Any, pointer: Pointer = (), *, declared: frozenset[str] = frozenset()
+) -> Iterator[Note]:
     """Yield the keys of `value` and below it that nothing reads, by the schema `name`; `declared` keys are free.
 
     Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save extensions;
     elsewhere, where extra keys are allowed, it is those that look like a known one or that other tools use for one.
     """
+    # Most values have no such key, which the keys alone tell: many rows have the same.
+    if (is_quiet := _compile_first_pass(name)) is None or is_quiet(value, declared):
+        return
     root = load_schema(name)
-    yield from _lint_part(
-        root, value, pointer, _KeyScope(root, _PLACES.get(name, name.split("/", maxsplit=1)[0]), declared)
-    )
+    yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
 
 
 # The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
 _PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
+
+
+def _name_place(name: str) -> str:
+    return _PLACES.get(name, name.split("/", maxsplit=1)[0])
+
+
+# Whether something reads all keys of a value and below it, where the second are declared.
+_FirstPass = Callable[[Any, frozenset[str]], bool]
+_NONE_DECLARED: frozenset[str] = frozenset()
+_KEPT_SHAPES = 1024  # of one part of a schema
+_DEPTH_LIMIT = 20  # of a schema; what refers to itself ends there
+
+
+@cache
+def _compile_first_pass(name: str) -> _FirstPass | None:
+    return _compile_part(load_schema(name), load_schema(name), _name_place(name), _DEPTH_LIMIT)
+
+
+def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) -> _FirstPass | None:
+    """Return the first pass of a part of a schema; None where no value has a key that nothing reads."""
+    if not depth:
+        return lambda *_: False
+    part = _follow_reference(part, root)
+    item_pass = _compile_part(part["items"], root, place, depth - 1) if "items" in part else None
+    known, others = part.get("properties", {}), part.get("additionalProperties")
+    if not {"properties", "additionalProperties"} & part.keys():
+        return None if item_pass is None else lambda value, declared: _read_items(item_pass, value, declared)
+    inner = {key: found for key, schema in known.items() if (found := _compile_part(schema, root, key, depth - 1))}
+    is_free = isinstance(others, dict) and _compile_part(others, root, "", depth - 1) is None
+
+    @lru_cache(maxsize=_KEPT_SHAPES)
+    def read_all(keys: tuple[str, ...], declared: frozenset[str]) -> bool:
+        if isinstance(others, dict):
+            return is_free or known.keys() >= {*keys}
+        unknown = [key for key in keys if key not in known and key not in declared and not is_cosmetic(key)]
+        value = dict.fromkeys(keys)
+        return not any(any(_note_unknown_key(key, part, value, (), place)) for key in unknown)
+
+    def is_quiet(value: Any, declared: frozenset[str]) -> bool:
+        if not isinstance(value, dict):
+            return _read_items(item_pass, value, declared)
+        if not read_all(tuple(value), declared):
+            return False
+        return all(key not in value or found(value[key], _NONE_DECLARED) for key, found in inner.items())
+
+    return is_quiet
+
+
+def _read_items(item_pass: _FirstPass | None, value: Any, declared: frozenset[str]) -> bool:
+    return item_pass is None or not isinstance(value, list) or all(item_pass(item, declared) for item in value)
 
 
 class _KeyScope(NamedTuple):
@@ -51,7 +104,7 @@ class _KeyScope(NamedTuple):
 
     root: Mapping[str, Any]
     place: str
-    declared: Collection[str] = ()
+    declared: frozenset[str] = frozenset()
 
 
 def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Iterator[Note]:

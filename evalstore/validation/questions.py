@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
@@ -30,20 +30,19 @@ from evalstore.validation.references import lint_pin
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
-# The line of a question, computed on demand: positions cost a second parse of their file.
-FindLine = Callable[[], int | None]
-
+_At = TypeVar("_At")  # where a question is: its pointer, or its line
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
 def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
     """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
-    first: dict[str, FindLine] = {}
-    value, locate = artifact.document.value, artifact.document.locate
+    first: dict[str, Pointer] = {}
+    value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
-        yield from _lint_duplicate_id(row, partial(_find_id_line, locate, pointer), first, pointer)
+        if (before := _find_first(row, pointer, first)) is not None:
+            yield _note_duplicate_id(row, find_line(before), pointer)
         yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context)
         if _is_unscored(row, defaults):
             unscored.append(_note_unscored(row, pointer))
@@ -54,7 +53,7 @@ def lint_rows(
     root: Path, path: str, file: str, *, defaults: Mapping[str, Any] | None, context: ValidationContext
 ) -> Iterator[Note]:
     """Yield the findings of the rows in `root/path`, shown as `file`; without `defaults` no dataset is known."""
-    first: dict[str, FindLine] = {}
+    first: dict[str, int] = {}
     unscored, count = list[Note](), 0
     with open_below(root, path) as stream:
         for number, line in _read_lines(stream):
@@ -70,11 +69,13 @@ def lint_rows(
             count += 1
             # One broken row keeps no other from being scored.
             found = [replace(note, soft=True) for note in lint_shape(QUESTION, row)]
-            found += _lint_duplicate_id(row, partial(int, number), first, ())
+            if (before := _find_first(row, number, first)) is not None:
+                found.append(_note_duplicate_id(row, before, ()))
             found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
-            yield from _add_columns(found, line, Place(file, number), root, path)
+            if found:
+                yield from _add_columns(found, line, Place(file, number), root, path)
             if defaults is not None and _is_unscored(row, defaults):
                 unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
     yield from _weigh_unscored(unscored, count, ("rows",))
@@ -128,15 +129,15 @@ def _lint_row(
             yield note_broken_bundle(bundled.name, error, None)
 
 
-def _lint_duplicate_id(
-    row: dict[str, Any], find_line: FindLine, first: dict[str, FindLine], pointer: Pointer
-) -> Iterator[Note]:
+def _find_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
+    """Return where the id of a row stood first, if that was before `here`; note it else."""
     id_ = row.get("id")
-    if not isinstance(id_, str):
-        return
-    if id_ in first:
-        yield make_note("question-id-duplicate", (*pointer, "id"), found=id_, line=first[id_]())
-    first.setdefault(id_, find_line)
+    before = first.setdefault(id_, here) if isinstance(id_, str) else here
+    return None if before is here else before
+
+
+def _note_duplicate_id(row: dict[str, Any], line: int | None, pointer: Pointer) -> Note:
+    return make_note("question-id-duplicate", (*pointer, "id"), found=row["id"], line=line)
 
 
 def _find_id_line(locate: Callable[[Pointer], Place], pointer: Pointer) -> int | None:
