@@ -213,7 +213,7 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
-        return _consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
+        return read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
     if "response" in row:
         return None, Verdict.UNSCORED
     evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
@@ -227,15 +227,21 @@ def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tu
 
 # Runs have few different grades.
 @lru_cache(maxsize=1024)
-def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+def read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+    """Return a grade as evalstore writes it; `ValueError` where the verdict contradicts the score."""
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
+def read_check_text(text: str, place: Place) -> CheckResult:
+    """Return the result of one check from its JSON text; raises as reading the whole row would."""
+    return _read_check(read_row(text.encode(), place.file, place.line or 0))
+
+
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
-    score, verdict = _consistent_grade(check["score"], check["verdict"])
+    score, verdict = read_consistent_grade(check["score"], check["verdict"])
     id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
     unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
     replies = read_text_or(check, "replies") if "replies" in check else ""

@@ -15,6 +15,7 @@ from evalstore.errors import Place
 from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.eee_rows import read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
+from evalstore.runs.plain_rows import read_plain_row
 from evalstore.runs.record_fields import (
     explain_shape_errors,
     get_mapping,
@@ -27,9 +28,11 @@ from evalstore.runs.record_fields import (
 from evalstore.runs.run_files import (
     find_aggregate,
     find_rows_file,
+    parse_json_object,
     read_aggregate,
     read_embedded_samples,
     read_json_objects,
+    read_lines,
 )
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
@@ -54,13 +57,19 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
 
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
-    for row, place in _iterate_records(run):
-        if (found := read_run_row(row, place)) is not None:
-            yield found
+    if run.samples == run.path:
+        rows = (_read_record(row, place) for row, place in _iterate_records(run))
+    else:
+        rows = (read_row_line(data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
+    return (row for row in rows if row is not None)
 
 
-def read_run_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    """Return one row of a run; None without any output. Raises `LoadError` at its place where it is none."""
+def read_row_line(data: bytes, place: Place) -> GradedRow | None:
+    """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
+    return read_plain_row(data) or _read_record(parse_json_object(data, place), place)
+
+
+def _read_record(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     with explain_shape_errors(place, _NO_ROW):
         return read_graded_row(value, place)
 

@@ -14,7 +14,7 @@ from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import open_user_file
 from evalstore.runs.eee_rows import find_output_key
-from evalstore.runs.read import read_run_row
+from evalstore.runs.read import read_row_line
 from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.samples import merge_samples
 from evalstore.runs.values import GradedRow, Run
@@ -145,8 +145,7 @@ class RowIndex(Mapping[str, GradedRow]):
     def _read(self, where: _RowPlace, id_: str) -> GradedRow:
         place = Place(self._path, where.line)
         self._file.seek(where.offset)
-        value = read_row(self._file.readline(LINE_LIMIT + 2).removesuffix(b"\n"), self._path, where.line)
-        row = read_run_row(value, place)
+        row = read_row_line(self._file.readline(LINE_LIMIT + 2).removesuffix(b"\n"), place)
         if row is None or row.id != id_:
             raise LoadError("this line changed while it was read", place=place)
         return row

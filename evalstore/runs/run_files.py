@@ -114,17 +114,26 @@ def _check_name(name: Any) -> str:
 
 def read_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
+    return ((number, parse_json_object(line, Place(str(path), number))) for number, line in read_lines(path))
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, line) without its line break for every line that is not blank."""
     with open_user_file(path) as file:
         number = 0
         # A limit, because the whole of a file without line breaks would be one line.
         while line := file.readline(LINE_LIMIT + 2):
             number += 1
-            if line.isspace():
-                continue
-            value = read_row(line.removesuffix(b"\n"), str(path), number)
-            if not isinstance(value, dict):
-                raise LoadError("a line is one JSON object", place=Place(str(path), number))
-            yield number, value
+            if not line.isspace():
+                yield number, line.removesuffix(b"\n")
+
+
+def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:
+    """Return the object that a line is; anything else is a `LoadError` at its place."""
+    value = read_row(line, place.file, place.line or 0)
+    if not isinstance(value, dict):
+        raise LoadError("a line is one JSON object", place=place)
+    return value
 
 
 def compute_file_sha256(path: Path) -> str:
