@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from evalstore.patterns.syntax_tree import (
     Alternation,
     Anchor,
+    AnchorKind,
     Atomic,
     Chars,
     Concatenation,
@@ -43,6 +44,13 @@ def find_needed_texts(tree: RegexTree) -> frozenset[str]:
         needed |= {literal, *find_needed_texts(part)} - {""}
         literal = ""
     return frozenset(needed)
+
+
+def is_anchored(tree: RegexTree) -> bool:
+    """Whether a match can begin at the start of a text only."""
+    while isinstance(tree, Group | Atomic) or (isinstance(tree, Concatenation) and tree.parts):
+        tree = tree.parts[0] if isinstance(tree, Concatenation) else tree.body
+    return isinstance(tree, Anchor) and tree.kind is AnchorKind.TEXT_START
 
 
 def _find(tree: RegexTree) -> frozenset[str] | None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from evalstore.budget import SharedBudget
+from evalstore.patterns.alphabet import build_alphabet
 from evalstore.patterns.engine import compile_pattern
 from evalstore.patterns.places import LAST, NEWLINE, WORD, Neighbour
 from evalstore.patterns.syntax_tree import Anchor, AnchorKind, Atom, CharClass, Chars, RegexTree, iterate_tree
 from evalstore.patterns.unsupported import UndecidedError
 
 _WORD_ANCHORS = frozenset({AnchorKind.WORD_EDGE, AnchorKind.NO_WORD_EDGE})
+_CODES = re.compile(r"\\(?:x|u|U)([0-9A-Fa-f]{2,8})")
+# Of these classes, the source has no character to try.
+_PROPERTY = re.compile(r"\\[pPN]|\[:")
+# Looks at all code points, a few tenths of a second at most.
+_ALPHABET_STEPS = 60_000
+# Beyond ASCII: letters, digits, blanks and marks of some scripts, and what flag i relates to ASCII.
+_SAMPLE = "".join(map(chr, range(128))) + (
+    "\x85\xa0\xaa\xb2\xb5\xb7\xbd\xdf\xe4\xc4\u0130\u0131\u017f\u0301\u03a3\u03c2\u0416\u0663\u1e9e\u2003\u2013"
+    "\u2028\u20ac\u212a\u4e2d\uff11\ufb01\U0001f600"
+)
 
 
 class Letter(NamedTuple):
@@ -68,3 +82,49 @@ def build_reader(atom: Atom) -> Callable[[str], bool]:
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
     return lambda char: compiled.match(char) is not None
+
+
+def collect_letters(table: LetterTable, tree: RegexTree) -> list[Letter]:
+    """Return the letters of a tree among the sample and what its atoms are written with, or of all characters.
+
+    All are looked at where a class is named by a property; raises `OutOfStepsError` for too many of these.
+    """
+    chars = _SAMPLE + "".join(map(_spell_atom, table.masks))
+    if any(map(_has_property, table.masks)):
+        chars += "".join(build_alphabet([tree], SharedBudget(_ALPHABET_STEPS)).examples)
+    for char in dict.fromkeys(chars):
+        table[char]
+    return table.letters
+
+
+@lru_cache(maxsize=1024)
+def are_disjoint(one: Atom, other: Atom) -> bool:
+    """Whether no character is known that both match, of the sample and of what they are written with."""
+    if _has_property(one) or _has_property(other) or _match_sample(one) & _match_sample(other):
+        return False
+    reads, reads_too = build_reader(one), build_reader(other)
+    return not any(reads(char) and reads_too(char) for char in _spell_atom(one) + _spell_atom(other))
+
+
+@lru_cache(maxsize=1024)
+def _match_sample(atom: Atom) -> int:
+    """Return which characters of the sample an atom matches, a bit each."""
+    reads = build_reader(atom)
+    return sum(1 << index for index, char in enumerate(_SAMPLE) if reads(char))
+
+
+def find_separators(atoms: frozenset[Atom]) -> str:
+    """Return characters that none of the atoms matches, frequent ones first; none where all that are tried match."""
+    readers = [build_reader(atom) for atom in atoms]
+    tried = dict.fromkeys(" \ne" + "".join(map(_spell_atom, atoms)) + _SAMPLE)
+    return "".join(char for char in tried if not any(reads(char) for reads in readers))
+
+
+def _has_property(atom: Atom) -> bool:
+    return isinstance(atom, CharClass) and _PROPERTY.search(atom.source) is not None
+
+
+def _spell_atom(atom: Atom) -> str:
+    if isinstance(atom, CharClass):
+        return atom.source + "".join(chr(int(code, 16)) for code in _CODES.findall(atom.source))
+    return atom.chars if isinstance(atom, Chars) else atom.char + atom.char.swapcase()

@@ -2,8 +2,8 @@ r"""Finds matches of untrusted patterns: what is found depends on pattern and te
 
 Three searchers give the same answers, and the pattern and the text alone say which one is asked:
 
-1. the engine, `regex`, for texts for which `work_bound` allows it (`ENGINE_STEPS`): with patterns that backtrack no
-   more than some steps a character, these are all texts that are graded;
+1. the engine, `regex`, for texts for which `run_bound` or `work_bound` allows it (`ENGINE_STEPS`): with patterns that
+   backtrack no more than some steps a character, these are all texts that are graded;
 2. for others an automaton, whose steps are letters times positions (`AUTOMATON_STEPS`); it takes all texts of the few
    patterns that the engine is known to get wrong;
 3. for captures, and for what is of no regular language (references to groups, atomic parts), a backtracking matcher
@@ -13,12 +13,13 @@ Three searchers give the same answers, and the pattern and the text alone say wh
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from math import inf
 from typing import TYPE_CHECKING
 
 from evalstore.budget import OutOfStepsError
 from evalstore.patterns.backtracker import Backtracker
 from evalstore.patterns.engine import compile_pattern
-from evalstore.patterns.first_texts import find_first_texts, find_needed_texts
+from evalstore.patterns.first_texts import is_anchored, find_first_texts, find_needed_texts
 from evalstore.patterns.limits import (
     AUTOMATON_STEPS,
     BACKTRACKER_STEPS,
@@ -29,13 +30,16 @@ from evalstore.patterns.limits import (
 from evalstore.patterns.parser import parse_pattern
 from evalstore.patterns.program import has_empty_loop
 from evalstore.patterns.regular_matcher import RegularMatcher, build_regular_matcher
+from evalstore.patterns.run_bound import RunBound
 from evalstore.patterns.syntax_tree import RegexTree
+from evalstore.patterns.text_runs import EqualRuns, measure_runs
 from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
 from evalstore.patterns.work_bound import WorkBound, bound_work
 
 if TYPE_CHECKING:
     import regex
 
+_LENGTHS = (64, 256, 1024, 4096, 16_384, 65_536, OUTPUT_LIMIT)
 TOO_MANY_STEPS = "takes too many steps"
 _NOT_RUNNABLE = (
     "the pattern cannot be run in counted steps: beside a group or an atomic part that counts, "
@@ -70,14 +74,16 @@ class PatternMatcher:
 
     def is_found(self, text: str) -> bool | None:
         """Whether the text has a match; None where that takes too many steps."""
-        if self._allows_engine(text):
-            return getattr(self._compiled, self.mode)(text) is not None
+        if self._is_quick(text):
+            return self._is_found_by_engine(text)
         if any(needed not in text for needed in self._needed_texts):
             return False
+        if self._allows_engine(text, ENGINE_STEPS):
+            return self._is_found_by_engine(text)
         if self._automaton is not None and len(text) <= self._automaton_length:
             return self._automaton.is_found(text)
-        if len(text) <= self._last_length:
-            return getattr(self._compiled, self.mode)(text) is not None
+        if self._allows_engine(text, LAST_ENGINE_STEPS):
+            return self._is_found_by_engine(text)
         if self._backtracker is None:
             return None
         try:
@@ -87,7 +93,7 @@ class PatternMatcher:
 
     def list_captures(self, text: str) -> list[str] | None:
         """Return what the first group holds in each match ("" where it took no part); None for too many steps."""
-        if self._allows_engine(text):
+        if self._is_quick(text) or self._allows_engine(text, ENGINE_STEPS):
             found = self._compiled.findall(text)
             return [one if isinstance(one, str) else one[0] for one in found]
         if self._backtracker is None:
@@ -99,31 +105,62 @@ class PatternMatcher:
 
     def count_steps(self, text: str) -> int:
         """Return about how many steps the search of a text takes at most, whoever searches."""
-        engine = None if self._bound is None else self._bound.count_steps(len(text))
-        if self._automaton is None:
-            return BACKTRACKER_STEPS if engine is None else min(engine, ENGINE_STEPS)
-        automaton = self._automaton.size * (len(text) + 1)
-        return automaton if engine is None else min(engine, automaton)
+        engine = inf if self._bound is None else self._bound.count_steps(len(text))
+        if self._automaton is not None:
+            return int(min(engine, self._automaton.size * (len(text) + 1)))
+        engine = min(engine, self._count_steps_by_runs(text))
+        return int(min(engine, ENGINE_STEPS)) if engine <= LAST_ENGINE_STEPS else BACKTRACKER_STEPS
 
-    def _allows_engine(self, text: str) -> bool:
-        return len(text) <= self._engine_length or (bool(self._first_texts) and self._is_quick_by_first_text(text))
+    def _is_found_by_engine(self, text: str) -> bool:
+        return getattr(self._compiled, self.mode)(text) is not None
 
-    def _is_quick_by_first_text(self, text: str) -> bool:
-        """Whether so few places can begin a match that all of them together are within the engine's steps."""
-        if self._bound_from_one_place is None or len(text) > OUTPUT_LIMIT:
+    def _is_quick(self, text: str) -> bool:
+        """Whether the engine takes the text by its length, or because few places can begin a match."""
+        if len(text) <= self._quick_length:
+            return True
+        if not self._first_texts or self._run_bound is None or len(text) > OUTPUT_LIMIT:
             return False
-        # A text may overlap with itself, at most once for each of its characters.
-        places = sum(len(first) * text.count(first) for first in self._first_texts)
-        steps = len(text) * len(self._first_texts) + places * self._bound_from_one_place.count_steps(len(text))
-        return steps <= ENGINE_STEPS
+        places = sum(_count_places(first, text) for first in self._first_texts)
+        steps = self._run_bound.count_steps(EqualRuns(len(text)), places)
+        return len(text) * len(self._first_texts) + steps <= ENGINE_STEPS
+
+    def _allows_engine(self, text: str, steps: int) -> bool:
+        """Whether the engine takes no more than some steps, by the runs of the text or by its length."""
+        if len(text) > OUTPUT_LIMIT:
+            return False
+        # What is known of the pattern alone takes milliseconds to find, once.
+        return self._count_steps_by_runs(text) <= steps or (
+            self._bound is not None and self._bound.count_steps(len(text)) <= steps
+        )
+
+    def _count_steps_by_runs(self, text: str) -> float:
+        if self._run_bound is None:
+            return inf
+        return len(text) + self._run_bound.count_steps(measure_runs(text), self._count_starts(len(text)))
+
+    def _count_starts(self, length: int) -> int:
+        """Return at how many places of a text a match is looked for."""
+        if self.mode in {"match", "fullmatch"} or is_anchored(self._tree):
+            return 1
+        # After an empty match, all matches are looked for at the same place again.
+        return (length + 1) * (2 if self.mode == "findall" else 1)
+
+    @cached_property
+    def _run_bound(self) -> RunBound | None:
+        return None if self._is_misread else RunBound(self._tree, ends_early=self.mode != "fullmatch")
+
+    @cached_property
+    def _quick_length(self) -> int:
+        """A length up to which the engine takes every text, whatever its runs are."""
+        if self._run_bound is None:
+            return 0
+        bound = self._run_bound
+        steps = ((length, bound.count_steps(EqualRuns(length), self._count_starts(length))) for length in _LENGTHS)
+        return max((length for length, most in steps if length + most <= ENGINE_STEPS), default=0)
 
     @cached_property
     def _bound(self) -> WorkBound | None:
         return None if self._is_misread else bound_work(self._tree, self.mode)
-
-    @cached_property
-    def _bound_from_one_place(self) -> WorkBound | None:
-        return None if self._bound is None else bound_work(self._tree, "fullmatch")
 
     @cached_property
     def _is_misread(self) -> bool:
@@ -169,6 +206,12 @@ class PatternMatcher:
             return Backtracker(self._tree)
         except UndecidedError:
             return None
+
+
+def _count_places(first: str, text: str) -> int:
+    """Return at how many places of a text another stands, at most: `count` leaves out those that overlap."""
+    overlaps = any(first.startswith(first[index:]) for index in range(1, len(first)))
+    return text.count(first) * (len(first) if overlaps else 1)
 
 
 @lru_cache(maxsize=512)

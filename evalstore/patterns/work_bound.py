@@ -10,27 +10,24 @@ names in it: a bound decides who searches a text, and never what is found.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product, zip_longest
 from math import factorial
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.patterns.letters import Letter, LetterTable
+from evalstore.patterns.letters import LetterTable, collect_letters
 from evalstore.patterns.pattern_graph import NodeKind, PatternGraph
 from evalstore.patterns.places import HOLDS_AT, NOTHING, Neighbour
+from evalstore.patterns.run_bound import count_ways
 from evalstore.patterns.strong_components import list_components
 from evalstore.patterns.syntax_tree import (
     ANY_TEXT,
     Alternation,
-    Atom,
     Atomic,
     BackReference,
-    CharClass,
     Chars,
     Concatenation,
     Conditional,
@@ -48,15 +45,8 @@ _STEPS = 60_000
 # Of them for one pair of loops; where they do not suffice, the loops are taken to multiply.
 _PAIR_STEPS = 5_000
 _DEGREE_LIMIT = 5
-# With two ways in each, so many rounds are beyond every limit.
-_ROUNDS_LIMIT = 64
-_CODES = re.compile(r"\\(?:x|u|U)([0-9A-Fa-f]{2,8})")
+_MAY_FAIL = (Atomic, BackReference, Conditional, Lookahead, Lookbehind)
 _NOTHING, _NEVER = Concatenation(()), Chars("")
-# Beyond ASCII: letters, digits, blanks and marks of some scripts, and what flag i relates to ASCII.
-_SAMPLE = "".join(map(chr, range(128))) + (
-    "\x85\xa0\xaa\xb2\xb5\xb7\xbd\xdf\xe4\xc4\u0130\u0131\u017f\u0301\u03a3\u03c2\u0416\u0663\u1e9e\u2003\u2013"
-    "\u2028\u20ac\u212a\u4e2d\uff11\ufb01\U0001f600"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,55 +81,27 @@ class _UnboundedError(Exception):
 
 def bound_work(tree: RegexTree, mode: str) -> WorkBound | None:
     """Return the bound of a pattern in a mode: search, match, fullmatch, or findall; None where none is known."""
+    if not any(isinstance(node, Repetition) and node.most is None for node in iterate_tree(tree)):
+        ways = count_ways(tree, {}, ends_early=False)
+        if ways is None:
+            return None
+        return WorkBound((1, ways.work + 1)) if mode in {"search", "findall"} else WorkBound((ways.work + 1,))
     try:
         body = _simplify(tree)
     except _UnboundedError:
         return None
-    if not any(isinstance(node, Repetition) and node.most is None for node in iterate_tree(body)):
-        work = _count_ways_through(body).work
-        return WorkBound((1, work + 1)) if mode in {"search", "findall"} else WorkBound((work + 1,))
     whole = body if mode in {"match", "fullmatch"} else Concatenation((ANY_TEXT, body))
+    # A search ends with the first match; of a fullmatch or of all matches, one is no end. What `_simplify` takes for
+    # passable may fail, and the search goes on.
+    ends_early = mode in {"search", "match"} and not any(isinstance(node, _MAY_FAIL) for node in iterate_tree(tree))
     for attempt in (whole, _drop_counts(whole)):
         try:
-            # A search ends with the first match; of a fullmatch or of all matches, one is no end.
-            return _Analysis(attempt, SharedBudget(_STEPS), ends_early=mode in {"search", "match"}).bound()
+            return _Analysis(attempt, SharedBudget(_STEPS), ends_early=ends_early).bound()
         except (_UnboundedError, UndecidedError):
             return None
         except OutOfStepsError:
             continue
     return None
-
-
-class _WaysThrough(NamedTuple):
-    """In how many ways a tree without loops can match from one place, and the characters tried for all of them."""
-
-    ways: int
-    work: int
-
-
-def _count_ways_through(tree: RegexTree) -> _WaysThrough:
-    if isinstance(tree, Concatenation):
-        return reduce(_follow_by, map(_count_ways_through, tree.parts), _WaysThrough(1, 0))
-    if isinstance(tree, Alternation):
-        parts = [_count_ways_through(part) for part in tree.parts]
-        return _WaysThrough(sum(part.ways for part in parts), sum(part.work for part in parts))
-    if isinstance(tree, Repetition):
-        return _count_ways_round(_count_ways_through(tree.body), tree.least, tree.most or 0)
-    return _WaysThrough(1, 1)
-
-
-def _follow_by(first: _WaysThrough, second: _WaysThrough) -> _WaysThrough:
-    return _WaysThrough(first.ways * second.ways, first.work + first.ways * second.work)
-
-
-def _count_ways_round(body: _WaysThrough, least: int, most: int) -> _WaysThrough:
-    if body.ways == 1:
-        return _WaysThrough(most - least + 1, most * (body.work + 1))
-    total, once = _WaysThrough(0, 0), _WaysThrough(1, 0)
-    for count in range(min(most, _ROUNDS_LIMIT) + 1):
-        total = _WaysThrough(total.ways + (once.ways if count >= least else 0), once.work)
-        once = _follow_by(once, body)
-    return total
 
 
 def _simplify(tree: RegexTree) -> RegexTree:
@@ -174,7 +136,7 @@ class _Analysis:
         table = LetterTable(tree)
         self.graph = PatternGraph(table.masks, budget)
         start = self.graph.add_tree(tree, self.graph.any_rest)
-        self.letters = _collect_letters(table)
+        self.letters = collect_letters(table, tree)
         self._neighbours = sorted({letter.neighbour for letter in self.letters})
         self._ways: dict[tuple[int, Neighbour, Neighbour], Counter[int]] = {}
         self._letters_of: dict[_Reader, int] = {}
@@ -367,19 +329,6 @@ class _Analysis:
                 if letter.neighbour == reader.neighbour and letter.atoms & mask
             )
         return self._letters_of[reader]
-
-
-def _collect_letters(table: LetterTable) -> list[Letter]:
-    """Return the letters among the sample and what the atoms themselves are written with."""
-    for char in dict.fromkeys(_SAMPLE + "".join(map(_spell_atom, table.masks))):
-        table[char]
-    return table.letters
-
-
-def _spell_atom(atom: Atom) -> str:
-    if isinstance(atom, CharClass):
-        return atom.source + "".join(chr(int(code, 16)) for code in _CODES.findall(atom.source))
-    return atom.chars if isinstance(atom, Chars) else atom.char + atom.char.swapcase()
 
 
 def _order(polynomial: tuple[int, ...]) -> tuple[int, ...]:

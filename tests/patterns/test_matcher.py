@@ -17,6 +17,9 @@ from evalstore.patterns.limits import BACKTRACKER_STEPS, ENGINE_STEPS, OUTPUT_LI
 from evalstore.patterns.matcher import PatternMatcher, compile_matcher
 from evalstore.patterns.parser import parse_pattern
 from evalstore.patterns.regular_matcher import build_regular_matcher
+from evalstore.patterns.run_bound import RunBound
+from evalstore.patterns.syntax_tree import CharClass
+from evalstore.patterns.text_runs import measure_runs
 from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
 from evalstore.patterns.work_bound import bound_work
 
@@ -174,6 +177,92 @@ def test_the_bound_grows_as_an_engine_does(pattern: str, degree: int | None) -> 
     bound = bound_work(parse_pattern(pattern, ""), "search")
     found = None if bound is None else max(place for place, number in enumerate(bound.coefficients) if number)
     assert found == degree
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        # A place within a text, letters that no sample has, and a match that a look-around may still refuse.
+        (r"\Bfoo.*.*.*[bc]", "xfoo" + "a" * 20_000),
+        (r"^(\p{Thai}|\p{Thai}\p{Thai})+$", "\u0e01" * 60 + "!"),
+        (r".+(?<!a)", "a" * 20_000),
+        (r"(?:\w+\s?)+(?!.)$|\w+(?<![\w])", "a" * 20_000 + "!"),
+    ],
+)
+def test_what_takes_an_engine_forever_ends_soon(pattern: str, text: str) -> None:
+    began = time.process_time()
+    assert matcher(pattern).is_found(text) is False
+    assert time.process_time() - began < 2
+
+
+PROSE = "To clear the page, add the key with its tags (see docs); 3 of 4 editors write me.x@here and forget it. " * 250
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\b(\w+)\s+\1\b!", r"[\w.+-]+@[\w-]+\.\w+", r"\s*(foo|bar)", r"\w+\s*=\s*\w+", r"(\w+\.)+com", r"\d+%",
+        r'(?:\\\w|[^"\\\s])*"', r"(?<!not )\b\w+ing\b", r"(?P<a>\w)\w*\s(?P=a)\w*\?", r"\w+(?=\s+again)",
+    ],
+)  # fmt: skip
+def test_a_long_text_of_short_words_is_for_the_engine(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalstore.patterns.position_automaton.PositionAutomaton.is_found", None)
+    monkeypatch.setattr("evalstore.patterns.backtracker.Backtracker.is_found", None)
+    for flags in ("", "i"):
+        one = compile_matcher(pattern, flags, "search")
+        assert not isinstance(one, str)
+        assert one.is_found(PROSE) is False
+
+
+def test_the_runs_of_a_text_are_never_less_than_they_are() -> None:
+    draw = random.Random(5)  # noqa: S311  # a sample that repeats
+    for source in [r"\w", r"\s", ".", r"[^\W\d]", "[^a]", r"[\s\S]", "[a-c]", r"\p{L}"]:
+        union = frozenset({CharClass(source, "")})
+        run = compile_pattern(f"{source}++", "")
+        assert not isinstance(run, str)
+        for _ in range(20):
+            text = "".join(draw.choice(["a", "ab", " ", "\n", "a" * 30, "é" * 25, "b " * 20]) for _ in range(30))
+            longest = max(map(len, run.findall(text)), default=0)
+            assert longest <= measure_runs(text)[union] <= max(longest, 24)
+    assert measure_runs("a" * 9_000 + " b")[frozenset({CharClass(r"\w", "")})] == 9_002  # as good as all of it
+
+
+def count_engine_like_steps(pattern: str, mode: str, text: str) -> tuple[int, float, int | None]:
+    """Return the instructions of a matcher that forgets where it was, and what both bounds say of the text."""
+    tree = parse_pattern(pattern, "")
+    backtracker = Backtracker(tree)
+    backtracker._keeps_track = False
+    run = backtracker._start_run(text, BACKTRACKER_STEPS)
+    places = range(len(text) + 1) if mode == "search" else (0,)
+    end = len(text) if mode == "fullmatch" else -1
+    any(run.find_match(backtracker._program, (0, place, backtracker._slots), end=end) for place in places)
+    by_runs = RunBound(tree, ends_early=mode != "fullmatch").count_steps(measure_runs(text), len(places))
+    by_length = bound_work(tree, mode)
+    return run.budget.spent - len(text), by_runs, None if by_length is None else by_length.count_steps(len(text))
+
+
+def hold_against_the_bounds(draw: random.Random) -> bool:
+    pattern, mode = draw_pattern(draw, draw.randint(2, 4), [0]), draw.choice(["search", "match", "fullmatch"])
+    text = draw.choice("ab a-") * draw.choice([12, 40]) + draw.choice(["", "!", "b"])
+    try:
+        steps, by_runs, by_length = count_engine_like_steps(pattern, mode, text)
+    except (UndecidedError, OutOfStepsError):
+        return False
+    assert steps <= 3 * by_runs + 10, (pattern, mode, text, steps, by_runs)
+    assert by_length is None or steps <= 4 * by_length + 10, (pattern, mode, text, steps, by_length)
+    return True
+
+
+def test_random_patterns_take_no_more_steps_than_their_bounds() -> None:
+    draw = random.Random(6)  # noqa: S311
+    assert sum(hold_against_the_bounds(draw) for _ in range(300)) > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_random_patterns_take_no_more_steps_than_their_bounds(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311
+    assert sum(hold_against_the_bounds(draw) for _ in range(5_000)) > 3_000
 
 
 def test_the_longest_text_is_just_within_the_steps() -> None:
