@@ -39,8 +39,6 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
     watch = make_watch("verifying" if check else "locking", quiet=settings.quiet)
     with settings.open_judged_store() as store:
-        if not check:  # a check reads the bytes of every release itself
-            store.keep_values()
         verification = check_lock(store, watch=watch) if check else None
         settings.print_result(verification or lock(store, refs, update=update, watch=watch))
     return ExitCode.NO if verification and not verification.ok else ExitCode.DONE
