@@ -11,7 +11,7 @@ from evalstore.errors import LoadError, Place
 NOT_PLAIN: Any = object()  # what `read_plain_value` returns for a text that it does not read
 
 # The first characters of unquoted scalars that may mean something other than text.
-_TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
+TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -23,7 +23,7 @@ _UNPLACED = Place("")
 
 def may_be_typed(text: str) -> bool:
     """Whether an unquoted scalar may mean something other than text."""
-    return not text or text[0] in _TYPED_STARTS
+    return not text or text[0] in TYPED_STARTS
 
 
 def resolve_plain_scalar(text: str, place: Place) -> object:

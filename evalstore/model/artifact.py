@@ -58,7 +58,8 @@ class Artifact(ArtifactIdentity):
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
     """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
-    part = {key: item for key, item in value.items() if key not in _UNSCORED[kind] and not is_cosmetic(key)}
+    unscored = _UNSCORED[kind] | COSMETIC_KEYS
+    part = {key: item for key, item in value.items() if key not in unscored and key[:2] != "x_"}
     # Checks and questions may have cosmetic keys, too.
     for key in ("checks", "questions"):
         if isinstance(part.get(key), list):
@@ -72,4 +73,7 @@ def is_cosmetic(key: str) -> bool:
 
 
 def _drop_cosmetic(item: Any) -> Any:
-    return {key: value for key, value in item.items() if not is_cosmetic(key)} if isinstance(item, dict) else item
+    if not isinstance(item, dict):
+        return item
+    # Of each check of thousands of rubrics: a call for each key would take as long as the rest.
+    return {key: value for key, value in item.items() if key not in COSMETIC_KEYS and key[:2] != "x_"}

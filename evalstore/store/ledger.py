@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError
@@ -14,7 +15,7 @@ from evalstore.model import Kind, is_id
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.git import Git
 from evalstore.store.object_reader import ObjectReader, find_committed_blobs
-from evalstore.store.objects import find_file, list_folder
+from evalstore.store.objects import find_file, is_regular, list_folder
 from evalstore.store.revisions import find_head
 from evalstore.versions import Version, find_version
 
@@ -52,31 +53,38 @@ class Ledgers:
     prefix: str
     _head: str | None = None
     _by_name: dict[str, Ledger] = field(default_factory=dict)
+    _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`, empty when there is none; `RefusedError` for a link in its place."""
         if name not in self._by_name:
-            self._by_name[name] = self.read_at(self._find_head(), name)
+            blob = self._blobs.get(name)
+            self._by_name[name] = _read_ledger(self.objects, blob) if blob else self.read_at(self._find_head(), name)
         return self._by_name[name]
 
     def expect(self, names: Iterable[str]) -> None:
         """Say which ledgers will be read, in this order; a hint, which never fails."""
         with suppress(EvalstoreError):
             if commit := self._find_head():
-                blobs = find_committed_blobs(self.git, [(commit, self.locate(name)) for name in names])
-                self.objects.expect(blob for blob in blobs if blob)
+                asked = list(names)
+                rest = [name for name in asked if name not in self._blobs]
+                blobs = find_committed_blobs(self.git, [(commit, self.locate(name)) for name in rest])
+                found = self._blobs | {name: blob for name, blob in zip(rest, blobs, strict=True) if blob}
+                self.objects.expect(found[name] for name in asked if name in found)
 
     def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""
         blob = find_file(self.objects, commit, self.locate(name)) if commit else None
-        return parse_ledger(self.objects.read(blob).data) if blob else Ledger()
+        return _read_ledger(self.objects, blob) if blob else Ledger()
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
         if not (commit := self._find_head()):
             return []
         folders = ((kind, list_folder(self.objects, commit, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
-        return sorted(f"{kind}/{id_}" for kind, entries in folders for id_ in entries if is_id(id_))
+        listed = {f"{kind}/{id_}": entry for kind, entries in folders for id_, entry in entries.items() if is_id(id_)}
+        self._blobs = {name: entry.oid for name, entry in listed.items() if is_regular(entry)}
+        return sorted(listed)
 
     def locate(self, name: str) -> str:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
@@ -86,6 +94,7 @@ class Ledgers:
         """Forget HEAD and the ledgers, because HEAD has moved: they are read again when needed."""
         self._head = None
         self._by_name.clear()
+        self._blobs.clear()
 
     def _find_head(self) -> str:
         if self._head is None:
@@ -101,17 +110,27 @@ def locate_ledger(name: str) -> str:
 def parse_ledger(data: bytes) -> Ledger:
     """Parse a ledger's bytes; of two lines of one version, the first is what was released."""
     raw = tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
-    numbered = [(number, _parse_line(number, text)) for number, text in enumerate(raw, start=1)]
-    lines = tuple(line for _, line in numbered if line)
-    # Reversed, so that the first line of a version is the one that stays.
-    by_version = {str(line.version): line for line in reversed(lines)}
-    return Ledger(raw, lines, by_version, tuple(number for number, line in numbered if line is None))
+    lines: list[LedgerLine] = []
+    by_version: dict[str, LedgerLine] = {}
+    unreadable: list[int] = []
+    for number, text in enumerate(raw, start=1):
+        match = _LINE.fullmatch(text)
+        version = _read_version(match[1]) if match else None
+        if match is None or version is None:
+            unreadable.append(number)
+            continue
+        lines.append(LedgerLine(number, version[1], match[2].decode("ascii")))
+        by_version.setdefault(version[0], lines[-1])
+    return Ledger(raw, tuple(lines), by_version, tuple(unreadable))
 
 
-def _parse_line(number: int, raw: bytes) -> LedgerLine | None:
-    match = _LINE.fullmatch(raw)
-    text = match[1].decode("utf-8", "replace") if match else ""
+def _read_ledger(objects: ObjectReader, blob: str) -> Ledger:
+    return parse_ledger(objects.read(blob).data)
+
+
+@lru_cache(4096)  # a store of thousands has few versions
+def _read_version(raw: bytes) -> tuple[str, Version] | None:
+    """Return a version with its text; None for what is none, or not in its one spelling."""
+    text = raw.decode("utf-8", "replace")
     version = find_version(text)
-    if match is None or version is None or str(version) != text:
-        return None
-    return LedgerLine(number, version, match[2].decode("ascii"))
+    return (text, version) if version and str(version) == text else None

@@ -25,6 +25,7 @@ _AHEAD = 128  # questions at once, which fit into a pipe: git takes them all bef
 _AHEAD_COUNT, _AHEAD_SIZE = 2048, 1 << 14  # objects that are kept, and bytes of one
 _LISTED_FILES = 32  # of one folder; a listing takes a process, of 2 ms
 _CHUNK = 1 << 16
+_SHA256_DIGITS = 64  # in hex, of an id
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
@@ -47,16 +48,14 @@ def is_oid(text: str) -> bool:
 
 def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
     """Return git's hash of an object with its header, to be updated with the content."""
-    algorithm = hashlib.sha256 if hex_digits == 64 else hashlib.sha1  # noqa: PLR2004  # an id in hex
+    algorithm = hashlib.sha256 if hex_digits == _SHA256_DIGITS else hashlib.sha1
     return algorithm(f"{type_} {size}\0".encode("ascii"), usedforsecurity=False)
 
 
 def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
     """Return the id of an object, `type_` being blob, tree, commit or tag; its bytes go through no filter."""
-    hash_ = start_object_hash(type_, len(data), hex_digits)
-    hash_.update(data)
-    digest: str = hash_.hexdigest()
-    return digest
+    algorithm = hashlib.sha256 if hex_digits == _SHA256_DIGITS else hashlib.sha1
+    return algorithm(b"%b %d\0%b" % (type_.encode(), len(data), data), usedforsecurity=False).hexdigest()
 
 
 @dataclass(slots=True)
@@ -66,7 +65,8 @@ class ObjectReader:
     git: Git
     _process: Any = None
     _pid: int = 0
-    _buffer: bytearray = field(default_factory=bytearray)
+    _buffer: bytes = b""
+    _offset: int = 0  # in the buffer: what is before it was read
     _cache: dict[str, GitObject] = field(default_factory=dict)
     _ahead: dict[str, GitObject] = field(default_factory=dict)
     _expected: dict[str, tuple[Sequence[str], int]] = field(default_factory=dict)
@@ -77,12 +77,12 @@ class ObjectReader:
     def read(self, oid: str, limit: int | None = None) -> GitObject:
         """Return one object; `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or LIMIT) bytes."""
         with self._lock:
-            if oid in self._cache:
-                return self._cache[oid]
-            if oid in self._expected:
-                self._read_ahead(*self._expected[oid])
-            if oid in self._ahead:
-                return self._ahead[oid]
+            if found := self._cache.get(oid):
+                return found
+            if expected := self._expected.get(oid):
+                self._read_ahead(*expected)
+            if found := self._ahead.get(oid):
+                return found
             try:
                 type_, size = self._request(oid, limit or LIMIT)
                 data = self._read_bytes(size + 1, oid)[:-1]
@@ -120,7 +120,7 @@ class ObjectReader:
     def close(self) -> None:
         """End the process and close its pipes; the next read starts another."""
         wrapper, self._process = self._process, None
-        self._buffer.clear()
+        self._buffer, self._offset = b"", 0
         if wrapper is None:
             return
         process, wrapper.proc = wrapper.proc, None
@@ -155,10 +155,8 @@ class ObjectReader:
                 self._skip_bytes(size + 1, oid)
                 continue
             type_, data = header[2].decode("ascii"), self._read_bytes(size + 1, oid)[:-1]
-            hash_ = start_object_hash(type_, size, len(oid))
-            hash_.update(data)
             # Its content tells whose answer it is.
-            if hash_.hexdigest() == oid:
+            if compute_object_id(type_, data, len(oid)) == oid:
                 found[oid] = GitObject(type_, data)
         return found
 
@@ -208,18 +206,17 @@ class ObjectReader:
         return self._process.proc
 
     def _read_line(self, oid: str) -> bytes:
-        while (end := self._buffer.find(b"\n")) < 0:
+        while (end := self._buffer.find(b"\n", self._offset)) < 0:
             self._fill_buffer(oid)
-        return self._split_buffer(end + 1)
+        return self._take(end + 1)
 
     def _read_bytes(self, size: int, oid: str) -> bytes:
-        while len(self._buffer) < size:
+        while len(self._buffer) - self._offset < size:
             self._fill_buffer(oid)
-        return self._split_buffer(size)
+        return self._take(self._offset + size)
 
-    def _split_buffer(self, size: int) -> bytes:
-        piece = bytes(self._buffer[:size])
-        del self._buffer[:size]
+    def _take(self, end: int) -> bytes:
+        piece, self._offset = self._buffer[self._offset : end], end
         return piece
 
     def _fill_buffer(self, oid: str) -> None:
@@ -231,7 +228,7 @@ class ObjectReader:
         piece = os.read(process.stdout.fileno(), _CHUNK)
         if not piece:
             raise self._explain_exit(oid)
-        self._buffer += piece
+        self._buffer, self._offset = self._buffer[self._offset :] + piece, 0
 
     def _explain_exit(self, oid: str) -> GitError:
         # In a partial clone git exits at an object that it may not fetch.

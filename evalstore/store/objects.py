@@ -13,6 +13,8 @@ from evalstore.store.object_reader import ObjectReader
 from evalstore.store.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
+# A tag as git writes it; its headers are read one by one where somebody else wrote it.
+_TAG = re.compile(rb"object ([^\n]*)\ntype ([^\n]*)\ntag ([^\n]*)\n")
 _KNOWN_FOLDERS = 4096  # trees whose ids are remembered
 # A trailer as GitHub and `git commit --trailer` write it; the name without the address.
 _CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTILINE | re.IGNORECASE)
@@ -60,6 +62,8 @@ def read_tagger(objects: ObjectReader, oid: str) -> str:
 
 def parse_tag(data: bytes) -> TagObject:
     """Return the headers of a tag object from its bytes."""
+    if match := _TAG.match(data):
+        return TagObject(*map(_decode, match.groups()))
     headers = _parse_headers(data)
     return TagObject(*(_decode(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
@@ -67,9 +71,14 @@ def parse_tag(data: bytes) -> TagObject:
 def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit, None when there is none; `RefusedError` for anything else."""
     entry = _find_entry_at(objects, commit, path)
-    if entry is not None and not entry.mode.startswith("100"):
+    if entry is not None and not is_regular(entry):
         raise _build_type_error(path, entry.mode, commit, "a file")
     return entry.oid if entry else None
+
+
+def is_regular(entry: TreeEntry) -> bool:
+    """Whether an entry of a tree is a file, and no folder, link or submodule."""
+    return entry.mode.startswith("100")
 
 
 def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:

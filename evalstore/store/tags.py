@@ -124,7 +124,8 @@ class Tags:
 
     def find(self, name: str) -> GitTag | None:
         """Return the tag of exactly this name; a branch or a file of that name does not count."""
-        return self._list_matching(TAG_REFS + name).tags.get(name)
+        index = self._all or self._list_matching(TAG_REFS + name)
+        return index.tags.get(name)
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
