@@ -14,7 +14,8 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import CONTENT_REF
-from evalstore.errors import ExitCode
+from evalstore.cli.parts import PartOptions, add_part_options
+from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -39,10 +40,13 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
+        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --plan plan.json --parts 100   # for many machines",
+        "evalstore score --part 7 plan.json",
+        "evalstore score --merge plan.json",
     ),
 )
-@click.argument("dataset", type=CONTENT_REF)
-@click.argument("outputs", type=click.Path(path_type=Path))
+@click.argument("dataset", type=CONTENT_REF, required=False)
+@click.argument("outputs", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -78,12 +82,13 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
+@add_part_options
 @add_output_options()
 @add_judge_options
 def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     settings: CommandSettings,
-    dataset: str,
-    outputs: Path,
+    dataset: str | None,
+    outputs: Path | None,
     out: Path,
     model: str | None,
     only: dict[str, str],
@@ -93,6 +98,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     fail_under: float | None,
     min_scored: float | None,
     dry_run: bool,
+    parts: PartOptions,
     judges: Judges,
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
@@ -108,8 +114,18 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     killed goes on where it stopped, and the same outputs are scored again without any call.
 
     A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored.
+
+    A large run can be done in parts, by several processes (--jobs) or machines: --plan writes down what is to be done,
+    --part does one part of it, anywhere, and --merge joins them. The run is the same, byte for byte.
     """
-    from evalstore.runs.run_view import find_worst
+    if parts.part:
+        settings.print_result(parts.do_one(settings, judges))
+        return ExitCode.DONE
+    if parts.merge:
+        run = parts.merge_all(settings, settings.path / out, judges)
+        return _print_run(settings, run, out, fail_under=fail_under, min_scored=min_scored)
+    if dataset is None or outputs is None:
+        raise UsageError("Missing argument 'DATASET' or 'OUTPUTS'", hint="see evalstore score --help")
     from evalstore.scoring import open_job
 
     path = settings.path / outputs
@@ -120,7 +136,21 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_warnings(notes)
             settings.print_result(plan)
             return ExitCode.DONE
-        run = job.write_run(settings.path / out)
+        if parts.plan:
+            written = parts.plan_job(settings, job)
+            settings.print_warnings(written.notes)
+            settings.print_result(written)
+            return ExitCode.DONE
+        run = parts.score_job(settings, job, settings.path / out, judges)
+    return _print_run(settings, run, out, fail_under=fail_under, min_scored=min_scored)
+
+
+def _print_run(
+    settings: CommandSettings, run: Run, out: Path, *, fail_under: float | None, min_scored: float | None
+) -> ExitCode:
+    """Print what came out, and answer whether it is enough."""
+    from evalstore.runs.run_view import find_worst
+
     settings.print_warnings(run.notes)
     is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
     shown = replace(run, path=run.path.relative_to(settings.path)) if is_relative else run

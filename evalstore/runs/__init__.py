@@ -2,10 +2,11 @@
 
 from evalstore.runs.eee_format import LABELS
 from evalstore.runs.imports.entry import MissingOutput
-from evalstore.runs.outputs import find_label_doubts, find_samples, read_outputs
+from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
 from evalstore.runs.read import read_bare_rows, read_rows, read_run
 from evalstore.runs.run_files import compute_file_sha256
-from evalstore.runs.series_filter import SeriesFilter
+from evalstore.runs.series_filter import SeriesFilter, SeriesNames
+from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
 from evalstore.runs.write import RunWriter, make_run_name, write_run
 
@@ -16,18 +17,24 @@ __all__ = [
     "EEE_VERSIONS",
     "LATEST",
     "CheckSummary",
+    "CutFile",
     "GradedRow",
     "MissingOutput",
+    "OutputSpan",
     "Run",
     "RunWriter",
     "SeriesFilter",
+    "SeriesNames",
     "StoredOutput",
     "UsedArtifact",
     "compute_file_sha256",
+    "compute_span_sha256",
+    "cut_outputs",
     "find_label_doubts",
     "find_samples",
     "make_run_name",
     "read_bare_rows",
+    "read_output_span",
     "read_outputs",
     "read_rows",
     "read_run",

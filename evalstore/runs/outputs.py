@@ -16,21 +16,29 @@ from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
 from evalstore.runs.imports.inspect_log import is_json_log, is_log_archive, read_json_log, read_log_archive
 from evalstore.runs.read import read_run
 from evalstore.runs.run_files import is_existing_file, read_embedded_samples, read_json_objects
-from evalstore.runs.series_filter import SeriesFilter, filter_entries
+from evalstore.runs.series_filter import SeriesFilter, SeriesNames, filter_entries
+from evalstore.runs.spans import CutFile, OutputSpan, cut_lines, keep_whole
 from evalstore.runs.values import StoredOutput
+
+SpanReader = Callable[[Path, OutputSpan], Iterator[OutputEntry]]
 
 
 class OutputFormat(NamedTuple):
-    """A file format of stored outputs: its name, how to recognise it by its keys, and how to read its entries."""
+    """A file format of stored outputs: its name, how to recognise it by its keys, and how to read its entries.
+
+    `cut` takes the file and the wanted size of a span in bytes; `read_span` reads one span (None: there is only one).
+    """
 
     name: str
     kind: str
     fits: Callable[[AbstractSet[str]], bool]
     read: Callable[[Path], Iterator[OutputEntry]]
+    cut: Callable[[Path, int], CutFile] = keep_whole
+    read_span: SpanReader | None = None
 
 
-def _read_json_lines(path: Path) -> Iterator[OutputEntry]:
-    return _row_entries(read_json_objects(path), path)
+def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
+    return _row_entries(read_json_objects(path, span), path)
 
 
 def _read_embedded(path: Path) -> Iterator[OutputEntry]:
@@ -50,12 +58,17 @@ _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
 
 _LINES = OutputFormat(
-    'lines {"id", "output", "tool_calls"?, "sample"?}', OBJECT, {"id", "output"}.issubset, _read_json_lines
+    'lines {"id", "output", "tool_calls"?, "sample"?}',
+    OBJECT,
+    {"id", "output"}.issubset,
+    _read_json_lines,
+    cut_lines,
+    _read_json_lines,
 )
 _RUN = OutputFormat(_EEE, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,
-    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines),
+    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, cut_lines, _read_json_lines),
     _RUN,
     OutputFormat(_INSPECT, ARCHIVE, is_log_archive, read_log_archive),
     OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),
@@ -75,6 +88,24 @@ def read_outputs(path: Path, choice: SeriesFilter | None = None) -> Iterator[Sto
     shape = detect_format(path)
     for entry in filter_entries(partial(shape.read, path), choice or SeriesFilter(), str(path)):
         yield entry.output
+
+
+def read_output_span(
+    path: Path, span: OutputSpan, choice: SeriesFilter, names: SeriesNames
+) -> Iterator[StoredOutput | MissingOutput]:
+    """Yield the outputs of one span of a file, as `read_outputs` does of the whole; `names` collects their series.
+
+    Whether all spans together hold one series, `names` says when they are joined.
+    """
+    shape = detect_format(path)
+    read = partial(shape.read_span, path, span) if shape.read_span else partial(shape.read, path)
+    for entry in filter_entries(read, choice, str(path), names):
+        yield entry.output
+
+
+def cut_outputs(path: Path, size: int) -> CutFile:
+    """Cut a file of outputs into spans of about `size` bytes, or of one where its format cannot be cut."""
+    return detect_format(path).cut(path, size)
 
 
 def detect_format(path: Path) -> OutputFormat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -13,6 +14,7 @@ from evalstore.documents import LINE_LIMIT, JsonStream, read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.spans import OutputSpan
 from evalstore.runs.stored_names import encode_name
 from evalstore.text import make_excerpt
 
@@ -112,18 +114,23 @@ def _check_name(name: Any) -> str:
     return name
 
 
-def read_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_objects(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
-    return ((number, parse_json_object(line, Place(str(path), number))) for number, line in read_lines(path))
+    return ((number, parse_json_object(line, Place(str(path), number))) for number, line in read_lines(path, span))
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, line) without its line break for every line that is not blank."""
+def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, line) without its line break for every line that is not blank.
+
+    With a `span` only its lines, which are numbered as in the whole file.
+    """
     with open_user_file(path) as file:
-        number = 0
+        number, left = (span.first_line - 1, span.end - span.start) if span else (0, sys.maxsize)
+        file.seek(span.start if span else 0)
         # A limit, because the whole of a file without line breaks would be one line.
-        while line := file.readline(LINE_LIMIT + 2):
+        while left > 0 and (line := file.readline(LINE_LIMIT + 2)):
             number += 1
+            left -= len(line)
             if not line.isspace():
                 yield number, line.removesuffix(b"\n")
 

@@ -47,19 +47,38 @@ class SeriesFilter:
         return " and ".join(f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items())
 
 
-def filter_entries(read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str) -> Iterator[OutputEntry]:
-    """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none."""
-    first: dict[str, str] = {}
+@dataclass(slots=True)
+class SeriesNames:
+    """The first name of each part among the wanted entries of a stretch of a file; `wanted`: there is such an entry."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    wanted: bool = False
+
+    def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
+        """Add the names of another stretch; False where the two differ in one of the parts `alike`."""
+        self.wanted |= other.wanted
+        return all(self.first.setdefault(part, name) == name for part, name in other.first.items() if part in alike)
+
+
+def filter_entries(
+    read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str, names: SeriesNames | None = None
+) -> Iterator[OutputEntry]:
+    """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none.
+
+    With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them need be wanted.
+    """
+    found = names or SeriesNames()
     matching: dict[Series, bool] = {}
     for entry in read():
         wanted = matching.get(entry.series)
         if wanted is None:
             wanted = matching[entry.series] = choice.is_wanted(entry.series)
-            if wanted and _is_another_series(entry.series, first, choice.single_parts):
+            found.wanted |= wanted
+            if wanted and _is_another_series(entry.series, found.first, choice.single_parts):
                 raise _several_series_error(_collect_names(read(), choice), choice, file)
         if wanted:
             yield entry
-    if choice.only and not any(matching.values()):
+    if names is None and choice.only and not found.wanted:
         raise _no_series_error(_collect_names(read(), SeriesFilter()), choice, file)
 
 

@@ -49,7 +49,7 @@ class RunWriter:
 
     def publish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths."""
-        with _refuse_disk_errors(self.folder):
+        with refuse_disk_errors(self.folder):
             _flush_to_disk(self.rows)
             for number in count(1):
                 stem = self.name if number == 1 else f"{self.name}-{number}"
@@ -77,7 +77,7 @@ class RunWriter:
 @contextmanager
 def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
     """Open a writer in `folder` (created if absent); unpublished rows, also those of killed processes, are removed."""
-    with _refuse_disk_errors(folder):
+    with refuse_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         remove_abandoned(folder)
         rows = open_temporary(folder, name)
@@ -115,7 +115,8 @@ def _give_name_without_links(temporary: Path, final: Path) -> bool:
 
 
 @contextmanager
-def _refuse_disk_errors(folder: Path) -> Iterator[None]:
+def refuse_disk_errors(folder: Path) -> Iterator[None]:
+    """Turn an error of the disk into a `RefusedError` that names the folder of the run."""
     try:
         yield
     except OSError as error:

@@ -40,12 +40,16 @@ class PreparedRubric:
 
 @dataclass(slots=True)
 class ArtifactResolver:
-    """Resolves each reference of one run once; `notes` lists what a reader of the run should know."""
+    """Resolves each reference of one run once; `notes` lists what a reader of the run should know.
+
+    `find` says what a reference means, by default what it means in the store today.
+    """
 
     store: ArtifactStore
     ask: Callable[[JudgeCall], JudgeReply]
     model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    find: Callable[[str], Resolved] | None = None
     _resolved: dict[str, Resolved] = field(default_factory=dict)
     _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
 
@@ -53,7 +57,7 @@ class ArtifactResolver:
         """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
         # Resolve once: a branch may move while a long run is graded.
         if ref not in self._resolved:
-            resolved = self.store.resolve(ref)
+            resolved = (self.find or self.store.resolve)(ref)
             if resolved.floating:
                 self._note_floating(ref, format_exact_ref(resolved))
             self._resolved[ref] = resolved
@@ -68,6 +72,11 @@ class ArtifactResolver:
         if ref not in self._rubrics:
             self._rubrics[ref] = self._prepare_rubric(ref)
         return self._rubrics[ref]
+
+    @property
+    def resolved(self) -> Mapping[str, Resolved]:
+        """What every reference so far means, in the order in which they came."""
+        return self._resolved
 
     @property
     def artifacts(self) -> dict[str, Artifact]:

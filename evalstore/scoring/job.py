@@ -10,15 +10,14 @@ from datetime import datetime
 from pathlib import Path
 
 from evalstore.about import VERSION
-from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
-from evalstore.model.outcome import APPROXIMATE
 from evalstore.runs import (
     LATEST,
     GradedRow,
+    OutputSpan,
     Run,
     SeriesFilter,
     StoredOutput,
@@ -26,12 +25,15 @@ from evalstore.runs import (
     find_label_doubts,
     find_samples,
     make_run_name,
+    read_output_span,
     read_outputs,
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
-from evalstore.scoring.matching import OutputMatcher
+from evalstore.scoring.matching import Match, OutputMatcher
+from evalstore.scoring.part_result import PartResult
 from evalstore.scoring.question_sums import QuestionSums
+from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.scoring.tally import RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
@@ -90,15 +92,19 @@ class ScoringJob:
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
-        if top := self.resolver.store.repository.top:
-            refuse_links_below(top, out)
+        self.refuse_links(out)
         # A pass without all replies leaves no file behind: the draft is dropped, and graded anew after asking.
         while True:
-            with write_run(out, _choose_file_name(self.run)) as draft:
+            with write_run(out, choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
                 if not self.session.can_ask:
                     return draft.publish(run)
             self.session.ask_missing()
+
+    def refuse_links(self, out: Path) -> None:
+        """Raise `RefusedError` where a link of the repository leads from `out` to somewhere else."""
+        if top := self.resolver.store.repository.top:
+            refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing."""
@@ -109,12 +115,31 @@ class ScoringJob:
 
     def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
-        pairs, tally = OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
-        for recorded, (number, question) in pairs.match_outputs(read_outputs(self.samples, self.choice)):
-            row = grade_output(recorded.output, question, self._find_rubric(question), sample=recorded.sample)
-            tally.add(row, number)
+        pairs, tally = self.open_counts()
+        for match in pairs.match_outputs(read_outputs(self.samples, self.choice)):
+            row = self._grade(match)
+            tally.add(row, match.number)
             keep(row, self.run)
-        return self._finish_run(tally, pairs)
+        rulers, judges = UsedRulers.from_resolver(self.resolver), JudgeRecord.from_session(self.session)
+        return finish_run(self.run, tally, pairs, rulers, judges)
+
+    def grade_span(self, span: OutputSpan, keep: Callable[[GradedRow, Run], None]) -> PartResult:
+        """Grade the outputs of one span, hand each row to `keep`, and return what joining it to the others needs."""
+        pairs, part = OutputMatcher(str(self.samples), self.questions), PartResult()
+        for match in pairs.match_outputs(read_output_span(self.samples, span, self.choice, part.series)):
+            row = self._grade(match)
+            part.add(row, match)
+            keep(row, self.run)
+        part.odd, part.repeats, part.rulers = pairs.odd, pairs.repeats, UsedRulers.from_resolver(self.resolver)
+        return part
+
+    def open_counts(self) -> tuple[OutputMatcher, RunTally]:
+        """Return the empty counts of a run: which output answers which question, and all sums."""
+        return OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
+
+    def _grade(self, match: Match) -> GradedRow:
+        rubric = self._find_rubric(match.question)
+        return grade_output(match.recorded.output, match.question, rubric, sample=match.recorded.sample)
 
     def _find_rubric(self, question: Question) -> PreparedRubric | None:
         if self.rubric is not None:
@@ -127,43 +152,6 @@ class ScoringJob:
             message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
             raise RefError(message, place=error.place, hint=error.hint) from None
         return self.resolver.prepare_rubric(question.rubric_ref)
-
-    def _finish_run(self, tally: RunTally, pairs: OutputMatcher) -> Run:
-        run, dataset = tally.fill_sums(self.run), f"dataset/{self.run.name}"
-        if not run.questions:
-            raise RefusedError(
-                f"no output answers a question of {dataset}",
-                place=Place(pairs.file),
-                hint=f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.first_stray, 60)}'",
-            )
-        return replace(
-            run,
-            rubrics=self.resolver.list_pins(Kind.RUBRIC),
-            judges=self.resolver.list_pins(Kind.JUDGE),
-            without_output=pairs.count_missing,
-            without_question=pairs.strays,
-            missing_outputs=pairs.find_missing(),
-            notes=(
-                *run.notes,
-                *self.resolver.notes,
-                *pairs.list_notes(dataset),
-                *tally.list_notes(),
-                *self.session.list_notes(),
-                *(() if self.session.missing else tally.list_unscored()),
-                *_note_approximate_engines(run),
-            ),
-            harness={**run.harness, **self._record_judge_model(), **self._record_replies()},
-        )
-
-    def _record_judge_model(self) -> dict[str, str]:
-        """Return the judges' model that the run itself named: the only one that no digest holds."""
-        model, judges = self.resolver.model, self.resolver.list_pins(Kind.JUDGE)
-        return {"judge_model": write_canonical(dict(model))} if model and judges else {}
-
-    def _record_replies(self) -> dict[str, str]:
-        """Return how many replies of judges were kept before this run, and how many came for it."""
-        kept, new = self.session.reuse_count, self.session.new_count
-        return {"replies_kept": str(kept), "replies_asked": str(new)} if kept or new else {}
 
 
 @contextmanager
@@ -232,18 +220,13 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
     )
 
 
-def _note_approximate_engines(run: Run) -> Iterator[str]:
-    for engine in run.harness["engines"].split(", "):
-        if engine.endswith(APPROXIMATE):
-            yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
-
-
 def _describe_harness(*, strict: bool) -> dict[str, str]:
     """Return versions, and the setting that can move a score; the engines of checks are added when they have graded."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return {"evalstore": VERSION, "python": python, "strict": "true" if strict else "false"}
 
 
-def _choose_file_name(run: Run) -> str:
+def choose_file_name(run: Run) -> str:
+    """Return the stem of the files of a run."""
     pin_ = run.dataset.ref.partition("@")[2] if run.dataset else ""
     return make_run_name(run.name, pin_, run.model)

@@ -5,15 +5,48 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
+from evalstore.model import Question
 from evalstore.runs import MissingOutput, StoredOutput
-from evalstore.store.question_index import Found, QuestionIndex
+from evalstore.store.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
 _NO_LINE = "the file of outputs has none"
+
+
+class Match(NamedTuple):
+    """An output, the position of its question, and the hash by which a row of Every Eval Ever is known again (or 0)."""
+
+    recorded: StoredOutput
+    number: int
+    question: Question
+    output_hash: int
+
+
+@dataclass(slots=True)
+class OddOutputs:
+    """The odd outputs so far: strays without a question, doubtful labels, and the reasons of those that are missing."""
+
+    strays: int = 0
+    first_stray: str = ""
+    doubts: int = 0
+    first_doubt: str = ""
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def join(self, other: OddOutputs) -> None:
+        """Add what is odd about the outputs that follow."""
+        self.strays += other.strays
+        self.doubts += other.doubts
+        self.first_stray = self.first_stray or other.first_stray
+        self.first_doubt = self.first_doubt or other.first_doubt
+        for id_, reason in other.reasons.items():
+            self.reasons.setdefault(id_, reason)
 
 
 @dataclass(slots=True)
@@ -26,12 +59,8 @@ class OutputMatcher:
 
     file: str
     questions: QuestionIndex
-    strays: int = 0
-    first_stray: str = ""
-    reasons: dict[str, str] = field(default_factory=dict)
+    odd: OddOutputs = field(default_factory=OddOutputs)
     repeats: int = 0
-    doubts: int = 0
-    first_doubt: str = ""
     # Arrays by position of the question: 16 bytes each, so that a million questions fit.
     _lines: array[int] = field(init=False)
     _output_hashes: array[int] = field(init=False)
@@ -40,32 +69,42 @@ class OutputMatcher:
 
     def __post_init__(self) -> None:
         self._lines = array("Q", bytes(8 * self.questions.count))
-        self._output_hashes = array("q", bytes(8 * self.questions.count))
+        self._output_hashes = array("Q", bytes(8 * self.questions.count))
 
-    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[tuple[StoredOutput, Found]]:
+    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[Match]:
         """Yield each output with its question and that one's position; refuses a second output for one sample."""
+        odd = self.odd
         for recorded in outputs:
             if isinstance(recorded, MissingOutput):
-                self._note_left_out(recorded)
+                odd.reasons.setdefault(recorded.id, recorded.reason)
                 continue
             if recorded.doubt:
-                self.first_doubt = self.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
-                self.doubts += 1
+                odd.first_doubt = odd.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
+                odd.doubts += 1
             found = self.questions.find(recorded.id)
             if found is None:
-                self.first_stray = self.first_stray or recorded.id
-                self.strays += 1
+                odd.first_stray = odd.first_stray or recorded.id
+                odd.strays += 1
                 continue
-            number = found[0]
-            output_hash = hash(_make_output_key(recorded)) if recorded.from_eee_row else 0
-            # The same output again is another metric of it; another one is a second answer, and refused.
-            if line_and_hash := self._find_sample(number, recorded.sample):
-                if not recorded.from_eee_row or output_hash != line_and_hash[1]:
-                    raise self._make_duplicate_error(recorded, line_and_hash[0])
-                self.repeats += 1
-                continue
-            self._note_sample(number, recorded, output_hash)
-            yield recorded, found
+            output_hash = _hash_output(recorded) if recorded.from_eee_row else 0
+            if self.note_output(found[0], recorded.sample, recorded.line, output_hash):
+                yield Match(recorded, *found, output_hash)
+
+    def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
+        """Note the line of an output of the question at position `number`; False where it was there already.
+
+        The same output again is another metric of it; another one is a second answer, and a `RefusedError`.
+        """
+        if line_and_hash := self._find_sample(number, sample):
+            if not output_hash or output_hash != line_and_hash[1]:
+                raise self._make_duplicate_error(number, line, line_and_hash[0])
+            self.repeats += 1
+            return False
+        if sample:
+            self._samples[number, sample] = line, output_hash
+        else:
+            self._lines[number], self._output_hashes[number] = line, output_hash
+        return True
 
     @property
     def count_missing(self) -> int:
@@ -78,7 +117,7 @@ class OutputMatcher:
             return {}
         sampled = {number for number, _ in self._samples}
         return {
-            id_: self.reasons.get(id_, _NO_LINE)
+            id_: self.odd.reasons.get(id_, _NO_LINE)
             for number, id_ in enumerate(self.questions.list_ids())
             if not self._lines[number] and number not in sampled
         }
@@ -87,24 +126,25 @@ class OutputMatcher:
         """Yield notes about questions and outputs without a match, and about odd outputs."""
         if self.count_missing:
             yield f"questions of {dataset} without an output: {self.count_missing:,} of {self.questions.count:,}"
-        if self.reasons:
-            id_, reason = next(iter(self.reasons.items()))
+        if self.odd.reasons:
+            id_, reason = next(iter(self.odd.reasons.items()))
             yield (
-                f"left out, because there is no output: {len(self.reasons):,} "
+                f"left out, because there is no output: {len(self.odd.reasons):,} "
                 f"(the first is '{make_excerpt(id_, 60)}': {reason})"
             )
-        if self.strays:
-            first = make_excerpt(self.first_stray, 60)
-            yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
+        if self.odd.strays:
+            first = make_excerpt(self.odd.first_stray, 60)
+            yield f"outputs without a question in {dataset}: {self.odd.strays:,} (the first is '{first}')"
         if self.repeats:
             yield f"rows that give an output once more, for another metric: {self.repeats:,}"
-        if self.doubts:
-            yield f"{self.first_doubt}; rows with a label that their shape contradicts: {self.doubts:,}"
+        if self.odd.doubts:
+            yield f"{self.odd.first_doubt}; rows with a label that their shape contradicts: {self.odd.doubts:,}"
 
-    def _make_duplicate_error(self, recorded: StoredOutput, first: int) -> RefusedError:
+    def _make_duplicate_error(self, number: int, line: int, first: int) -> RefusedError:
+        id_ = next(islice(self.questions.list_ids(), number, None))
         return RefusedError(
-            f"the id '{make_excerpt(recorded.id, 60)}' stands twice (first on line {first})",
-            place=Place(self.file, recorded.line),
+            f"the id '{make_excerpt(id_, 60)}' stands twice (first on line {first})",
+            place=Place(self.file, line),
             hint='keep one output for each question, or number several answers to it: "sample": 0, 1, 2, …',
         )
 
@@ -114,16 +154,9 @@ class OutputMatcher:
             return self._samples.get((number, sample))
         return (self._lines[number], self._output_hashes[number]) if self._lines[number] else None
 
-    def _note_sample(self, number: int, recorded: StoredOutput, output_hash: int) -> None:
-        if recorded.sample:
-            self._samples[number, recorded.sample] = recorded.line, output_hash
-        else:
-            self._lines[number], self._output_hashes[number] = recorded.line, output_hash
 
-    def _note_left_out(self, missing: MissingOutput) -> None:
-        self.reasons.setdefault(missing.id, missing.reason)
-
-
-def _make_output_key(recorded: StoredOutput) -> tuple[str, str]:
+def _hash_output(recorded: StoredOutput) -> int:
+    """Return eight bytes over an output as a number that is never 0; every process has the same."""
     calls = recorded.output.tool_calls
-    return recorded.output.text, "" if calls is None else write_canonical([dict(call) for call in calls])
+    written = write_canonical([recorded.output.text, None if calls is None else [dict(call) for call in calls]])
+    return int.from_bytes(blake2b(written.encode(), digest_size=8).digest()) | 1

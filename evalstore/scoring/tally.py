@@ -5,17 +5,36 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Protocol
 
 from evalstore.identity_cache import IdentityCache
 from evalstore.judging import NO_REPLY
 from evalstore.model import CheckResult, UnscoredReason, Verdict
-from evalstore.runs import CheckSummary, GradedRow, Run
+from evalstore.runs import CheckSummary, Run
 from evalstore.scoring.question_sums import QuestionSums
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks
 _SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
+
+
+class CountedRow(Protocol):
+    """What is counted of a row: its grade, the rubric that gave it, and its question's id where something is amiss."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102  # as `GradedRow` has it
+    @property
+    def score(self) -> Fraction | None: ...  # noqa: D102  # as above
+    @property
+    def verdict(self) -> Verdict: ...  # noqa: D102  # as above
+    @property
+    def rubric(self) -> str: ...  # noqa: D102  # as above
+    @property
+    def checks(self) -> tuple[CheckResult, ...]: ...  # noqa: D102  # as above
+    @property
+    def reason(self) -> str: ...  # noqa: D102  # as above
 
 
 @dataclass(slots=True)
@@ -90,7 +109,7 @@ class RunTally:
         # Outputs are counted by their results, which are few; only these are summed.
         self._pending = IdentityCache(_start_count, drop=self._add_results)
 
-    def add(self, row: GradedRow, number: int) -> None:
+    def add(self, row: CountedRow, number: int) -> None:
         """Count one row and its checks; `number` is the position of its question."""
         self.questions.add(number, (row.score, row.verdict))
         if row.score is None:
@@ -132,7 +151,7 @@ class RunTally:
         if more_count := sum(found.count for _, found in reasons[_SHOWN_REASONS:]):
             yield f"outputs without a score for other reasons: {more_count:,}"
 
-    def _note_unscored(self, row: GradedRow) -> None:
+    def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
         reason = next(reasons, "") or row.reason or "no reason is known"
         # A reason that names something of each output is cut off, so that their number stays small.

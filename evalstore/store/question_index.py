@@ -19,11 +19,15 @@ Found = tuple[int, Question]
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids."""
+    """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids.
+
+    `rubric_refs` are the rubrics that they name, each once, as they first come.
+    """
 
     count: int
     find: Callable[[str], Found | None]
     list_ids: Callable[[], Iterable[str]]
+    rubric_refs: tuple[str, ...] = ()
 
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
@@ -40,7 +44,8 @@ def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
         if question.id in found:
             raise _make_duplicate_error(question)
         found[question.id] = number, question
-    return QuestionIndex(len(found), found.get, lambda: found)
+    refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
+    return QuestionIndex(len(found), found.get, lambda: found, tuple(ref for ref in refs if ref is not None))
 
 
 @contextmanager
@@ -51,15 +56,17 @@ def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
         cursor = database.cursor()
-        count = _fill_table(cursor, questions)
-        yield QuestionIndex(count, lambda id_: _find_question(cursor, id_), lambda: _list_ids(database))
+        refs: dict[str | None, None] = {}
+        count = _fill_table(cursor, questions, refs)
+        named = tuple(ref for ref in refs if ref is not None)
+        yield QuestionIndex(count, lambda id_: _find_question(cursor, id_), lambda: _list_ids(database), named)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
     return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
-def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
+def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question], refs: dict[str | None, None]) -> int:
     count = 0
     cursor.execute("BEGIN")
     for question in questions:
@@ -70,6 +77,7 @@ def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
             raise _make_duplicate_error(question) from None
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
+        refs[question.rubric_ref] = None
         count += 1
     cursor.execute("COMMIT")
     return count
