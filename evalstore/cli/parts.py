@@ -62,13 +62,13 @@ class PartOptions:
         written = write_plan(plan, path)
         return replace(written, path=self.plan or path, notes=plan.judges.record.notes if plan.judges else ())
 
-    def do_one(self, settings: CommandSettings, judges: Judges) -> PartOutcome:
+    def run_one(self, settings: CommandSettings, judges: Judges) -> PartOutcome:
         """Do one part in this process."""
-        from evalstore.scoring.parts import PartTask, do_part
+        from evalstore.scoring.parts import PartTask, run_part
 
         number, plan = self.part or (0, Path())
         cache = str(judges.cache) if judges.cache else None
-        return do_part(
+        return run_part(
             PartTask(str(settings.path / plan), str(self._find_root(settings)), str(settings.path), number, cache)
         )
 

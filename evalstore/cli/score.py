@@ -119,7 +119,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     --part does one part of it, anywhere, and --merge joins them. The run is the same, byte for byte.
     """
     if parts.part:
-        settings.print_result(parts.do_one(settings, judges))
+        settings.print_result(parts.run_one(settings, judges))
         return ExitCode.DONE
     if parts.merge:
         run = parts.merge_all(settings, settings.path / out, judges)

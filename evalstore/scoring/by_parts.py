@@ -17,7 +17,7 @@ from evalstore.files import write_below
 from evalstore.runs import Run
 from evalstore.scoring.job import ScoringJob
 from evalstore.scoring.joining import join_parts, list_missing_parts, read_parts
-from evalstore.scoring.parts import PartFile, PartTask, do_part, locate_parts, read_part
+from evalstore.scoring.parts import PartFile, PartTask, locate_parts, read_part, run_part
 from evalstore.scoring.plan import ScorePlan, WrittenPlan, format_plan, read_plan
 from evalstore.scoring.planning import has_judges, make_plan, open_planned_job
 from evalstore.store import ArtifactStore
@@ -38,12 +38,12 @@ class PartWorkers:
     cache: Path | None = None
     on_loss: Callable[[str], None] = lambda _: None
 
-    def do_parts(self, plan_file: Path, root: Path, numbers: list[int]) -> Generator[int, None, None]:
+    def run_parts(self, plan_file: Path, root: Path, numbers: list[int]) -> Generator[int, None, None]:
         """Have parts done, and yield the number of each, in order."""
         texts = str(plan_file.absolute()), str(root.absolute()), str(self.store.absolute())
         cache = str(self.cache.absolute()) if self.cache else None
         tasks = [PartTask(*texts, number, cache) for number in numbers]
-        with closing(map_in_order(do_part, tasks, self.executor, on_loss=self.on_loss)) as outcomes:
+        with closing(map_in_order(run_part, tasks, self.executor, on_loss=self.on_loss)) as outcomes:
             for outcome in outcomes:
                 yield outcome.number
 
@@ -62,7 +62,7 @@ def write_run_by_parts(job: ScoringJob, out: Path, workers: PartWorkers, jobs: i
     with _open_plan_folder(out) as folder:
         plan_file = folder / "plan.json"
         plan = write_plan(make_plan(job, samples.name, size), plan_file).plan
-        with closing(_do_and_read(workers, plan, plan_file, samples.parent)) as parts:
+        with closing(_run_and_read(workers, plan, plan_file, samples.parent)) as parts:
             return join_parts(job, plan, parts, out)
 
 
@@ -80,15 +80,17 @@ def merge_plan(plan_file: Path, store: ArtifactStore, *, root: Path, out: Path, 
     """Join the parts of a plan into its run in `out`; with `workers` the parts that are missing are done first."""
     plan = read_plan(plan_file)
     if workers:
-        for _ in workers.do_parts(plan_file, root, list_missing_parts(plan_file, plan)):
+        for _ in workers.run_parts(plan_file, root, list_missing_parts(plan_file, plan)):
             pass
     with open_planned_job(plan, store, root / plan.outputs, None) as planned:
         return join_parts(planned.job, plan, read_parts(plan_file, plan), out)
 
 
-def _do_and_read(workers: PartWorkers, plan: ScorePlan, plan_file: Path, root: Path) -> Generator[PartFile, None, None]:
+def _run_and_read(
+    workers: PartWorkers, plan: ScorePlan, plan_file: Path, root: Path
+) -> Generator[PartFile, None, None]:
     folder = locate_parts(plan_file)
-    for number in workers.do_parts(plan_file, root, list(range(1, len(plan.spans) + 1))):
+    for number in workers.run_parts(plan_file, root, list(range(1, len(plan.spans) + 1))):
         part = read_part(folder, plan, number)
         yield part
         # Its rows are in the run by now.

@@ -30,7 +30,7 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
-from evalstore.scoring.matching import Match, OutputMatcher
+from evalstore.scoring.matching import OutputMatch, OutputMatcher
 from evalstore.scoring.part_result import PartResult
 from evalstore.scoring.question_sums import QuestionSums
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
@@ -137,7 +137,7 @@ class ScoringJob:
         """Return the empty counts of a run: which output answers which question, and all sums."""
         return OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
 
-    def _grade(self, match: Match) -> GradedRow:
+    def _grade(self, match: OutputMatch) -> GradedRow:
         rubric = self._find_rubric(match.question)
         return grade_output(match.recorded.output, match.question, rubric, sample=match.recorded.sample)
 

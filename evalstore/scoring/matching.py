@@ -20,7 +20,7 @@ from evalstore.text import make_excerpt
 _NO_LINE = "the file of outputs has none"
 
 
-class Match(NamedTuple):
+class OutputMatch(NamedTuple):
     """An output, the position of its question, and the hash by which a row of Every Eval Ever is known again (or 0)."""
 
     recorded: StoredOutput
@@ -71,7 +71,7 @@ class OutputMatcher:
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._output_hashes = array("Q", bytes(8 * self.questions.count))
 
-    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[Match]:
+    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[OutputMatch]:
         """Yield each output with its question and that one's position; refuses a second output for one sample."""
         odd = self.odd
         for recorded in outputs:
@@ -88,7 +88,7 @@ class OutputMatcher:
                 continue
             output_hash = _hash_output(recorded) if recorded.from_eee_row else 0
             if self.note_output(found[0], recorded.sample, recorded.line, output_hash):
-                yield Match(recorded, *found, output_hash)
+                yield OutputMatch(recorded, *found, output_hash)
 
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
         """Note the line of an output of the question at position `number`; False where it was there already.

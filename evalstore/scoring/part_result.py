@@ -16,13 +16,13 @@ from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, SeriesNames, UsedArtifact
 from evalstore.runs.eee_format import format_exact_score
 from evalstore.runs.record_fields import parse_exact_score, read_count, require_text
-from evalstore.scoring.matching import Match, OddOutputs
+from evalstore.scoring.matching import OddOutputs, OutputMatch
 from evalstore.scoring.run_record import UsedRulers
 
 _COLUMNS = ("numbers", "samples", "lines", "hashes", "results")
 
 
-class RowResult(NamedTuple):
+class RowGrade(NamedTuple):
     """The grade of a row, as many rows have it; `id` is the question's where a check or the row has no score."""
 
     id: str
@@ -34,13 +34,13 @@ class RowResult(NamedTuple):
 
 
 class PartRecord(NamedTuple):
-    """One graded output of a part: which answer to which question, its line, its hash (see `Match`) and its grade."""
+    """One graded output of a part: which answer to which question, its line, its hash (see `OutputMatch`) and its grade."""
 
     number: int
     sample: int
     line: int
     output_hash: int
-    result: RowResult
+    result: RowGrade
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class PartResult:
     lines: array[int] = field(default_factory=lambda: array("Q"))
     hashes: array[int] = field(default_factory=lambda: array("Q"))
     results: array[int] = field(default_factory=lambda: array("Q"))
-    grades: list[RowResult] = field(default_factory=list)
+    grades: list[RowGrade] = field(default_factory=list)
     ids: dict[int, str] = field(default_factory=dict)
     odd: OddOutputs = field(default_factory=OddOutputs)
     series: SeriesNames = field(default_factory=SeriesNames)
@@ -64,7 +64,7 @@ class PartResult:
     def __post_init__(self) -> None:
         self._numbered = IdentityCache(self._add_grade)
 
-    def add(self, row: GradedRow, match: Match) -> None:
+    def add(self, row: GradedRow, match: OutputMatch) -> None:
         """Add one graded output."""
         number = self._numbered.find(row.checks, row.rubric, row.score, row.verdict, row.reason)
         # An id is needed only where something is to be told about its question.
@@ -87,7 +87,7 @@ class PartResult:
     def _add_grade(
         self, checks: tuple[CheckResult, ...], rubric: str, score: Fraction | None, verdict: Verdict, reason: str
     ) -> int:
-        self.grades.append(RowResult("", score, verdict, rubric, checks, reason))
+        self.grades.append(RowGrade("", score, verdict, rubric, checks, reason))
         return len(self.grades) - 1
 
 
@@ -141,7 +141,7 @@ def parse_pin(value: Mapping[str, Any]) -> UsedArtifact:
     return UsedArtifact(ref, version, digest, scoring_digest, commit, tag)
 
 
-def _format_grade(grade: RowResult) -> list[Any]:
+def _format_grade(grade: RowGrade) -> list[Any]:
     checks = [_format_check(check) for check in grade.checks]
     return [grade.rubric, format_exact_score(grade.score), grade.verdict, grade.reason, checks]
 
@@ -150,11 +150,11 @@ def _format_check(check: CheckResult) -> list[Any]:
     return [*check[:2], format_exact_score(check.score), *check[3:]]
 
 
-def _parse_grade(rubric: str, score: str, verdict: str, reason: str, checks: list[list[Any]]) -> RowResult:
+def _parse_grade(rubric: str, score: str, verdict: str, reason: str, checks: list[list[Any]]) -> RowGrade:
     if not (isinstance(rubric, str) and isinstance(reason, str)):
         raise TypeError("a grade names its rubric and its reason")
     found = tuple(_parse_check(*check) for check in checks)
-    return RowResult("", parse_exact_score(score), Verdict(verdict), rubric, found, reason)
+    return RowGrade("", parse_exact_score(score), Verdict(verdict), rubric, found, reason)
 
 
 def _parse_check(*fields: Any) -> CheckResult:

@@ -83,7 +83,7 @@ def locate_parts(plan: Path) -> Path:
     return plan.with_name(f"{plan.name}.parts")
 
 
-def do_part(task: PartTask) -> PartOutcome:
+def run_part(task: PartTask) -> PartOutcome:
     """Do one part in this process; what a worker runs."""
     path, plan = Path(task.plan), read_plan(Path(task.plan))
     folder = locate_parts(path)

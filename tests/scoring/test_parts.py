@@ -20,7 +20,7 @@ from evalstore.runs import Run
 from evalstore.scoring import open_job
 from evalstore.scoring.by_parts import merge_plan, write_plan
 from evalstore.scoring.joining import refuse_missing_parts
-from evalstore.scoring.parts import PartTask, do_part, locate_parts
+from evalstore.scoring.parts import PartTask, locate_parts, run_part
 from evalstore.scoring.plan import WrittenPlan, read_plan
 from evalstore.scoring.planning import make_plan
 from evalstore.store import ArtifactStore
@@ -45,7 +45,7 @@ def plan(store: ArtifactStore, tmp_path: Path) -> Plan:
 @pytest.fixture
 def do(store: ArtifactStore, tmp_path: Path) -> Callable[..., Any]:
     def run(written: WrittenPlan, number: int, root: Path = tmp_path) -> Any:
-        return do_part(PartTask(str(written.path), str(root), str(store.root), number))
+        return run_part(PartTask(str(written.path), str(root), str(store.root), number))
 
     return run
 
