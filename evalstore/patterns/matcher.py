@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from evalstore.budget import OutOfStepsError
 from evalstore.patterns.backtracker import Backtracker
 from evalstore.patterns.engine import compile_pattern
-from evalstore.patterns.first_texts import is_anchored, find_first_texts, find_needed_texts
+from evalstore.patterns.first_texts import find_first_texts, find_needed_texts, is_anchored
 from evalstore.patterns.limits import (
     AUTOMATON_STEPS,
     BACKTRACKER_STEPS,
