@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from evalstore.versions import Version, find_version
 if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff
     from evalstore.diff.findings import SettingChange
-    from evalstore.store import ArtifactStore
+    from evalstore.store import ArtifactStore, Resolved
 
 _FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
@@ -27,12 +27,13 @@ _LIMIT = 1 << 20
 class DiffSide:
     """One side of a comparison: its name, its artifact, and whether it is a release or the working tree.
 
-    `settings` are those of evalstore.yaml beside it; None where it is a file by itself.
+    `resolved` is where it stands in the store, and `settings` are those of evalstore.yaml there; None where it is a
+    file by itself.
     """
 
     name: str
     artifact: Artifact
-    rows: Iterable[Mapping[str, Any]] | None = None
+    resolved: Resolved | None = None
     release: Version | None = None
     working: bool = False
     settings: Mapping[str, Any] | None = None
@@ -45,7 +46,7 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
-    rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
+    rows = store.row_pair(old.resolved, new.resolved) if store and old.resolved and new.resolved else None
     load = make_loader(store, working=new.working) if store else None
     diff = compare(
         old.artifact, new.artifact, load=load, rows=rows, terms=_read_comparison_settings(old, new, store, profile)
@@ -107,7 +108,7 @@ def read_side(word: str, settings: CommandSettings, store: ArtifactStore | None)
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
     settings_there = read_settings_at(store, resolved.commit) if resolved.commit else store.settings
-    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working, settings_there)
+    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, resolved, release, working, settings_there)
 
 
 def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:

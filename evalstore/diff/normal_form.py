@@ -37,7 +37,7 @@ def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     questions = read_question_set(data) if "questions" in data or "rows" in data else None
     if questions is None:
         return None
-    rows = {id_: _order_keys(_drop_keys(dict(row), "id")) for id_, row in sorted(questions.rows.items())}
+    rows = {id_: _order_keys(_drop_keys(questions.fill_row(id_), "id")) for id_ in sorted(questions.own)}
     return _order_keys(_drop_keys(data, "questions")) | ({"questions": rows} if rows else {})
 
 

@@ -121,7 +121,9 @@ def compare_resolved(  # noqa: PLR0913  # as above
         return None
     from evalstore.diff import compare
 
-    rows_pair = (store.rows(old), store.rows(new) if rows is None else rows) if has_rows else None
+    rows_pair = None
+    if has_rows:
+        rows_pair = store.row_pair(old, new) if rows is None else (store.rows(old), rows)
     terms = policy.restrict_to_change(new.name, parse_version(old.version)) if policy else None
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 

@@ -66,6 +66,15 @@ def read_row_lines(
             yield RowLine(line, file, number)
 
 
+def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
+    for line in lines:
+        row = parsed.get(line.data)
+        if row is None:
+            row = parsed[line.data] = parse_row(line)
+        yield row
+
+
 def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
     """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
     path = _find_rows_path(dataset)

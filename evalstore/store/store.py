@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import ArgumentError
 from evalstore.model import Artifact, Ref, parse_ref
-from evalstore.store.artifacts import read_rows
+from evalstore.store.artifacts import parse_rows_once, read_row_lines, read_rows
 from evalstore.store.contents import StoreContents
 from evalstore.store.resolve import Resolved, resolve_ref
 
@@ -37,6 +37,16 @@ class ArtifactStore(StoreContents):
         """Yield the rows in the file beside a dataset, as of the same commit; none when it has no such file."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
+
+    def row_pair(self, old: Resolved, new: Resolved) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
+        """Yield the rows beside two versions of a dataset, as `rows` does; equal lines are parsed once, to one object.
+
+        So rows that did not change are known by their identity, and never looked into.
+        """
+        parsed: dict[bytes, Mapping[str, Any]] = {}
+        sides = (read_row_lines(self, side.artifact, commit=side.commit, tag=side.tag) for side in (old, new))
+        before, after = (parse_rows_once(lines, parsed) for lines in sides)
+        return before, after
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Yield the questions of a dataset, from its file or from the rows beside it."""

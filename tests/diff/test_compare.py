@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+import random
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +16,7 @@ from evalstore.diff import Certainty, Direction, Witness, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind
+from evalstore.store.artifacts import RowLine, parse_row, parse_rows_once
 from evalstore.versions import Bump
 
 RUBRIC = """\
@@ -324,3 +328,52 @@ def test_the_worked_example_at_the_top_of_the_changes_of_a_rubric() -> None:
         ("scoring-combine-equivalent", Bump.PATCH, Direction.NONE, None),
     ]
     assert (diff.findings[-1].certainty, diff.required_bump) == (Certainty.PROVED, Bump.MAJOR)
+
+
+EDITS = range(9)
+
+
+def edit_rows(old: list[bytes], edits: list[int], drawn: random.Random) -> list[bytes]:
+    """Return the lines of some rows after edits that a text editor or a generator makes."""
+    new = [*old]
+    for edit in edits:
+        at = drawn.randrange(len(new))
+        row = json.loads(new[at])
+        match edit:
+            case 0:
+                new.insert((at + 2) % len(new), new.pop(at))  # the same bytes elsewhere
+            case 1:
+                new.append(new[at])  # an id twice, in equal lines
+            case 2:
+                new.append(json.dumps({**row, "input": "other"}).encode())  # an id twice, in different ones
+            case 3:
+                new[at] = json.dumps(dict(reversed(row.items()))).encode()
+            case 4:
+                new[at] += b"\r"
+            case 5:
+                new[at] = json.dumps({**row, "expected": drawn.choice(["x", 1.0, 1, True])}).encode()
+            case 6:
+                new[at] = json.dumps({**row, "id": "new"}).encode()
+            case 7 if len(new) > 1:
+                new.pop(at)
+            case _:
+                new[at] = b" " + new[at].replace(b'": ', b'":')
+    return new
+
+
+def test_lines_that_both_sides_have_are_parsed_once_and_the_findings_are_the_same(
+    samples: Callable[[int], int],
+) -> None:
+    drawn = random.Random(5)  # noqa: S311  # edits for a test
+    root = {"id": "d", "version": "1.0.0", "rows": "d.jsonl"}
+    rules = set()
+    several = [drawn.choices(EDITS, k=drawn.randrange(7)) for _ in range(samples(200))]
+    for edits in [*([edit] for edit in EDITS), *several]:
+        old = [json.dumps({"id": f"a{n}", "input": f"ask {n}", "expected": n, "x": [n]}).encode() for n in range(5)]
+        new, parsed = edit_rows(old, edits, drawn), dict[bytes, Any]()
+        lines = [[RowLine(line, "d.jsonl", number) for number, line in enumerate(side, 1)] for side in (old, new)]
+        once = compare(root, root, rows=(parse_rows_once(lines[0], parsed), parse_rows_once(lines[1], parsed)))
+        assert once == compare(root, root, rows=(map(parse_row, lines[0]), map(parse_row, lines[1])))
+        assert len(parsed) == len({*old, *new})
+        rules |= {finding.rule for finding in once.findings}
+    assert rules >= {"list-reordered", "question-removed", "question-id-renamed", "question-reference-changed"}

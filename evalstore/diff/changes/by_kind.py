@@ -67,7 +67,7 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
 def _find_dataset_edits(
     sides: tuple[ComparedDocument, ComparedDocument], rows: DatasetRows | None, renames: Mapping[str, str]
 ) -> Iterator[Change]:
-    old, new = (_insert_rows(side.value, rows and rows[index]) for index, side in enumerate(sides))
+    old, new = _insert_rows((sides[0].value, sides[1].value), rows)
     before, after = read_question_set(old), read_question_set(new)
     if before is None or after is None:
         yield from _find_plain_edits(old, new)
@@ -80,9 +80,15 @@ def _find_dataset_edits(
     yield from find_question_changes(before, after, renames)
 
 
-def _insert_rows(value: dict[str, Any], rows: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
-    """Return a dataset with its rows where it names their file."""
-    return value if rows is None or "rows" not in value else value | {"rows": [make_plain(row) for row in rows]}
+def _insert_rows(values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None) -> Iterator[dict[str, Any]]:
+    """Yield each dataset with its rows where it names their file; a row of both sides stays the one object it is."""
+    both = [] if rows is None else [[*side] for side in rows]
+    common = frozenset.intersection(*(frozenset(map(id, side)) for side in both)) if both else frozenset()
+    for index, value in enumerate(values):
+        if not both or "rows" not in value:
+            yield value
+        else:
+            yield value | {"rows": [row if id(row) in common else make_plain(row) for row in both[index]]}
 
 
 def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:

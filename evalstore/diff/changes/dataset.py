@@ -29,12 +29,20 @@ _INHERITED_RULES = {"rubric_ref": "question-rubric-ref-changed", "bundle": "ques
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions of one side by id, with their pointers; `own` are the rows as written, `rows` have the defaults."""
+    """The questions of one side by id, as written, each with its index in the list at `where`."""
 
     own: Mapping[str, Row]
-    rows: Mapping[str, Row]
-    places: Mapping[str, Pointer]
+    where: str
+    indexes: Mapping[str, int]
     defaults: Mapping[str, Any]
+
+    def find_place(self, id_: str) -> Pointer:
+        """Return the pointer to a question."""
+        return (self.where, self.indexes[id_])
+
+    def fill_row(self, id_: str) -> dict[str, Any]:
+        """Return a question with what it inherits from the defaults."""
+        return {key: self.defaults[key] for key in _INHERITED_RULES if key in self.defaults} | dict(self.own[id_])
 
 
 def read_question_set(value: Row) -> QuestionSet | None:
@@ -46,13 +54,12 @@ def read_question_set(value: Row) -> QuestionSet | None:
     if not (isinstance(items, list) and isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
         return None
     ids = [row.get("id") for row in items]
-    if len(set(map(write_canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
+    if not all(isinstance(id_, str) for id_ in ids) or len({*ids}) < len(ids):
         return None
-    inherited = {key: item for key, item in defaults.items() if key in _INHERITED_RULES}
     return QuestionSet(
         own=dict(zip(ids, items, strict=True)),
-        rows={row["id"]: {**inherited, **row} for row in items},
-        places={row["id"]: (where, index) for index, row in enumerate(items)},
+        where=where,
+        indexes={id_: index for index, id_ in enumerate(ids)},
         defaults=defaults,
     )
 
@@ -65,16 +72,19 @@ def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[s
     for before, after in renamed.items():
         yield from _find_row_changes(old, new, (before, after))
     renamed |= _match_equal_content(old, new, renamed)
-    for id_ in old.rows:
-        if id_ not in new.rows and id_ not in renamed:
-            yield Change("question-removed", dict(old.own[id_]), None, old.places[id_], None, words={"question": id_})
-    for id_ in new.rows:
-        if id_ in old.rows:
-            yield from _find_row_changes(old, new, (id_, id_))
+    for id_ in old.own:
+        if id_ not in new.own and id_ not in renamed:
+            words = {"question": id_}
+            yield Change("question-removed", dict(old.own[id_]), None, old.find_place(id_), None, words=words)
+    for id_ in new.own:
+        if id_ in old.own:
+            # What is one object was one line: only its defaults can differ, and they are compared by themselves.
+            if old.own[id_] is not new.own[id_]:
+                yield from _find_row_changes(old, new, (id_, id_))
         elif id_ not in renamed.values():
-            yield Change("question-added", None, dict(new.own[id_]), None, new.places[id_], words={"question": id_})
+            yield Change("question-added", None, dict(new.own[id_]), None, new.find_place(id_), words={"question": id_})
     for before, after in renamed.items():
-        at = ((*old.places[before], "id"), (*new.places[after], "id"))
+        at = ((*old.find_place(before), "id"), (*new.find_place(after), "id"))
         yield Change("question-id-renamed", before, after, *at, words={"question": after})
     yield from _find_order_changes(old, new)
 
@@ -89,8 +99,8 @@ def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
 
 def _match_declared_renames(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for id_ in (id_ for id_ in old.rows if id_ not in new.rows):
-        free = (name for name in follow_renames(renames, id_) if name in new.rows and name not in old.rows)
+    for id_ in (id_ for id_ in old.own if id_ not in new.own):
+        free = (name for name in follow_renames(renames, id_) if name in new.own and name not in old.own)
         if (name := next(free, None)) and name not in found.values():
             found[id_] = name
     return found
@@ -98,12 +108,12 @@ def _match_declared_renames(old: QuestionSet, new: QuestionSet, renames: Mapping
 
 def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
     removed = {
-        _canonicalise_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows and id_ not in known
+        _canonicalise_content(old.fill_row(id_)): id_ for id_ in old.own if id_ not in new.own and id_ not in known
     }
     added = {
-        _canonicalise_content(row): id_
-        for id_, row in new.rows.items()
-        if id_ not in old.rows and id_ not in known.values()
+        _canonicalise_content(new.fill_row(id_)): id_
+        for id_ in new.own
+        if id_ not in old.own and id_ not in known.values()
     }
     return {removed[content]: added[content] for content in removed if content in added}
 
@@ -123,10 +133,11 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
 
 
 def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
-    at = (old.places[ids[0]], new.places[ids[1]])
+    at = (old.find_place(ids[0]), new.find_place(ids[1]))
     old_row, new_row = old.own[ids[0]], new.own[ids[1]]
     yield from _find_own_changes(old, new, ids)
-    differ = {key: (before, after) for key, before, after in find_key_changes(old.rows[ids[0]], new.rows[ids[1]])}
+    filled = old.fill_row(ids[0]), new.fill_row(ids[1])
+    differ = {key: (before, after) for key, before, after in find_key_changes(*filled)}
     for key, rule in _INHERITED_RULES.items():
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
@@ -137,7 +148,7 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
 
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     """Yield the edits of a question's own keys, each with the question just before and just after it."""
-    at = (old.places[ids[0]], new.places[ids[1]])
+    at = (old.find_place(ids[0]), new.find_place(ids[1]))
     old_row, new_row = old.own[ids[0]], new.own[ids[1]]
     differ = {key: (before, after) for key, before, after in find_key_changes(old_row, new_row)}
     current = {key: item for key, item in old_row.items() if key not in _INHERITED_RULES}
@@ -159,15 +170,15 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
 
 def _add_graders(side: QuestionSet, id_: str, row: Row) -> Row:
     """Return a row with the rubric and bundle that grade it on this side."""
-    return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED_RULES}}
+    return {**row, **{key: item for key, item in side.fill_row(id_).items() if key in _INHERITED_RULES}}
 
 
 def _find_order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:
     common = _list_common_ids(old, new)
-    before, after = ([id_ for id_ in side.rows if id_ in common] for side in (old, new))
+    before, after = ([id_ for id_ in side.own if id_ in common] for side in (old, new))
     if before != after:
         yield Change("list-reordered", before, after, ("questions",), ("questions",), name="questions")
 
 
 def _list_common_ids(old: QuestionSet, new: QuestionSet) -> frozenset[str]:
-    return frozenset(old.rows) & frozenset(new.rows)
+    return frozenset(old.own) & frozenset(new.own)
