@@ -124,7 +124,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         load = load or store.load
         if rows is None and isinstance(old, str | Resolved) and isinstance(new, str | Resolved):
             pair = (one if isinstance(one, Resolved) else store.resolve(one) for one in (old, new))
-            rows = store.row_pair(*pair) if any("rows" in _get_value(one) for one in sides) else None
+            rows = store.pair_rows(*pair) if any("rows" in _get_value(one) for one in sides) else None
     diff = _compare(*sides, load=load, rows=rows, terms=terms)
     names = [side if isinstance(side, str) else found.ref for side, found in ((old, diff.old), (new, diff.new))]
     return replace(diff, old=replace(diff.old, ref=names[0]), new=replace(diff.new, ref=names[1]))

@@ -46,7 +46,7 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
-    rows = store.row_pair(old.resolved, new.resolved) if store and old.resolved and new.resolved else None
+    rows = store.pair_rows(old.resolved, new.resolved) if store and old.resolved and new.resolved else None
     load = make_loader(store, working=new.working) if store else None
     diff = compare(
         old.artifact, new.artifact, load=load, rows=rows, terms=_read_comparison_settings(old, new, store, profile)

@@ -123,7 +123,7 @@ def compare_resolved(  # noqa: PLR0913  # as above
 
     rows_pair = None
     if has_rows:
-        rows_pair = store.row_pair(old, new) if rows is None else (store.rows(old), rows)
+        rows_pair = store.pair_rows(old, new) if rows is None else (store.rows(old), rows)
     terms = policy.restrict_to_change(new.name, parse_version(old.version)) if policy else None
     return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
 

@@ -175,7 +175,7 @@ class _ReleaseComparer:
         has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
         if old.digest == new.digest and not has_rows:
             return None
-        rows = self.store.row_pair(old, new) if has_rows else None
+        rows = self.store.pair_rows(old, new) if has_rows else None
         return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.settings)
 
 

@@ -38,7 +38,9 @@ class ArtifactStore(StoreContents):
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
-    def row_pair(self, old: Resolved, new: Resolved) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
+    def pair_rows(
+        self, old: Resolved, new: Resolved
+    ) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
         """Yield the rows beside two versions of a dataset, as `rows` does; equal lines are parsed once, to one object.
 
         So rows that did not change are known by their identity, and never looked into.
