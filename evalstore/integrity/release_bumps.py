@@ -6,21 +6,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.rules import make_finding
 from evalstore.integrity.tags import ReleaseTag
 from evalstore.model import Finding
-from evalstore.status.acceptances import ChangePolicy, read_acceptances, read_change_policy_at
-from evalstore.status.comparison import compare_resolved
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import expect_releases, resolve_release
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff
+    from evalstore.status.acceptances import ChangePolicy
 
 _SHOWN = 3  # rules in a message
 
@@ -116,6 +117,8 @@ class _BumpChecker:
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
         if old.digest == new.digest and self._find_rows(old) == self._find_rows(new):
             return None
+        from evalstore.status.comparison import compare_resolved
+
         return compare_resolved(self.store, old, new, self.store.load, policy=self._read_policy(new.commit or ""))
 
     def _find_rows(self, resolved: Resolved) -> str | None:
@@ -123,6 +126,8 @@ class _BumpChecker:
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         """Return how changes were judged when a commit was made; what was accepted later, in review, counts too."""
+        from evalstore.status.acceptances import read_acceptances, read_change_policy_at
+
         if commit not in self._policies:
             day = self.store.commit(commit).date[:10]
             policy = read_change_policy_at(self.store, commit, date.fromisoformat(day) if day else None)
