@@ -64,8 +64,10 @@ class Version:
     build: str = ""
 
     def __str__(self) -> str:
-        tail = (f"-{self.prerelease}" if self.prerelease else "") + (f"+{self.build}" if self.build else "")
-        return f"{self.major}.{self.minor}.{self.patch}{tail}"
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        if self.prerelease:
+            text += f"-{self.prerelease}"
+        return f"{text}+{self.build}" if self.build else text
 
     @property
     def final(self) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -100,14 +100,19 @@ class StoreContents:
 
     def working(self) -> list[Ref]:
         """Return the artifacts on disk as `@worktree` references; links and files with other names are left out."""
+        return list(self._iterate_working())
+
+    def has_working_file(self) -> bool:
+        """Whether there is an artifact on disk."""
+        return any(True for _ in self._iterate_working())
+
+    def _iterate_working(self) -> Iterator[Ref]:
         if self.root is None:
-            return []
-        return [
-            Ref(kind, name[:-5], "worktree", PinType.WORKTREE)
-            for kind in Kind
-            for name in list_below(self.root, kind.folder)
-            if name.endswith(".yaml") and is_id(name[:-5])
-        ]
+            return
+        for kind in Kind:
+            for name in list_below(self.root, kind.folder):
+                if name.endswith(".yaml") and is_id(name[:-5]):
+                    yield Ref(kind, name[:-5], "worktree", PinType.WORKTREE)
 
     def list_recorded_tags(self) -> list[str]:
         """Return the tag of every release that a ledger of HEAD records, whether or not it is here; in order."""

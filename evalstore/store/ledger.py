@@ -19,6 +19,7 @@ from evalstore.store.objects import find_file, is_regular, list_folder
 from evalstore.store.revisions import find_head
 from evalstore.versions import Version, find_version
 
+_MANY = 32  # ledgers, from which on all are listed
 _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
 
 
@@ -67,6 +68,8 @@ class Ledgers:
         with suppress(EvalstoreError):
             if commit := self._find_head():
                 asked = list(names)
+                if len(asked) >= _MANY:
+                    self.list_names()
                 rest = [name for name in asked if name not in self._blobs]
                 blobs = find_committed_blobs(self.git, [(commit, self.locate(name)) for name in rest])
                 found = self._blobs | {name: blob for name, blob in zip(rest, blobs, strict=True) if blob}

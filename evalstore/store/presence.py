@@ -28,7 +28,7 @@ def require_artifacts(store: StoreContents) -> None:
                 "a bare repository has no working files, and this one has no release", hint="git fetch --tags into it"
             )
         return
-    if store.working():
+    if store.has_working_file():
         return
     hint = find_elsewhere(store)
     released = len(store.tags.list_releases())
