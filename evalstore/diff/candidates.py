@@ -28,7 +28,7 @@ def build_candidates(change: Change) -> Iterator[str]:
     for check in (*before.checks, *after.checks):
         checks.setdefault(check.token, []).append(check)
     mine = checks.pop(change.token, [])
-    changed = _list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
+    changed = list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
     others = list(checks.values())[:_CHECKS]
     json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
     plenty = [_join_texts((*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1]))]
@@ -47,7 +47,7 @@ def _drop_long_texts(parts: list[str]) -> list[str]:
     return [part for part in parts if len(part) <= LONGEST_TEXT]
 
 
-def _list_expected_outputs(change: Change) -> list[str]:
+def list_expected_outputs(change: Change) -> list[str]:
     """Return what a decider expects to move, or what the diff of another artifact shows."""
     if change.imported_diff:
         shown = (finding.witness for finding in change.imported_diff.findings)
@@ -108,7 +108,7 @@ Call = Mapping[str, Any]
 Record = tuple[Call, ...]
 
 _KIND = "tool_usage"
-_RECORD_LIMIT, _CALL_LIMIT, _LENGTH_LIMIT = 60, 6, 12
+_RECORD_LIMIT, _CALL_LIMIT, _LENGTH_LIMIT = 120, 6, 12
 _TOOLS_LIMIT = 2_000
 
 
@@ -119,12 +119,22 @@ def build_records(change: Change) -> list[Record]:
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
         return []
+    return list_check_records(checks)
+
+
+def list_check_records(checks: list[CheckState]) -> list[Record]:
+    """Return records that these checks of calls tell apart, the shortest first; none where they are long."""
     if not all(is_short(check.params["tools"], _TOOLS_LIMIT) for check in checks):
         return []  # nobody would read it, and each record is written many times over
     # One record may be built in many ways; its canonical JSON tells them apart.
     built = (record for check in checks for record in _build_variants(check, _list_calls(checks)))
     found = {write_canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
     return sorted(found.values(), key=len)[:_RECORD_LIMIT]
+
+
+def list_fragments(check: CheckState) -> list[str]:
+    """Return texts that make a check pass or fail: what it looks for, and JSON that its schema lets through or not."""
+    return [*islice(_yield_sample_texts(check), _PARTS), *_list_own_json([check])]
 
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:

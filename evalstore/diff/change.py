@@ -134,12 +134,26 @@ class LaterDecider:
         return self.prove(change)
 
 
+class AnswerGoal(NamedTuple):
+    """Answers that move a rubric: the score of each check by its token, before and after; `judged` are the judges' own.
+
+    `shift` is how far its score rises (falls, below 0), None where it is lost or won.
+    `text` is one that makes the checks answer so that read text alone, as far as an automaton knows.
+    """
+
+    text: str
+    shift: Fraction | None
+    scores: tuple[Mapping[str, Fraction | None], Mapping[str, Fraction | None]]
+    judged: Mapping[str, Fraction]
+
+
 class RubricEffect(NamedTuple):
     """What an edit does to one output's score and verdict; directions and bounds are of outputs scored on both sides.
 
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever errs or is missing,
     `max_shift_scored` where every check has a score. `ways` are the ways to answer that were looked at; `texts` those
-    that move, the best first, with how far each rises at least (falls, below 0) whatever the judges say, if it must.
+    that move, the best first, with how far each rises at least (falls, below 0) whatever the judges say, if it must;
+    `goals` are some of the answers that move.
     """
 
     moves: bool
@@ -149,6 +163,7 @@ class RubricEffect(NamedTuple):
     max_shift_scored: Fraction
     ways: int
     texts: Mapping[str, Fraction | None]
+    goals: tuple[AnswerGoal, ...] = ()
 
 
 class Decision(NamedTuple):

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice, product
 
-from evalstore.diff.candidates import build_candidates, build_records
+from evalstore.diff.assembly import OutputAssembly
+from evalstore.diff.candidates import build_candidates, build_records, list_expected_outputs, list_fragments
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, grade_answer, is_same_question
-from evalstore.diff.direction import EITHER
+from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
@@ -28,6 +29,8 @@ _TRIED = 40  # outputs that are tried once one is found, for one that shows more
 _BESIDE = 6  # texts that are tried with each record of calls
 # Steps that a comparison spends on grading, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
+# Of these, for putting an output together, four times at most; and outputs for one goal.
+_GOAL_STEPS, _GOAL_OUTPUTS = 60_000, 2
 _COMBINED = 3
 _CHARS_PER_STEP = 1_000  # characters of an output that are graded for the cost of its check
 # Of a schema: what a character costs when it is compiled, how many cost one more when it is applied.
@@ -44,6 +47,7 @@ class _PreparedCheck:
     """One check, prepared once, with its results on the outputs tried so far."""
 
     cost: int
+    is_portable: bool
     grade: Callable[[Sample], CheckResult]
     results: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
 
@@ -57,6 +61,7 @@ class Replay:
     load: ArtifactLoader | None = None
     list_possible: ScoreLister = list_scores
     _spent: int = 0
+    _limit: int = _BUDGET
     _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
@@ -67,7 +72,7 @@ class Replay:
         if _asks_more(change):
             return None
         tried = self._try_outputs(change.states, _yield_outputs(change), change.effect, direction)
-        first = next(tried, None)
+        first = next(tried, None) or self._find_by_goals(change.states, change.effect, direction, change)
         if first is None or change.states == (self.old, self.new):
             return first
         shown = (witness for witness in (first, *islice(tried, _TRIED)) if self._is_total(witness))
@@ -77,7 +82,45 @@ class Replay:
         self, effect: RubricEffect | None, outputs: Iterable[Output], direction: Direction
     ) -> Witness | None:
         """Return an output that moves between the two rubrics: of the effect's texts, then of these outputs."""
-        return next(self._try_outputs((self.old, self.new), outputs, effect, direction), None)
+        states = self.old, self.new
+        first = next(self._try_outputs(states, outputs, effect, direction), None)
+        return first or self._find_by_goals(states, effect, direction)
+
+    def _find_by_goals(
+        self, states: States, effect: RubricEffect | None, direction: Direction, change: Change | None = None
+    ) -> Witness | None:
+        """Return an output that is put together for one of the answers that move; `change` is there for one edit."""
+        if effect is None or not effect.goals:
+            return None
+        # The search by single texts may have spent all: some steps are left for this one.
+        self._limit = min(self._limit + _GOAL_STEPS, _BUDGET + 4 * _GOAL_STEPS)
+        expected = list_expected_outputs(change) if change else []
+        assembly = OutputAssembly(
+            states, self._grade_score, self._list_fragments, change.token if change else "", expected
+        )
+        try:
+            if not self._are_gradable(states):
+                return None
+            for goal in effect.goals:
+                if not _allows(direction, goal.shift):
+                    continue
+                for output in islice(assembly.build_outputs(goal), _GOAL_OUTPUTS):
+                    witness = self._replay(states, output, goal.judged)
+                    if witness and _fits(witness, direction):
+                        return witness
+        except (EvalstoreError, _EnoughError):
+            return None
+        return None
+
+    def _grade_score(self, check: CheckState, output: Output) -> Fraction | None:
+        return self._grade(self._prepare_check(check), output).score
+
+    def _list_fragments(self, check: CheckState) -> list[str]:
+        inner = self._inner(check) if check.kind == _COMPOSITE else None
+        if inner is None:
+            return list_fragments(check)
+        parts = [list_fragments(one)[:_BESIDE] for one in inner.checks]
+        return ["\n\n".join(part[0] for part in parts if part), *(text for part in parts for text in part)]
 
     def _try_outputs(
         self, states: States, outputs: Iterable[Output], effect: RubricEffect | None, direction: Direction
@@ -85,13 +128,13 @@ class Replay:
         """Yield what moves, without what loses or wins a score where the claim has a direction."""
         texts = _sort_texts(effect.texts) if effect else []
         try:
-            if self._spent > _BUDGET or not self._are_gradable(states):
+            if self._spent > self._limit or not self._are_gradable(states):
                 return
             judgements = self._list_judgements(states)
             for output in (*map(Output, texts), *outputs):
                 for judged in judgements:
                     witness = self._replay(states, output, judged)
-                    if witness and (direction is EITHER or None not in {witness.old_score, witness.new_score}):
+                    if witness and _fits(witness, direction):
                         shift = effect.texts.get(output.text) if effect and witness.judged else None
                         yield replace(witness, least_shift=shift)
                         break
@@ -182,8 +225,8 @@ class Replay:
         if known not in check.results:
             self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // _CHARS_PER_STEP))
             result = check.grade(Sample(output))
-            if result.unscored is UnscoredReason.ERROR:
-                raise _EnoughError  # no PHP, or too many steps: no witness for other machines, or slow to try
+            if result.unscored is UnscoredReason.ERROR and not check.is_portable:
+                raise _EnoughError  # no PHP: no witness for other machines
             check.results[known] = result
         return check.results[known]
 
@@ -196,7 +239,7 @@ class Replay:
             # The check is stored, too: while it lives, no other object has its id.
             self._prepared[id(check)] = (
                 check,
-                _PreparedCheck(cost, prepare_check(check.to_check(), CheckContext(self.load))),
+                _PreparedCheck(cost, _is_portable(check), prepare_check(check.to_check(), CheckContext(self.load))),
             )
         return self._prepared[id(check)][1]
 
@@ -211,8 +254,20 @@ class Replay:
 
     def _spend(self, steps: int) -> None:
         self._spent += steps
-        if self._spent > _BUDGET:
+        if self._spent > self._limit:
             raise _EnoughError
+
+
+def _allows(direction: Direction, shift: Fraction | None) -> bool:
+    """Whether a score may go so far under a claim with this direction."""
+    if direction is EITHER or shift is None:
+        return direction is EITHER
+    return shift >= 0 if direction is LOOSER else shift <= 0
+
+
+def _fits(witness: Witness, direction: Direction) -> bool:
+    """Whether a claim with this direction speaks of such an output: of one that loses its score, none does."""
+    return direction is EITHER or None not in {witness.old_score, witness.new_score}
 
 
 def _asks_more(change: Change) -> bool:

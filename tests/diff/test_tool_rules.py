@@ -18,6 +18,7 @@ from evalstore.checks import prepare_rubric
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
+from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
@@ -128,7 +129,8 @@ def hold(claim: Classification, old: list[RubricResult], new: list[RubricResult]
 def prove(old: Mapping, new: Mapping) -> list[Classification]:
     before, after = states(old, new)
     claims = []
-    for step in find_rubric_changes(before, after):
+    steps, _ = attach_effects(list(find_rubric_changes(before, after)), None)
+    for step in steps:
         claims.append(classify(step))
         hold(claims[-1], *(results(state) for state in step.states))
     if all(claim.level < Bump.MAJOR for claim in claims):

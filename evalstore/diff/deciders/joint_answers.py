@@ -77,10 +77,12 @@ class JointAnswers:
     numbers: VariableNumbers
     text_ways: tuple[tuple[str | None, Mapping[_Key, RawAnswer]], ...]
     free_ways: Mapping[_Key, tuple[RawAnswer, ...]]
+    # Checks that have nothing to grade for the same outputs: those without a record of calls.
+    missing_together: frozenset[_Key]
 
     @property
     def count(self) -> int:
-        """How many ways there are."""
+        """How many ways there are at most."""
         return len(self.text_ways) * prod(map(len, self.free_ways.values()))
 
     def __iter__(self) -> Iterator[JointAnswer]:
@@ -88,6 +90,8 @@ class JointAnswers:
         for text, known in self.text_ways:
             for chosen in product(*self.free_ways.values()):
                 answers = {**known, **dict(zip(self.free_ways, chosen, strict=True))}
+                if len({answers[key].unscored is UnscoredReason.MISSING for key in self.missing_together}) > 1:
+                    continue
                 old, new = (tuple(table.look_up(answers[table.key]) for table in side) for side in tables)
                 yield JointAnswer(old, new, text, chosen)
 
@@ -126,8 +130,14 @@ def list_joint_answers(
         numbers,
         tuple(_list_text_ways(texts, erring, places, table)),
         free_ways,
+        frozenset(key for key, users in free.items() if _needs_calls(users[0])),
     )
     return answers if answers.count <= WAYS_LIMIT else None
+
+
+def _needs_calls(check: CheckState) -> bool:
+    """Whether a check has nothing to grade exactly where no calls are recorded."""
+    return check.kind == "tool_usage" and check.params["tools"] is not None
 
 
 def number_variables(states: Iterable[RubricState]) -> VariableNumbers:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.diff.change import RubricEffect
-from evalstore.diff.deciders.joint_answers import JointAnswers
+from evalstore.diff.change import AnswerGoal, RubricEffect
+from evalstore.diff.deciders.joint_answers import JointAnswer, JointAnswers
 from evalstore.diff.direction import LOOSER, NONE, STRICTER, bound_direction, join_directions
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import RubricState
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 
 _ZERO = Fraction(0)
+# Answers that move and are kept, and how far beside a bar a judge's score lies that is just below or above it.
+_GOALS, _BESIDE = 24, Fraction(1, 1000)
+_ERROR = UnscoredReason.ERROR
+_WHOLE = (Fraction(0), Fraction(1))
 _PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
 
 
@@ -26,9 +32,12 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
     """Return what an edit does, given all that the checks before and after it can answer together."""
     before, after = map(_Combiner, answers.states)
     extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
+    moving: list[tuple[JointAnswer, Fraction | None]] = []
     for answer in answers:
         old, new = before.combine(answer.old), after.combine(answer.new)
         extent.add(old, new)
+        if old != new and answer.text is not None:
+            moving.append((answer, None if old.score is None or new.score is None else new.score - old.score))
         results = (*answer.old, *answer.new)
         if all(result.score is not None for result in results):
             scored.add(old, new)
@@ -48,7 +57,33 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         max_shift_scored=scored.shift,
         ways=answers.count,
         texts={text: one.least_shift for text, one in texts.items() if one.moves},
+        goals=tuple(_list_goals(answers, moving)),
     )
+
+
+def _list_goals(answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]) -> Iterator[AnswerGoal]:
+    """Yield goals of the answers that move, those that are easiest to build first."""
+    for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[:_GOALS]:
+        free = dict(zip(answers.free_ways, answer.free, strict=True))
+        judges = {
+            check.token: free[answers.numbers[id(check)]]
+            for state in answers.states
+            for check in state.checks
+            if KINDS[check.kind].asks_judges(check.params) and answers.numbers[id(check)] in free
+        }
+        scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
+        judged = {token: raw.score + raw.side * _BESIDE for token, raw in judges.items() if raw.score is not None}
+        # A judge that fails cannot be shown.
+        if len(judged) == len(judges):
+            yield AnswerGoal(answer.text or "", shift, (scores[0], scores[1]), judged)
+
+
+def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
+    """Return how hard an answer is to build: what errs, what is missing, what is between 0 and 1."""
+    results = {*answer.old, *answer.new}
+    errors = sum(result.unscored is _ERROR for result in results)
+    missing = sum(result.score is None for result in results)
+    return errors, missing, sum(result.score not in _WHOLE for result in results) - missing
 
 
 @dataclass(slots=True)

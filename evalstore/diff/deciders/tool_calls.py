@@ -83,7 +83,9 @@ def prove_one_share(change: Change) -> Proof | None:
 @name_decider("share_unread")
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
-    read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
+    sides = zip(change.checks, change.states, strict=True)
+    # Where a gate is open its score is 1, and where it is shut the rubric's is 0.
+    read = any(rubric.combine not in VERDICT_MODES and (check.negate or not check.is_gate) for check, rubric in sides)
     if read or not all(map(is_all_tools_threshold, change.checks)):
         return None
     if change.name != "partial" and find_tool_verdict_direction(change) is not NONE:

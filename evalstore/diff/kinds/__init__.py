@@ -15,6 +15,7 @@ from typing import Any
 from evalstore.checks.kinds import KindTable
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer
+from evalstore.documents.document import DEPTH_LIMIT
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]
@@ -23,6 +24,8 @@ EditFinder = Callable[[Any, str], Iterator[Any]]
 
 # Characters of a text that is tried as a witness; longer ones nobody would read.
 LONGEST_TEXT = 2000
+# JSON that is nested deeper than any that is read.
+DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 _LONGEST_LIMIT = 20_000  # of lengths that people ask for; no other text is as long
 
 
@@ -87,8 +90,9 @@ class CheckKind:
     missing). `may_err`: a limit, a judge, another engine or another artifact can stop it (unscored, error).
     `question_parts`: pointers to what it reads of a question; `fill_from_question(check, row)` returns the
     parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of
-    it apart, one that passes first. `bans`: what it looks for makes it fail. `score_parts`: how many equal parts
-    its score is a share of, 0 where that is not known. `passes_all`: whatever it grades scores 1.
+    it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
+    for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is not known.
+    `passes_all`: whatever it grades scores 1.
     `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`:
     no text alone shows that it moves. `is_portable`: it needs no program that other machines may lack. `cost`: what
     grading one output costs, of the budget for witnesses.
@@ -101,6 +105,7 @@ class CheckKind:
     question_parts: Callable[[Params], Iterator[Pointer]]
     sample_texts: Callable[[Params], Iterator[str]]
     fill_from_question: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
+    ungraded_texts: Sequence[str] = ()
     bans: bool = False
     score_parts: Callable[[Params], int] = lambda _: 0
     reads_threshold: Predicate = say_never
@@ -145,7 +150,8 @@ def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> L
 
 def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
     """Yield texts with as many of the phrases as are needed, with one less, and with each alone, in both cases."""
-    yield from ("\n".join(phrases[:needed]), "\n".join(phrases[: max(0, needed - 1)]))
+    enough = "\n".join(phrases[:needed])
+    yield from (enough, "\n".join(phrases[: max(0, needed - 1)]), enough.swapcase())
     yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
 
 

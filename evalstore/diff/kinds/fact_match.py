@@ -40,7 +40,7 @@ def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
 
 def _yield_texts(params: Params) -> Iterator[str]:
     if facts := params["facts"]:
-        yield "\n".join(facts)
+        yield from ("\n".join(facts), "\n".join(facts).swapcase())
         yield from (text for fact in facts[:_REPEATED] for text in (fact, fact.swapcase()))
         yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), _REPEATED)))
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.kinds import LONGEST_TEXT, CheckKind, Param, Row, at_least, at_most, say_always, yield_texts_around
+from evalstore.diff.kinds import (
+    DEEP_JSON,
+    LONGEST_TEXT,
+    CheckKind,
+    Param,
+    Row,
+    at_least,
+    at_most,
+    say_always,
+    yield_texts_around,
+)
 from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
 
@@ -60,4 +70,5 @@ KIND = CheckKind(
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,
+    ungraded_texts=(DEEP_JSON,),
 )

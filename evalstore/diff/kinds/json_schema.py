@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.changes.schemas import find_schema_changes
-from evalstore.diff.kinds import CheckKind, Param, Row, say_always
+from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, say_always
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.documents import Pointer, write_canonical
 
@@ -64,6 +64,10 @@ KIND = CheckKind(
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,
+    ungraded_texts=(
+        f"```json\n{DEEP_JSON}\n```",
+        DEEP_JSON,
+    ),
     reads_more_than_text=_has_fields,
     cost=100,
 )
