@@ -17,6 +17,7 @@ import pytest
 import evalstore.cli.main
 from evalstore import kept_answers
 from evalstore.errors import RefusedError
+from evalstore.store.kept_values import KeptValues
 
 TONE = 'id: tone\nversion: "1.0.0"\nchecks:\n  - kind: regex\n    pattern: hello\nscoring:\n  combine: all_pass\n'
 ROWS = 'id: small\nversion: "1.0.0"\nrows: small.jsonl\ndefaults:\n  rubric_ref: rubric/tone@1.0.0\n'
@@ -260,6 +261,24 @@ def test_what_others_wrote_is_never_an_answer(
     assert run(tmp_path / "copy", "list") == good
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
     assert run(store, "list") == good
+
+
+def test_what_decides_on_releases_reads_nothing_that_was_kept(
+    store: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something that was kept is read")
+
+    monkeypatch.setattr(KeptValues, "open", refuse)
+    monkeypatch.setattr("evalstore.__main__.find_answer", refuse)
+    for argv in (
+        ["verify"],
+        ["lock"],
+        ["lock", "--check"],
+        ["resolve", "rubric/tone@1.0.0"],
+        ["bump", "--all", "--dry-run"],
+    ):
+        assert cli("-C", store, *argv).code in {0, 1}, argv
 
 
 def test_a_git_directory_that_cannot_be_written(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
