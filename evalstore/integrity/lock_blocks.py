@@ -78,7 +78,7 @@ def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, Re
             return
         here = resolve_at_commit(records.store, block.ref, block.entry.commit)
         yield from _check_content(
-            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
+            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or "", here.digest), back
         )
     except EvalstoreError as error:
         yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), back)
@@ -109,11 +109,11 @@ class LockedReleases:
         for block in blocks:
             self._rest[find_expected_tag(records, block)].append(block)
 
-    def check(self, git_tag: GitTag, file: CommittedArtifact) -> None:
-        """Check the blocks of one release; those that raise stay, for `check_block` to report."""
+    def check(self, git_tag: GitTag, file: CommittedArtifact, digest: str) -> None:
+        """Check the blocks of one release of this digest; those that raise stay, for `check_block` to report."""
         blocks = self._rest.get(git_tag.name, ())
         with suppress(EvalstoreError):
-            found = [list(check_tagged_block(self._records, block, git_tag, file)) for block in blocks]
+            found = [list(check_tagged_block(self._records, block, git_tag, file, digest)) for block in blocks]
             self.findings += chain.from_iterable(found)
             self._rest.pop(git_tag.name, None)
 
@@ -126,6 +126,7 @@ class _ReleaseContent(NamedTuple):
     artifact: Artifact
     blob: str
     commit: str
+    digest: str
 
 
 def _check_release_block(
@@ -143,15 +144,18 @@ def _check_release_block(
     if git_tag.flaw:
         yield make_invalid_tag_finding(tag, git_tag.flaw)
         return
-    yield from check_tagged_block(records, block, git_tag, read_release_file(records.store, tag, git_tag.commit))
+    file = read_release_file(records.store, tag, git_tag.commit)
+    yield from check_tagged_block(records, block, git_tag, file, file.artifact.digest)
 
 
 def check_tagged_block(
-    records: ReleaseRecords, block: LockBlock, git_tag: GitTag, file: CommittedArtifact
+    records: ReleaseRecords, block: LockBlock, git_tag: GitTag, file: CommittedArtifact, digest: str
 ) -> Iterator[Finding]:
     """Yield what `check_block` does, of a release that is read already; raises where its rows cannot be found."""
     entry, back = block.entry, block.describe_restore(git_tag.name)
-    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
+    findings = list(
+        _check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit, digest), back)
+    )
     yield from findings
     # The same content under another tag object: somebody made the tag again.
     if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
@@ -167,5 +171,5 @@ def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseCont
     elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
         change = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
         yield block.make_finding("tag-moved", what=change, back=back)
-    elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
+    elif (here.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")

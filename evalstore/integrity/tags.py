@@ -79,21 +79,26 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
 
 
 def check_release(
-    records: ReleaseRecords, tag: ReleaseTag, receive: Callable[[GitTag, CommittedArtifact], None] = lambda *_: None
+    records: ReleaseRecords,
+    tag: ReleaseTag,
+    receive: Callable[[GitTag, CommittedArtifact, str], None] = lambda *_: None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
-    `receive` gets the tag and the file when they are those of one release.
+    `receive` gets the tag, the file and its digest when they are those of one release.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
-        git_tag, digest = read_tag_object(records.store, tag)
+        git_tag, said = read_tag_object(records.store, tag)
         if git_tag.flaw:
             yield make_invalid_tag_finding(tag, git_tag.flaw)
             return
         file = read_release_file(records.store, tag, git_tag.commit)
-        receive(git_tag, file)
-        _check_digest(digest, file)
+        digest = file.artifact.digest
+        receive(git_tag, file, digest)
+        if said and said != digest:
+            what = f"its tag was made for digest {said[:12]}…, and its file has {digest[:12]}…"
+            raise RefusedError(what, place=file.artifact.document.locate())
         if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
             records.check_rows_readable(rows)
         yield from _check_against_ledgers(records, tag, git_tag.commit, file)
@@ -120,12 +125,6 @@ def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back:
         rule = "object-missing" if isinstance(error, MissingObjectError) else "object-damaged"
         return make_finding(rule, place, ref=ref, message=error.message, hint=error.hint or "")
     return make_finding("release-invalid", place, ref=ref, message=error.message, back=back)
-
-
-def _check_digest(digest: str, file: CommittedArtifact) -> None:
-    if digest and digest != file.artifact.digest:
-        what = f"its tag was made for digest {digest[:12]}…, and its file has {file.artifact.digest[:12]}…"
-        raise RefusedError(what, place=file.artifact.document.locate())
 
 
 def _check_against_ledgers(
