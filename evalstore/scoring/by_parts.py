@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.documents import write_json
@@ -37,12 +37,14 @@ class PartWorkers:
     store: Path
     cache: Path | None = None
     on_loss: Callable[[str], None] = lambda _: None
+    questions: Path | None = None
 
     def run_parts(self, plan_file: Path, root: Path, numbers: list[int]) -> Generator[int, None, None]:
         """Have parts done, and yield the number of each, in order."""
         texts = str(plan_file.absolute()), str(root.absolute()), str(self.store.absolute())
         cache = str(self.cache.absolute()) if self.cache else None
-        tasks = [PartTask(*texts, number, cache) for number in numbers]
+        questions = str(self.questions.absolute()) if self.questions else None
+        tasks = [PartTask(*texts, number, cache, questions) for number in numbers]
         with closing(map_in_order(run_part, tasks, self.executor, on_loss=self.on_loss)) as outcomes:
             for outcome in outcomes:
                 yield outcome.number
@@ -62,6 +64,9 @@ def write_run_by_parts(job: ScoringJob, out: Path, workers: PartWorkers, jobs: i
     with _open_plan_folder(out) as folder:
         plan_file = folder / "plan.json"
         plan = write_plan(make_plan(job, samples.name, size), plan_file).plan
+        if job.questions.save:
+            workers = replace(workers, questions=folder / "questions.db")
+            job.questions.save(folder / "questions.db")
         with closing(_run_and_read(workers, plan, plan_file, samples.parent)) as parts:
             return join_parts(job, plan, parts, out)
 
@@ -82,7 +87,7 @@ def merge_plan(plan_file: Path, store: ArtifactStore, *, root: Path, out: Path, 
     if workers:
         for _ in workers.run_parts(plan_file, root, list_missing_parts(plan_file, plan)):
             pass
-    with open_planned_job(plan, store, root / plan.outputs, None) as planned:
+    with open_planned_job(plan, store, root / plan.outputs) as planned:
         return join_parts(planned.job, plan, read_parts(plan_file, plan), out)
 
 
@@ -106,7 +111,7 @@ def _open_plan_folder(out: Path) -> Iterator[Path]:
         _remove_if_unlocked(left)
     while True:
         folder = out / f".{secrets.token_hex(4)}{_SUFFIX}"
-        folder.mkdir()
+        folder.mkdir(mode=0o700)  # what workers unpickle lies in it
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
             fcntl.flock(lock, fcntl.LOCK_EX)

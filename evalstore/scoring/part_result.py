@@ -34,7 +34,7 @@ class RowGrade(NamedTuple):
 
 
 class PartRecord(NamedTuple):
-    """One graded output of a part: which answer to which question, its line, its hash (see `OutputMatch`) and its grade."""
+    """One graded output of a part: the sample of a question, its line, its hash as in `OutputMatch`, and its grade."""
 
     number: int
     sample: int

@@ -32,7 +32,8 @@ _BLOCK = 1 << 20
 class PartTask:
     """One part to do, in words that any process can read: the plan's file, its root, the store, and the number from 1.
 
-    `cache` is the file of judges' replies, None for that in the git directory of the store.
+    `cache` is the file of judges' replies (None: in the git directory of the store), `questions` an index of them that
+    the process has saved which has the parts done (never a word of the plan, for the file is trusted).
     """
 
     plan: str
@@ -40,6 +41,7 @@ class PartTask:
     store: str
     number: int
     cache: str | None = None
+    questions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def run_part(task: PartTask) -> PartOutcome:
     with ArtifactStore.open(task.store) as store:
         if top := store.repository.top:
             refuse_links_below(top, folder)
-        with open_planned_job(plan, store, samples, Path(task.cache) if task.cache else None) as job:
+        cache, saved = (Path(name) if name else None for name in (task.cache, task.questions))
+        with open_planned_job(plan, store, samples, cache=cache, saved=saved and _find_file(saved)) as job:
             return write_part(job, folder, task.number)
 
 
@@ -159,6 +162,11 @@ def locate_outputs(plan: ScorePlan, root: Path) -> Path:
     """Return the file of outputs below the root; `LoadError` where it is not there, or a link leads elsewhere."""
     open_below(root, plan.outputs).close()
     return root / plan.outputs
+
+
+def _find_file(path: Path) -> Path | None:
+    """Return a file of the process that has the parts done, where this machine sees it."""
+    return path if path.is_file() else None
 
 
 def _refuse_other_bytes(samples: Path, span: OutputSpan, number: int) -> None:

@@ -20,7 +20,7 @@ from evalstore.scoring.plan import PlannedJudges, PlannedRuler, ScorePlan
 from evalstore.scoring.planned_replies import ReplyRecorder, ReplyReplay
 from evalstore.scoring.run_record import JudgeRecord
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.question_index import open_question_index
+from evalstore.store.question_index import open_question_index, open_saved_index
 
 _NO_JUDGES = PlannedJudges(JudgeRecord(), {})
 
@@ -91,8 +91,14 @@ def has_judges(job: ScoringJob) -> bool:
 
 
 @contextmanager
-def open_planned_job(plan: ScorePlan, store: ArtifactStore, samples: Path, cache: Path | None) -> Iterator[PlannedJob]:
-    """Open a run from its plan; raises `RefusedError` where the store holds other rulers or questions than planned."""
+def open_planned_job(
+    plan: ScorePlan, store: ArtifactStore, samples: Path, *, cache: Path | None = None, saved: Path | None = None
+) -> Iterator[PlannedJob]:
+    """Open a run from its plan; raises `RefusedError` where the store holds other rulers or questions than planned.
+
+    `cache` is the file of judges' replies (None: in the git directory), `saved` an index of the questions that a
+    process of this user has saved; without it they are indexed.
+    """
 
     def find(ref: str) -> Resolved:
         return _resolve_planned(rulers.get(ref), ref, store)
@@ -100,12 +106,12 @@ def open_planned_job(plan: ScorePlan, store: ArtifactStore, samples: Path, cache
     _refuse_other_strictness(plan, store)
     rulers = {ruler.ref: ruler for ruler in plan.rulers}
     dataset = find(_find_dataset(plan).ref)
-    if _digest_questions(dataset, store) != plan.question_digest:
+    if saved is None and _digest_questions(dataset, store) != plan.question_digest:
         raise RefusedError(f"the questions of {dataset.ref} are not those of the plan", hint="plan again")
     choice = SeriesFilter(plan.only, any_model=plan.any_model)
     with open_session(Judges(cache=cache), store.git.find_common_directory) as session:
         replay = ReplyReplay(plan.judges or _NO_JUDGES, session.replies)
-        with open_question_index(dataset, store) as questions:
+        with open_saved_index(saved) if saved else open_question_index(dataset, store) as questions:
             resolver = ArtifactResolver(store, replay.ask, find=find)
             job = ScoringJob(plan.run, samples, choice, plan.rubric, questions, resolver, session)
             yield PlannedJob(plan, job, find, replay.ask)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,7 +22,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError, UsageError
 from evalstore.resources import find_resource_folder
 from evalstore.runs import Run
 from evalstore.scoring import open_job
-from evalstore.scoring.by_parts import merge_plan, write_plan
+from evalstore.scoring.by_parts import _open_plan_folder, merge_plan, write_plan
 from evalstore.scoring.joining import refuse_missing_parts
 from evalstore.scoring.parts import PartTask, locate_parts, run_part
 from evalstore.scoring.plan import WrittenPlan, read_plan
@@ -324,3 +328,97 @@ def test_judges_are_asked_once_for_the_plan_and_workers_replay(
     shutil.rmtree(judged / "plan.json.parts")
     refused = cli("score", "--part", "1", "plan.json", "--cache", tmp_path / "none.db", cwd=judged)
     assert (refused.code, "a reply of a judge that the plan counts on is not kept here" in refused.err) == (3, True)
+
+
+def write_many(store: ArtifactStore, count: int) -> Path:
+    """Write a dataset of so many questions in a file of rows, which no commit holds, and outputs to them."""
+    assert store.root
+    with (store.root / "datasets/many.jsonl").open("w") as rows, (store.root / "many.jsonl").open("w") as outputs:
+        for number in range(count):
+            rows.write(json.dumps({"id": f"q{number}", "input": f"Say {number}."}) + "\n")
+            outputs.write(json.dumps({"id": f"q{number}", "output": "please!" if number % 3 else "moreover"}) + "\n")
+    return store.root
+
+
+@pytest.mark.process
+def test_two_processes_write_what_one_does(
+    store: ArtifactStore, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
+    root = write_many(store, 40)
+    words = ("score", "dataset/many@worktree", "many.jsonl")
+    for jobs in ("1", "2"):
+        ran = cli(*words, "--jobs", jobs, "--out", f"by-{jobs}", cwd=root)
+        assert ran.code == 0, ran.err
+    one, two = (sorted((root / f"by-{jobs}").iterdir()) for jobs in ("1", "2"))
+    assert [path.name for path in one] == [path.name for path in two]  # nothing else is left there
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    # A fault is told as one process tells it, and leaves nothing.
+    with (root / "many.jsonl").open("a") as outputs:
+        outputs.write("{}\n")
+    for jobs in ("1", "2"):
+        ran = cli(*words, "--jobs", jobs, "--out", f"broken-{jobs}", cwd=root)
+        assert (ran.code, "many.jsonl:41: " in ran.err) == (3, True)
+        assert list((root / f"broken-{jobs}").iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    left = tmp_path / ".00000000.evalstore.parts"
+    left.mkdir()
+    (left / "plan.json").touch()
+    (tmp_path / ".link.evalstore.parts").symlink_to(tmp_path / "elsewhere")
+    with _open_plan_folder(tmp_path) as one, _open_plan_folder(tmp_path) as other:
+        assert not left.exists()
+        assert one != other
+        assert one.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == [".link.evalstore.parts"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--plan", "a", "--merge", "b"], "--plan, --part and --merge are three commands"),
+        (["dataset/small@1.0.0"], "'DATASET' or 'OUTPUTS'"),
+        (["dataset/small@1.0.0", "a.jsonl", "--parts", "3"], "--parts is of --plan"),
+        (["dataset/small@1.0.0", "a.jsonl", "--engine", "dask"], "--engine dask needs the address of its scheduler"),
+        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "2", "--scheduler", "x"], "--scheduler is of --engine dask"),
+        (["--part", "0", "plan.json"], "0 is not in the range x>=1"),
+    ],
+)
+def test_words_that_do_not_go_together(
+    argv: list[str], words: str, store: ArtifactStore, cli: Callable[..., Any], write: Write
+) -> None:
+    assert store.root
+    shutil.copy(write(), store.root / "a.jsonl")
+    ran = cli("score", *argv, cwd=store.root)
+    assert (ran.code, words in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_cluster_that_loses_a_worker_writes_what_one_process_does(
+    store: ArtifactStore, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
+    root = write_many(store, 4000)
+    words = ("score", "dataset/many@worktree", "many.jsonl")
+    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster:
+        pid = next(iter(cluster.workers.values())).pid
+        folder = root / "by-dask"
+
+        def kill() -> None:
+            while not list(folder.glob(".*.evalstore.parts/plan.json.parts/*.json")):
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        ran = cli(*words, "--engine", "dask", "--scheduler", cluster.scheduler_address, "--out", folder, cwd=root)
+        killer.join()
+        assert ran.code == 0, ran.err
+    assert cli(*words, "--jobs", "1", "--out", "by-one", cwd=root).code == 0
+    one, many = (sorted((root / name).iterdir()) for name in ("by-one", "by-dask"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in many]
+    nobody = cli(*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", cwd=root)
+    assert (nobody.code, "no scheduler of Dask answers here" in nobody.err) == (3, True)
