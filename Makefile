@@ -8,7 +8,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo docs quick test lint types style fresh bench fuzz clean
+.PHONY: demo docs quick test lint types style fresh bench bench-quick fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -39,8 +39,11 @@ docs: .venv/docs.stamp  ## the site of docs/, in dist/site
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "dist/site/index.html"
 
-bench: .venv/dev.stamp  ## ratios against named peers, in one run
+bench: .venv/dev.stamp .venv/peers.stamp  ## ratios against named peers, in one run
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+bench-quick: .venv/dev.stamp .venv/peers.stamp  ## where people wait, at two sizes: one table, the worst on top
+	@$(BIN)/python benchmarks/bench_waits.py --quick
 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
@@ -62,6 +65,12 @@ clean:
 	$(PYTHON) -m venv .venv/docs
 	.venv/docs/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv/docs/bin/python -m pip install --quiet --group docs
+	@touch $@
+
+.venv/peers.stamp: pyproject.toml | .venv/bin/python
+	$(PYTHON) -m venv .venv/peers
+	.venv/peers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv/peers/bin/python -m pip install --quiet --group peers
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp
