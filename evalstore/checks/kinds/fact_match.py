@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
 from evalstore.checks.jury import compute_mean_score
-from evalstore.checks.phrases import find_excess
+from evalstore.checks.phrases import find_excess, prepare_search
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
@@ -64,7 +64,8 @@ def _search_facts(
         if excess := find_excess(facts, sample.text):
             return grade_error(excess)
         text = spell(sample.text if exact else sample.lowercase_text)
-        absent = [written for written, wanted in facts if wanted not in text]
+        is_stated = prepare_search(text, len(facts))
+        absent = [written for written, wanted in facts if not is_stated(wanted)]
         stated = len(facts) - len(absent)
         reason = f"{stated} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
         return Grade(Fraction(stated, len(facts)), reason)
