@@ -1,4 +1,4 @@
-"""Cuts a file of outputs into spans that are read each by itself: byte ranges on the boundaries of lines or of row groups."""
+"""Cuts a file of outputs into spans that are read each by itself: byte ranges that end where lines or row groups do."""
 
 from __future__ import annotations
 
@@ -87,10 +87,7 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
     size = path.stat().st_size
     ends = [*(start for start, _ in starts[1:]), size]
     bounds = [(0 if number == 0 else start, first) for number, (start, first) in enumerate(starts)] or [(0, 1)]
-    bare = [
-        OutputSpan(BYTE_RANGE, start, end, first, "")
-        for (start, first), end in zip(bounds, ends or [size], strict=True)
-    ]
+    bare = [OutputSpan(BYTE_RANGE, start, end, first, "") for (start, first), end in zip(bounds, ends, strict=True)]
     whole = compute_span_sha256(path, OutputSpan(WHOLE_FILE, 0, size, 1, ""))
     return CutFile(size, whole, tuple(span._replace(sha256=compute_span_sha256(path, span)) for span in bare))
 
