@@ -37,6 +37,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
         "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
+        "evalstore score dataset/web_answers@1.0.0 answers.parquet   # rows in Parquet, too",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
@@ -73,6 +74,12 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     help="Version of Every Eval Ever to write the run in.",
 )
 @click.option(
+    "--rows",
+    "rows_format",
+    type=click.Choice(["jsonl", "parquet"]),  # kept equal to `ROW_FORMATS`, which --help does not import
+    help="File format of the run's rows; else that of OUTPUTS. Parquet needs pyarrow.",
+)
+@click.option(
     "--fail-under", metavar="SCORE", type=click.FloatRange(0, 1), help="Answer 1 when the score, 0 to 1, is below this."
 )
 @click.option(
@@ -95,6 +102,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rubric: str | None,
     *,
     eee_version: str,
+    rows_format: str | None,
     fail_under: float | None,
     min_scored: float | None,
     dry_run: bool,
@@ -103,9 +111,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
-    OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?, "sample"?} or a row of Every Eval Ever each, or the JSON of
-    a stored run; or a log of Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What it is, its
-    content tells. The run is two files in the form of Every Eval Ever; the path of the first names it.
+    OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?, "sample"?} or a row of Every Eval Ever each; a file whose
+    name ends in .parquet with such columns; or the JSON of a stored run; or a log of Inspect AI (.eval, .json), or
+    results of promptfoo (.json, .jsonl). What a file holds, its content tells. The run is two files in the form of
+    Every Eval Ever; the path of the first names it.
 
     Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a log of Inspect AI).
     They count as one question, whose score is their exact mean.
@@ -129,7 +138,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     from evalstore.scoring import open_job
 
     path = settings.path / outputs
-    open_run = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
+    open_run = partial(
+        open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version, rows_format=rows_format
+    )
     with settings.open_store() as store, open_run(dataset, path, store=store, at=read_clock()) as job:
         if dry_run:
             plan, notes = job.plan_calls()

@@ -17,7 +17,7 @@ from evalstore.errors import UsageError
 if TYPE_CHECKING:
     from evalstore.runs.run_view import RunView
 
-_RUN = re.compile(r".*\.jsonl?", re.DOTALL)
+_RUN = re.compile(r".*\.(?:jsonl?|parquet)", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
 _ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
 # Outputs that are kept to be shown; None: all.

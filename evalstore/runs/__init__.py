@@ -4,6 +4,7 @@ from evalstore.runs.eee_format import LABELS
 from evalstore.runs.imports.entry import MissingOutput
 from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
 from evalstore.runs.read import read_bare_rows, read_rows, read_run
+from evalstore.runs.row_formats import find_row_format, get_row_format
 from evalstore.runs.run_files import compute_file_sha256
 from evalstore.runs.series_filter import SeriesFilter, SeriesNames
 from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
@@ -31,7 +32,9 @@ __all__ = [
     "compute_span_sha256",
     "cut_outputs",
     "find_label_doubts",
+    "find_row_format",
     "find_samples",
+    "get_row_format",
     "make_run_name",
     "read_bare_rows",
     "read_output_span",

@@ -15,9 +15,10 @@ from evalstore.runs.imports.detect import ARCHIVE, EMPTY, OBJECT, detect_contain
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
 from evalstore.runs.imports.inspect_log import is_json_log, is_log_archive, read_json_log, read_log_archive
 from evalstore.runs.read import read_run
+from evalstore.runs.row_formats import cut_rows
 from evalstore.runs.run_files import is_existing_file, read_embedded_samples, read_json_objects
 from evalstore.runs.series_filter import SeriesFilter, SeriesNames, filter_entries
-from evalstore.runs.spans import CutFile, OutputSpan, cut_lines, keep_whole
+from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
 SpanReader = Callable[[Path, OutputSpan], Iterator[OutputEntry]]
@@ -62,13 +63,13 @@ _LINES = OutputFormat(
     OBJECT,
     {"id", "output"}.issubset,
     _read_json_lines,
-    cut_lines,
+    cut_rows,
     _read_json_lines,
 )
 _RUN = OutputFormat(_EEE, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,
-    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, cut_lines, _read_json_lines),
+    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, cut_rows, _read_json_lines),
     _RUN,
     OutputFormat(_INSPECT, ARCHIVE, is_log_archive, read_log_archive),
     OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),

@@ -25,6 +25,7 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
+from evalstore.runs.row_formats import read_lines
 from evalstore.runs.run_files import (
     find_aggregate,
     find_rows_file,
@@ -32,7 +33,6 @@ from evalstore.runs.run_files import (
     read_aggregate,
     read_embedded_samples,
     read_json_objects,
-    read_lines,
 )
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 

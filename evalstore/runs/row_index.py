@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.files import open_user_file
 from evalstore.runs.eee_rows import find_output_key
 from evalstore.runs.read import read_row_line
 from evalstore.runs.record_fields import explain_shape_errors, get_mapping
+from evalstore.runs.row_formats import open_seekable_lines
 from evalstore.runs.samples import merge_samples
 from evalstore.runs.values import GradedRow, Run
 
@@ -64,7 +64,7 @@ class RowIndex(Mapping[str, GradedRow]):
 
     def __init__(self, run: Run) -> None:
         self._path = str(run.samples)
-        self._file = open_user_file(run.samples)
+        self._file = open_seekable_lines(run.samples)
         weakref.finalize(self, self._file.close)
         self._database = sqlite3.connect("", isolation_level=None)
         weakref.finalize(self, self._database.close)

@@ -1,26 +1,26 @@
-"""Opens the files of a run: the aggregate JSON, its JSON Lines of rows, and samples embedded in old aggregates."""
+"""Opens the files of a run: the aggregate JSON, its file of rows, and samples embedded in old aggregates."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import LINE_LIMIT, JsonStream, read_row
+from evalstore.documents import JsonStream, read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.spans import OutputSpan
 from evalstore.runs.stored_names import encode_name
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
 _LOOKED_AT = 200  # aggregates in the folder of some samples
-_PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
+_PLAIN = re.compile(rf"[^/\\\x00]+(?:{'|'.join(map(re.escape, ROW_FORMATS))})")
 
 
 def read_aggregate(path: Path) -> dict[str, Any]:
@@ -58,11 +58,11 @@ def _find_rows_path(record: Mapping[str, Any], path: Path) -> Path:
     details = get_mapping(record.get("eval_library"), "additional_details")
     if "evalstore_samples" in details:
         return path.with_name(_check_name(details["evalstore_samples"]))
-    usual = path.with_name(f"{path.stem}_samples.jsonl")
+    usual = [path.with_name(f"{path.stem}_samples{suffix}") for suffix in ROW_FORMATS]
     named = get_mapping(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
     beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
-    return next(filter(is_existing_file, [*beside, usual]), usual)
+    return next(filter(is_existing_file, [*beside, *usual]), usual[0])
 
 
 def find_aggregate(path: Path) -> Path:
@@ -70,7 +70,7 @@ def find_aggregate(path: Path) -> Path:
 
     It lies beside the samples, and names them; `LoadError` where none does.
     """
-    if path.suffix != ".jsonl" or not is_existing_file(path):
+    if path.suffix not in ROW_FORMATS or not is_existing_file(path):
         return path
     usual = [path.with_name(f"{stem}.json") for stem in (path.stem.removesuffix("_samples"), path.stem)]
     others = sorted(path.parent.glob("*.json"))[:_LOOKED_AT]
@@ -117,22 +117,6 @@ def _check_name(name: Any) -> str:
 def read_json_objects(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
     return ((number, parse_json_object(line, Place(str(path), number))) for number, line in read_lines(path, span))
-
-
-def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, line) without its line break for every line that is not blank.
-
-    With a `span` only its lines, which are numbered as in the whole file.
-    """
-    with open_user_file(path) as file:
-        number, left = (span.first_line - 1, span.end - span.start) if span else (0, sys.maxsize)
-        file.seek(span.start if span else 0)
-        # A limit, because the whole of a file without line breaks would be one line.
-        while left > 0 and (line := file.readline(LINE_LIMIT + 2)):
-            number += 1
-            left -= len(line)
-            if not line.isspace():
-                yield number, line.removesuffix(b"\n")
 
 
 def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Cuts a file of outputs into spans that are read each by itself: byte ranges on the boundaries of lines."""
+"""Cuts a file of outputs into spans that are read each by itself: byte ranges that end where lines or row groups do."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -80,6 +80,16 @@ def cut_lines(path: Path, size: int) -> CutFile:
     if here.start < position or not spans:
         spans.append(_close_span(here, position))
     return CutFile(position, whole.hexdigest(), tuple(spans))
+
+
+def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
+    """Cut a file at some offsets, each with the number of the first line behind it, into spans of all of its bytes."""
+    size = path.stat().st_size
+    ends = [*(start for start, _ in starts[1:]), size]
+    bounds = [(0 if number == 0 else start, first) for number, (start, first) in enumerate(starts)] or [(0, 1)]
+    bare = [OutputSpan(BYTE_RANGE, start, end, first, "") for (start, first), end in zip(bounds, ends, strict=True)]
+    whole = compute_span_sha256(path, OutputSpan(WHOLE_FILE, 0, size, 1, ""))
+    return CutFile(size, whole, tuple(span._replace(sha256=compute_span_sha256(path, span)) for span in bare))
 
 
 def _close_span(found: _SpanHash, end: int) -> OutputSpan:

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.runs.eee_format import format_aggregate
 from evalstore.runs.eee_lines import write_row_line
+from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160
@@ -48,16 +49,36 @@ class RunWriter:
             raise _disk_error(self.folder, error) from None
 
     def publish(self, run: Run) -> Run:
-        """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths."""
-        with refuse_disk_errors(self.folder):
-            _flush_to_disk(self.rows)
+        """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths.
+
+        The suffix of `run.samples` says in which format rows are written.
+        """
+        with refuse_disk_errors(self.folder), self._finish_rows(find_row_format(run.samples)) as rows:
             for number in count(1):
                 stem = self.name if number == 1 else f"{self.name}-{number}"
-                placed = replace(run, path=self.folder / f"{stem}.json", samples=self.folder / f"{stem}_samples.jsonl")
-                if not os.path.lexists(placed.path) and _give_name(Path(self.rows.name), placed.samples):
+                samples = self.folder / f"{stem}_samples{find_row_format(run.samples).suffix}"
+                placed = replace(run, path=self.folder / f"{stem}.json", samples=samples)
+                if not os.path.lexists(placed.path) and _give_name(Path(rows.name), placed.samples):
                     break
             self._publish_aggregate(placed)
         return placed
+
+    @contextmanager
+    def _finish_rows(self, format_: RowFormat) -> Iterator[BinaryIO]:
+        """Give the rows in their format, on the disk: the lines, or a temporary file that is made of them."""
+        if format_.write is None:
+            _flush_to_disk(self.rows)
+            yield self.rows
+            return
+        self.rows.flush()
+        file = open_temporary(self.folder, self.name)
+        try:
+            with Path(self.rows.name).open("rb") as lines:
+                format_.write(lines, file)
+            _flush_to_disk(file)
+            yield file
+        finally:
+            discard_temporary(file)
 
     def _publish_aggregate(self, run: Run) -> None:
         file = open_temporary(self.folder, self.name)

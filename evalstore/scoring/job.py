@@ -23,7 +23,9 @@ from evalstore.runs import (
     StoredOutput,
     compute_file_sha256,
     find_label_doubts,
+    find_row_format,
     find_samples,
+    get_row_format,
     make_run_name,
     read_output_span,
     read_outputs,
@@ -53,6 +55,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     judges: Judges | None = None,
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
+    rows_format: str | None = None,
 ) -> Run:
     """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
 
@@ -61,7 +64,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     A question is graded by its own rubric, or by `rubric` if given. Judges are answered as `judges` says (None: from
     the replies that the repository keeps): outputs are graded, what no reply is kept for is asked, and they are graded
     again. Outputs are streamed, so memory does not grow with them. `at` is the time that the run records, `eee_version`
-    the version of Every Eval Ever that it is written in. Raises `LoadError` for an output that cannot be read, and
+    the version of Every Eval Ever that it is written in, `rows_format` (`jsonl`, `parquet`; None: that of `outputs`)
+    the file format of its rows. Raises `LoadError` for an output that cannot be read, and
     `RefusedError` for one that stands twice or for several series, at their place; then nothing is left in `out`.
     """
     with open_job(
@@ -74,6 +78,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         judges=judges,
         eee_version=eee_version,
         only=only,
+        rows_format=rows_format,
     ) as job:
         return job.write_run(out)
 
@@ -166,6 +171,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     judges: Judges | None,
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
+    rows_format: str | None = None,
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: dataset resolved, questions indexed, cache of replies opened."""
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
@@ -178,7 +184,10 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         samples, choice = find_samples(outputs), SeriesFilter(only or {}, any_model=model is not None)
         stated = _read_model(samples, choice)
         run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
-        run = replace(run, eee_version=eee_version, notes=(*find_label_doubts(outputs), *choice.describe()))
+        format_ = get_row_format(rows_format) if rows_format else find_row_format(samples)
+        format_.require()
+        run = replace(run, samples=Path(f"samples{format_.suffix}"), eee_version=eee_version)
+        run = replace(run, notes=(*find_label_doubts(outputs), *choice.describe()))
         with open_question_index(resolved, store) as questions:
             yield ScoringJob(run, samples, choice, rubric, questions, resolver, session)
 

@@ -18,7 +18,7 @@ from evalstore.documents import compute_digest
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import read_user_file
 from evalstore.model import Kind
-from evalstore.runs import EEE_VERSIONS, OutputSpan, Run, UsedArtifact
+from evalstore.runs import EEE_VERSIONS, OutputSpan, Run, UsedArtifact, get_row_format
 from evalstore.runs.record_fields import explain_shape_errors, read_count, require_text
 from evalstore.runs.spans import BYTE_RANGE, WHOLE_FILE
 from evalstore.scoring.part_result import parse_pin
@@ -98,6 +98,7 @@ def format_plan(plan: ScorePlan) -> dict[str, Any]:
         "at": run.at,
         "model": run.model,
         "eee_version": run.eee_version,
+        "rows_format": run.samples.suffix.removeprefix("."),
         "notes": list(run.notes),
         "commit": run.commit,
         "strict": run.harness["strict"] == "true",
@@ -163,7 +164,7 @@ def _parse_plan(value: Mapping[str, Any]) -> ScorePlan:
         raise ValueError("its version of Every Eval Ever is unknown")
     run = Run(
         path=Path(),
-        samples=Path(),
+        samples=Path(f"samples{get_row_format(require_text(value, 'rows_format')).suffix}"),
         id=require_text(value, "evaluation_id"),
         name=dataset.ref.partition("@")[0].removeprefix("dataset/"),
         at=require_text(value, "at"),

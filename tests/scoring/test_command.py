@@ -227,3 +227,25 @@ def test_a_run_in_which_nothing_is_scored_is_never_green(cli: Cli, repo: Path, w
     ran = cli("score", "dataset/small@1.0.0", write({"four": "x"}), cwd=repo)
     assert (ran.code, ran.err.splitlines()[-1]) == (1, "nothing was scored")
     assert (repo / "runs/small-1.0.0-model_a.json").exists()
+
+
+def test_outputs_and_rows_in_parquet_give_the_same_scores_and_an_audit(cli: Cli, repo: Path, write: Write) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [json.loads(line) for line in write().read_text().splitlines()]
+    pq.write_table(pa.Table.from_pylist(rows), repo / "model_a.parquet")
+    lines = cli("score", "dataset/small@1.0.0", write(), "--out", "a", cwd=repo)
+    columns = cli("score", "dataset/small@1.0.0", "model_a.parquet", "--out", "b", cwd=repo)
+    again = cli("score", "dataset/small@1.0.0", "b/small-1.0.0-model_a_samples.parquet", "--rows", "jsonl", cwd=repo)
+    assert (lines.code, columns.code, again.code) == (0, 0, 0)
+    paths = [repo / folder / "small-1.0.0-model_a.json" for folder in ("a", "b", "runs")]
+    suffixes = [read_run(path).samples.suffix for path in paths]
+    assert suffixes == [".jsonl", ".parquet", ".jsonl"]
+    first, *others = (list(read_rows(read_run(path))) for path in paths)
+    assert all(found == first for found in others)
+    audit = cli("audit", paths[0], paths[1].with_name("small-1.0.0-model_a_samples.parquet"), cwd=repo)
+    assert (audit.code, audit.err) == (0, "")
+    shown = cli("show", "b/small-1.0.0-model_a_samples.parquet", "--failed", cwd=repo)
+    assert "anything" in shown.out
+    replays = [cli("replay", path, "--rubric", "rubric/tone@1.0.0", "--format", "json", cwd=repo) for path in paths[:2]]
+    before, after = (json.loads(ran.out) | {"run": None} for ran in replays)
+    assert before == after

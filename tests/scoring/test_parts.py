@@ -422,3 +422,16 @@ def test_a_cluster_that_loses_a_worker_writes_what_one_process_does(
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in many]
     nobody = cli(*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", cwd=root)
     assert (nobody.code, "no scheduler of Dask answers here" in nobody.err) == (3, True)
+
+
+def test_row_groups_of_parquet_are_parts(
+    tmp_path: Path, plan: Plan, do: Any, merge: Any, scored: Callable[..., Run]
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{"id": id_, "output": text} for id_, text in (("two", "thanks"), ("one", "please!"), ("stray", "?"))]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "model_a.parquet", row_group_size=1)
+    written = plan(tmp_path / "model_a.parquet")
+    assert len(written.plan.spans) == len(rows)
+    for number in range(len(rows), 0, -1):
+        do(written, number)
+    expect_same(merge(written), scored("dataset/small@1.0.0", tmp_path / "model_a.parquet"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from evalstore.documents import JsonStream
@@ -13,14 +15,17 @@ from evalstore.files import open_user_file
 from evalstore.runs.imports.archive import MAGIC, open_archive
 from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
+from evalstore.runs.row_formats import is_text_format, read_lines
 
-ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, OTHER = "archive", "object", "array", "empty", "utf-16", "other"
-_MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16}
+ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = "archive", "object", "array", "empty", "utf-16", "table", "other"
+_MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"PAR1": TABLE}
 _CONTAINERS = {"{": OBJECT, "": EMPTY}
 
 
 def detect_container(path: Path) -> str:
     """Return the container of a file (`ARCHIVE`, `OBJECT`, …) by its first bytes or its first character."""
+    if not is_text_format(path):
+        return EMPTY if next(read_lines(path), None) is None else OBJECT
     with open_user_file(path) as file:
         head = file.read(4)
         if magic := next(filter(head.startswith, _MAGIC), None):
@@ -42,6 +47,8 @@ def read_names(path: Path, kind: str) -> Iterator[str]:
     if kind == ARCHIVE:
         with open_archive(path) as archive:
             yield from archive.members
+    elif kind == OBJECT and not is_text_format(path):
+        yield from (key for _, line in islice(read_lines(path), 1) for key in json.loads(line))
     elif kind == OBJECT:
         with open_user_file(path) as file:
             yield from _read_keys(JsonStream(file, str(path)), "")
@@ -85,6 +92,7 @@ _KINDS = {
     ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it",
     ARCHIVE: "an archive of something else",
     UTF_16: "a text in UTF-16; save it as UTF-8",
+    TABLE: "Parquet, which is read from a file whose name ends in .parquet",
 }
 
 

@@ -1,0 +1,101 @@
+"""Opens files of outputs and of rows as JSON Lines, whatever format their suffix says: one row of a table each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from evalstore.documents import LINE_LIMIT
+from evalstore.errors import UsageError
+from evalstore.files import open_user_file
+from evalstore.runs.spans import CutFile, OutputSpan, cut_lines
+from evalstore.text import make_excerpt
+
+
+class RowFormat(NamedTuple):
+    """A file format of rows, known by its suffix.
+
+    `read_lines` yields (number, line without its break) for each row, or for those of a span, of which `cut` makes some
+    of about so many bytes; `write` (None: lines are the format) writes
+    lines into an open file; `require` raises `RefusedError` where the library for it is missing.
+    """
+
+    suffix: str
+    read_lines: Callable[[Path, OutputSpan | None], Iterator[tuple[int, bytes]]]
+    cut: Callable[[Path, int], CutFile]
+    write: Callable[[Iterable[bytes], BinaryIO], None] | None = None
+    require: Callable[[], Any] = lambda: None
+
+
+def _read_text_lines(path: Path, span: OutputSpan | None) -> Iterator[tuple[int, bytes]]:
+    with open_user_file(path) as file:
+        number, left = (span.first_line - 1, span.end - span.start) if span else (0, sys.maxsize)
+        file.seek(span.start if span else 0)
+        # A limit, because the whole of a file without line breaks would be one line.
+        while left > 0 and (line := file.readline(LINE_LIMIT + 2)):
+            number += 1
+            left -= len(line)
+            if not line.isspace():
+                yield number, line.removesuffix(b"\n")
+
+
+def _call_parquet(name: str, *arguments: Any) -> Any:
+    # Only who has such a file pays for the import of its reader.
+    return getattr(import_module("evalstore.runs.parquet"), name)(*arguments)
+
+
+JSON_LINES = RowFormat(".jsonl", _read_text_lines, cut_lines)
+PARQUET = RowFormat(
+    ".parquet",
+    partial(_call_parquet, "read_parquet_lines"),
+    partial(_call_parquet, "cut_row_groups"),
+    partial(_call_parquet, "write_parquet"),
+    partial(_call_parquet, "import_parquet"),
+)
+ROW_FORMATS = {format_.suffix: format_ for format_ in (JSON_LINES, PARQUET)}
+
+
+def find_row_format(path: Path) -> RowFormat:
+    """Return the format of a file by its suffix: JSON Lines for any that no other has."""
+    return ROW_FORMATS.get(path.suffix, JSON_LINES)
+
+
+def get_row_format(name: str) -> RowFormat:
+    """Return the format of that name (`jsonl`, `parquet`); raises `UsageError` for another."""
+    if (suffix := f".{name}") in ROW_FORMATS:
+        return ROW_FORMATS[suffix]
+    known = " or ".join(suffix.removeprefix(".") for suffix in ROW_FORMATS)
+    raise UsageError(f"rows are written as {known}, not as '{make_excerpt(name, 40)}'")
+
+
+def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) of every row that is not blank, without the line break; raises `LoadError` at its place.
+
+    With a `span` only its rows, which are numbered as in the whole file.
+    """
+    return find_row_format(path).read_lines(path, span)
+
+
+def cut_rows(path: Path, size: int) -> CutFile:
+    """Cut a file between its rows into spans of about `size` bytes that can be read each by itself."""
+    return find_row_format(path).cut(path, size)
+
+
+def is_text_format(path: Path) -> bool:
+    """Whether the bytes of a file are its lines."""
+    return find_row_format(path) is JSON_LINES
+
+
+def open_seekable_lines(path: Path) -> BinaryIO:
+    """Open the lines of a file for reading in any order: the file, or a temporary one of what it stands for."""
+    if is_text_format(path):
+        return open_user_file(path)
+    spool = TemporaryFile()  # noqa: SIM115  # the caller closes it
+    spool.writelines(line + b"\n" for _, line in read_lines(path))
+    spool.seek(0)
+    return cast("BinaryIO", spool)
