@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import threading
@@ -435,3 +436,20 @@ def test_row_groups_of_parquet_are_parts(
     for number in range(len(rows), 0, -1):
         do(written, number)
     expect_same(merge(written), scored("dataset/small@1.0.0", tmp_path / "model_a.parquet"))
+
+
+def test_the_commands_of_the_page_do_what_it_says(store: ArtifactStore, cli: Callable[..., Any]) -> None:
+    assert store.root
+    outputs = [json.dumps({"id": id_, "output": "please"}) for id_ in ("one", "two")]
+    (store.root / "model_a.jsonl").write_text("".join(f"{line}\n" for line in outputs))
+    page = (Path(__file__).parents[2] / "docs/clusters.md").read_text("utf-8")
+    section = page.partition("## A plan by hand")[2].partition("## ")[0]
+    lines = re.findall(r"^\$ evalstore (.*)$", section.replace("--parts 3", "--parts 2"), re.MULTILINE)
+    assert len(lines) == 5
+    names = {"dataset/web_answers@1.0.0": "dataset/small@1.0.0", "outputs/model_a.jsonl": "model_a.jsonl"}
+    codes = [cli(*(names.get(word, word) for word in line.split()), cwd=store.root).code for line in lines]
+    assert codes == [0, 0, 0, 2, 0]  # there is no third part of two outputs
+    assert [path.name for path in sorted((store.root / "runs/joined").iterdir())] == [
+        "small-1.0.0-model_a.json",
+        "small-1.0.0-model_a_samples.jsonl",
+    ]
