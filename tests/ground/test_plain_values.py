@@ -61,6 +61,11 @@ def test_every_file_of_the_repository_is_read_alike() -> None:
     assert sum(assert_same(path.read_text(encoding="utf-8")) for path in files) > len(files) * 0.9
 
 
+def test_most_files_of_the_sample_are_read_line_by_line() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "sample_repo").rglob("*.yaml")]
+    assert sum(read_plain_lines(text) is not NOT_PLAIN for text in texts) >= len(texts) * 0.8
+
+
 def test_random_texts_are_read_alike() -> None:
     source = random.Random(7)  # noqa: S311  # the same every time
     read = sum(assert_same("".join(source.choices(PARTS, k=source.randint(1, 9)))) for _ in range(3000))
@@ -89,6 +94,17 @@ LINES = (
         "e: { }",
         "e: {a:1}",
     ),
+    *(
+        "a: 'it''s'",
+        r"a: \b(x)",
+        r'a: "x\\y\"z\/\t"',
+        r'a: "\x41"',
+        "b:   # note",
+        "b:# note",
+        "a: | # note",
+        "a: 'x' # note",
+    ),
+    *("a: 'x'# note", "a: [b] # note", "a: $x", "a: ^x", "a: +1", "a: .5", "a: .", "a: ''", 'b: ""', "- # note"),
     *("~", "b: ]", "a: word ", 'a: "x" ', "a: é", "c: 0x1F", "a: >-", "b: &n 1", "? x", 'a: "\\n"', "---", "- ", "-"),
 )
 
