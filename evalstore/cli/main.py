@@ -18,7 +18,7 @@ from evalstore.kept_answers import CommandAnswer, CommandQuestion, keep_answer
 from evalstore.text import find_nearest
 
 _READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
-_GC_THRESHOLDS = 50_000, 20, 100  # objects, and rounds
+_GC_THRESHOLDS = 200_000, 50, 100  # objects, and rounds
 _COMPLETE = "_EVALSTORE_COMPLETE"  # the variable by which a shell asks click for completions
 
 # What people do -> name -> help; each name is the module `evalstore.cli.<name>`.
