@@ -28,10 +28,8 @@ _ARTIFACT = re.compile(rf"(?:{'|'.join(f'{kind}s' for kind in _KINDS)})/{_FILE.p
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
-class UserFile(click.ParamType):  # type: ignore[type-arg]  # as below
+class UserFile(click.Path):
     """A file of outputs or of a run: a path, or the URL of one."""
-
-    name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path; what lies behind a URL is not asked for yet."""
@@ -40,10 +38,6 @@ class UserFile(click.ParamType):  # type: ignore[type-arg]  # as below
         from evalstore.runs.remote import locate_file
 
         return locate_file(value)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Let the shell complete paths."""
-        return [CompletionItem(incomplete, type="file")]
 
 
 USER_FILE = UserFile()
