@@ -25,6 +25,7 @@ from evalstore.migration import migrate as _migrate
 from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
 from evalstore.runs import LATEST, Run
+from evalstore.runs.remote import locate_file
 from evalstore.scoring import score as _score
 from evalstore.store import ArtifactStore as _Store
 from evalstore.store import Resolved
@@ -180,7 +181,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     """
     return _score(
         dataset,
-        Path(outputs),
+        locate_file(outputs),
         store=store,
         out=Path(out),
         at=at or datetime.now(UTC),

@@ -11,6 +11,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.param_types import USER_FILE
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
 )
-@click.argument("run_a", type=click.Path(path_type=Path))
-@click.argument("run_b", type=click.Path(path_type=Path))
+@click.argument("run_a", type=USER_FILE)
+@click.argument("run_b", type=USER_FILE)
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @click.option(
     "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."

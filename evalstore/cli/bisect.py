@@ -10,7 +10,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import REF, USER_FILE
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("ref", type=REF)
-@click.option("--run", required=True, type=click.Path(path_type=Path), help="The run whose outputs are graded.")
+@click.option("--run", required=True, type=USER_FILE, help="The run whose outputs are graded.")
 @click.option("--question", metavar="ID", help="Only the score of this question.")
 @click.option("--commits", is_flag=True, help="Look at every commit, released or not, instead of every release.")
 @add_output_options((*PLAIN_FORMATS, "markdown"))

@@ -10,7 +10,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "evalstore infer foreign/run.json --dataset 'dataset/web_answers@^1' --format json",
     ),
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=USER_FILE)
 @click.option("--rubric", type=REF, help="Only releases of this rubric; a range limits them.")
 @click.option("--dataset", type=REF, help="Only releases of this dataset; else all that have the run's questions.")
 @add_output_options((*PLAIN_FORMATS, "markdown"))

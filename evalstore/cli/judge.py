@@ -11,7 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
-from evalstore.cli.param_types import CONTENT_REF
+from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
@@ -132,9 +132,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
-@click.option(
-    "--run", required=True, metavar="RUN", type=click.Path(path_type=Path), help="The run whose outputs are judged."
-)
+@click.option("--run", required=True, metavar="RUN", type=USER_FILE, help="The run whose outputs are judged.")
 @click.option(
     "--repeat",
     metavar="K",

@@ -28,6 +28,21 @@ _ARTIFACT = re.compile(rf"(?:{'|'.join(f'{kind}s' for kind in _KINDS)})/{_FILE.p
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
+class UserFile(click.Path):
+    """A file of outputs or of a run: a path, or the URL of one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; what lies behind a URL is not asked for yet."""
+        if "://" not in str(value):
+            return Path(value)
+        from evalstore.runs.remote import locate_file
+
+        return locate_file(value)
+
+
+USER_FILE = UserFile()
+
+
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """One of many names, which a shell completes; a command itself says which of them there are.
 

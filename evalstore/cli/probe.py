@@ -9,7 +9,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import CONTENT_REF
+from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--outputs",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=USER_FILE,
     help="Stored outputs, or a run: which changes of RUBRIC would none of them show?",
 )
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a text passes that says nothing, or a reference fails.")

@@ -10,7 +10,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import CONTENT_REF
+from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "evalstore replay RUN.json --rubric rubric/answer_style@2.0.0 --format markdown",
     ),
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=USER_FILE)
 @click.option("--rubric", required=True, type=CONTENT_REF, help="The other rubric, in place of the one of its name.")
 @add_output_options((*PLAIN_FORMATS, "markdown"))
 @add_judge_options

@@ -13,7 +13,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import CONTENT_REF
+from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.cli.parts import PartOptions, add_part_options
 from evalstore.errors import ExitCode, UsageError
 
@@ -47,7 +47,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     ),
 )
 @click.argument("dataset", type=CONTENT_REF, required=False)
-@click.argument("outputs", type=click.Path(path_type=Path), required=False)
+@click.argument("outputs", type=USER_FILE, required=False)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

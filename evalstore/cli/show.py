@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF, name_artifact, read_ref
+from evalstore.cli.param_types import REF, USER_FILE, name_artifact, read_ref
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,9 +80,10 @@ def _view_run(
     from evalstore.runs.run_view import RowChoice, view_run
 
     limit = None if settings.verbose and settings.format == "text" else _LIMITS.get(settings.format)
-    view = view_run(settings.path / name, RowChoice(failed, question, check), limit=limit)
+    path = USER_FILE.convert(name, None, None)
+    view = view_run(settings.path / path, RowChoice(failed, question, check), limit=limit)
     # The report names the run as the user did, not by its path below -C.
-    return replace(view, run=replace(view.run, path=Path(name)))
+    return replace(view, run=replace(view.run, path=path))
 
 
 def _show_artifact(settings: CommandSettings, ref: str, *, raw: bool) -> None:

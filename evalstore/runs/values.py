@@ -167,7 +167,9 @@ class Run(PageValue):
     def read(cls, path: Path | str) -> Run:
         """Read a stored run by the path of its aggregate JSON or of its samples; `LoadError` when it is none."""
         # What reads runs builds them, so it cannot be imported here.
-        run: Run = import_module("evalstore.runs.read").read_run(Path(path))
+        run: Run = import_module("evalstore.runs.read").read_run(
+            import_module("evalstore.runs.remote").locate_file(path)
+        )
         return run
 
     def rows(self) -> Iterator[GradedRow]:

@@ -1,0 +1,107 @@
+"""Outputs and runs behind a URL that the user typed: read as local ones, shown by their URL, and none but those."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import EvalstoreError, LoadError, UsageError
+from evalstore.runs import GradedRow, Run, read_outputs, read_rows
+from evalstore.runs.remote import locate_file
+
+fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec")
+
+
+@pytest.fixture
+def memory() -> Iterator[Any]:
+    """Return the memory file system, empty before and after."""
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    yield system
+    system.store.clear()
+
+
+@pytest.fixture
+def uploaded(memory: Any, written: Callable[..., Run]) -> Callable[[Run], str]:
+    """Upload the files of a run; return the URL of its aggregate."""
+
+    def upload(run: Run) -> str:
+        done = written(run)
+        for path in (done.path, done.samples):
+            memory.pipe(f"/bucket/runs/{path.name}", path.read_bytes())
+        return f"memory://bucket/runs/{done.path.name}"
+
+    return upload
+
+
+def test_a_run_behind_a_url_is_read_as_a_local_one(
+    uploaded: Callable[[Run], str], run: Run, rows: tuple[GradedRow, ...]
+) -> None:
+    url = uploaded(run)
+    found = Run.read(url)
+    assert (str(found.path), str(found.samples)) == (url, url.replace(".json", "_samples.jsonl"))
+    assert tuple(read_rows(found)) == rows
+    assert replace(found, path=Path(), samples=Path()) == run
+    assert Run.read(str(found.samples)).id == run.id
+
+
+def test_outputs_behind_a_url_are_named_by_it(memory: Any) -> None:
+    memory.pipe("/b/model_a.jsonl", b'{"id": "a", "output": "x"}\n{"id": "b"}\n')
+    path = locate_file("memory://b/model_a.jsonl")
+    assert (path.stem, path.suffix, Path("below") / path) == ("model_a", ".jsonl", path)
+    with pytest.raises(LoadError, match=r"^memory://b/model_a\.jsonl:2: .* no `output`"):
+        list(read_outputs(path))
+
+
+def test_no_address_in_a_file_is_opened(memory: Any, uploaded: Callable[[Run], str], run: Run) -> None:
+    url = uploaded(run)
+    name = url.removeprefix("memory://bucket")
+    for other in ("memory://other/x_samples.jsonl", "../x_samples.jsonl", "/etc/x.jsonl"):
+        record = json.loads(memory.cat(f"/bucket{name}"))
+        record["eval_library"]["additional_details"]["evalstore_samples"] = other
+        memory.pipe("/bucket/runs/odd.json", json.dumps(record).encode())
+        with pytest.raises(LoadError):
+            Run.read("memory://bucket/runs/odd.json")
+    # What another tool wrote names a file somewhere; only its last part, beside the aggregate, counts.
+    del record["eval_library"]["additional_details"]["evalstore_samples"]
+    memory.pipe("/other/rows.jsonl", b"{}")
+    memory.pipe(
+        "/bucket/runs/foreign.json",
+        json.dumps({**record, "detailed_evaluation_results": {"file_path": "memory://other/rows.jsonl"}}).encode(),
+    )
+    found = Run.read("memory://bucket/runs/foreign.json")
+    assert str(found.samples) == "memory://bucket/runs/foreign_samples.jsonl"
+    with pytest.raises(LoadError, match=r"foreign_samples\.jsonl: cannot be read: no such file"):
+        list(read_rows(found))
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "sentence"),
+    [
+        ("memory://b/nothing.jsonl", LoadError, r"^memory://b/nothing\.jsonl: cannot be read: no such file"),
+        ("memory://b/", UsageError, "no URL of a file"),
+        ("reference://x.json", UsageError, "no URL of a file"),
+        ("file:///etc/passwd", UsageError, "no URL of a file"),
+        ("memory://a.zip::zip://b.jsonl", UsageError, "no URL of a file"),
+        ("gcs://bucket/x.jsonl", LoadError, r"^gcs://bucket/x\.jsonl: cannot be read: .*[Ii]nstall"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_sentence(
+    url: str, error: type[EvalstoreError], sentence: str, memory: Any
+) -> None:
+    with pytest.raises(error, match=sentence) as raised:
+        next(read_outputs(locate_file(url)))
+    assert "\n" not in str(raised.value)
+
+
+def test_commands_take_urls(uploaded: Callable[[Run], str], run: Run, cli: Callable[..., Any], tmp_path: Path) -> None:
+    url = uploaded(run)
+    shown = cli("show", url, "--format", "json", cwd=tmp_path)
+    assert shown.code == 0
+    assert url in shown.out
+    assert "no such file" in cli("show", "memory://bucket/none.json", cwd=tmp_path).err
