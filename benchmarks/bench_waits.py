@@ -219,7 +219,7 @@ def write_outputs(count: int, *, good: int) -> str:
 
 
 def validate_rows(folder: Path, count: int) -> Pair | None:
-    """Validate a dataset with a file of rows, without what earlier runs kept; the peer reads the same rows as one JSON document."""
+    """Validate a dataset with a file of rows, without what earlier runs kept; the peer reads one JSON document."""
     peer, rows = find_peer("check-jsonschema"), write_rows(count)
     write_store(folder, {"datasets/many.yaml": DATASET, "datasets/many.jsonl": rows})
     whole = {"id": "many", "version": "1.0.0", "questions": [json.loads(line) for line in rows.splitlines()]}
