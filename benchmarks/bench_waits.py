@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from many_artifacts import SIGNATURE, run_git
 
 PEERS = Path(__file__).parents[1] / ".venv/peers/bin"
 SCHEMAS = Path(__file__).parents[1] / "schema"
-QUICK_SECONDS, FAST_SECONDS, ROUNDS = 110, 5.0, 3
+QUICK_SECONDS, FAST_SECONDS, ROUNDS = 110, 3.0, 3
 RUBRIC = """\
 id: {id}
 version: 1.0.0
@@ -218,14 +219,19 @@ def write_outputs(count: int, *, good: int) -> str:
 
 
 def validate_rows(folder: Path, count: int) -> Pair | None:
-    """Validate a dataset with a file of rows; the peer reads the same rows as one JSON document."""
+    """Validate a dataset with a file of rows, without what earlier runs kept; the peer reads one JSON document."""
     peer, rows = find_peer("check-jsonschema"), write_rows(count)
     write_store(folder, {"datasets/many.yaml": DATASET, "datasets/many.jsonl": rows})
     whole = {"id": "many", "version": "1.0.0", "questions": [json.loads(line) for line in rows.splitlines()]}
     (folder / "many.json").write_text(json.dumps(whole), "utf-8")
     schema = str(SCHEMAS / "dataset.schema.json")
     argv = [peer or "", "--schemafile", schema, str(folder / "many.json")]
-    return Pair(run_ours(folder, "validate"), [argv]) if peer else None
+    return Pair(run_ours(folder, "validate"), [argv], prepare=partial(forget_kept, folder)) if peer else None
+
+
+def forget_kept(folder: Path) -> None:
+    """Remove what earlier runs kept."""
+    shutil.rmtree(folder / ".git/evalstore", ignore_errors=True)
 
 
 def validate_rubrics(folder: Path, count: int) -> Pair | None:
@@ -234,11 +240,7 @@ def validate_rubrics(folder: Path, count: int) -> Pair | None:
     files = {f"rubrics/r{number:05}.yaml": RUBRIC.format(id=f"r{number:05}") for number in range(count)}
     write_store(folder, files)
     argv = [peer or "", "--schemafile", str(SCHEMAS / "rubric.schema.json"), *(str(folder / name) for name in files)]
-
-    def forget() -> None:
-        shutil.rmtree(folder / ".git/evalstore", ignore_errors=True)
-
-    return Pair(run_ours(folder, "validate"), [argv], prepare=forget) if peer else None
+    return Pair(run_ours(folder, "validate"), [argv], prepare=partial(forget_kept, folder)) if peer else None
 
 
 def write_released(folder: Path, count: int) -> None:

@@ -105,7 +105,7 @@ class AuditJob:
                 if pair.set is PairSet.COMPARED:
                     require_rulers(self.a, self.b, pair)
                     self.attributor.add_evidence(pair.id)
-        for pair in list_pairs(self.a, self.b):
+        for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
             self.sums.add_pair(pair)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 require_rulers(self.a, self.b, pair)

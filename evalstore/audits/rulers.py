@@ -61,7 +61,8 @@ class OutputGrader:
         stored = self._give_rubric(ruler) if ruler.kind is Kind.RUBRIC and not self.has_used(ruler) else self.stored
         side = ChangeSide(ruler.artifact, self.finder.store.load, lambda: self.finder.store.questions(ruler))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
-        return {id_: self._grade_row(replay, id_) for id_ in stored.rows}
+        ids = self.session.judges.watch(stored.rows, len(stored.rows))
+        return {id_: self._grade_row(replay, id_) for id_ in ids}
 
     def has_used(self, ruler: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""

@@ -132,6 +132,7 @@ def add_judge_options(function: _F) -> _F:
 
 
 def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any) -> Judges:
+    from evalstore.cli.progress import make_stream_watch
     from evalstore.judging import Endpoint, Judges
 
     endpoint = None
@@ -151,6 +152,7 @@ def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **opt
         fresh=fresh,
         max_calls=options["max_calls"],
         progress=lambda plan: _show_progress(settings, plan),
+        watch=make_stream_watch("grading", quiet=settings.quiet, fewest=2),
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -11,16 +13,45 @@ import click
 from evalstore.cli.streams import can_show_bars
 
 _FEWEST = 100  # things; with fewer a bar is gone before anybody has read it
+_PATIENCE = 0.5  # seconds, after which somebody wonders
+_STEPS = 500  # of a whole bar
 
 
 def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[Sequence[Any]], Iterable[Any]]:
     """Return a function that wraps the iteration over `fewest` things or more in a bar, or leaves it as it is."""
+    watch = make_stream_watch(label, quiet=quiet, fewest=fewest)
+    return lambda items: watch(items, len(items))
+
+
+def make_stream_watch(
+    label: str, *, quiet: bool, fewest: int = _FEWEST
+) -> Callable[[Iterable[Any], int], Iterable[Any]]:
+    """Return a function as `make_watch` does, of things that come one by one and about how many there are."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items: _draw_bar(items, label) if shows and len(items) >= fewest else items
+    return lambda items, count: _draw_bar(items, count, label) if shows and count >= fewest else items
 
 
-def _draw_bar(items: Sequence[Any], label: str) -> Iterator[Any]:
-    with click.progressbar(length=len(items), label=label, file=sys.stderr, show_pos=True) as bar:
-        for item in items:
+def _draw_bar(items: Iterable[Any], count: int, label: str) -> Iterator[Any]:
+    """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
+    bar, start, done = None, time.monotonic(), 0
+    with ExitStack() as stack:
+        for done, item in enumerate(items, 1):
             yield item
-            bar.update(1)
+            elapsed = time.monotonic() - start
+            if bar is None and elapsed >= _PATIENCE:
+                bar = stack.enter_context(_open_bar(count, label))
+                bar.start -= elapsed  # the time left is reckoned from the beginning
+                bar.update(done - 1)
+            if bar is not None:
+                bar.update(1, done / max(elapsed, 1e-9))
+
+
+def _open_bar(count: int, label: str) -> Any:
+    return click.progressbar(
+        length=count,
+        label=label,
+        file=sys.stderr,
+        show_pos=True,
+        item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
+        update_min_steps=max(1, count // _STEPS),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -26,6 +26,10 @@ NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for")
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
 
 
+# Wraps the iteration over what is graded, of which there are about so many.
+Watch = Callable[[Iterable[Any], int], Iterable[Any]]
+
+
 def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeReply], None]]:
     return nullcontext(lambda _: None)
 
@@ -36,7 +40,8 @@ class Judges:
 
     `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
     repository's git directory; `fresh` asks again what replies are kept for, and keeps both; more than `max_calls`
-    missing replies are refused before the first is asked for. An impossible name of a model is a `UsageError`.
+    missing replies are refused before the first is asked for; `watch` wraps the iteration over what they and the other
+    checks grade (a progress bar). An impossible name of a model is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
@@ -45,6 +50,7 @@ class Judges:
     fresh: bool = False
     max_calls: int | None = None
     progress: Progress = _show_no_progress
+    watch: Watch = lambda items, _: items  # a default of a field
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")

@@ -14,6 +14,7 @@ from pathlib import Path
 from evalstore.documents import write_json
 from evalstore.errors import Place, RefusedError
 from evalstore.files import write_below
+from evalstore.judging.session import Watch
 from evalstore.runs import Run
 from evalstore.scoring.job import ScoringJob
 from evalstore.scoring.joining import join_parts, list_missing_parts, read_parts
@@ -67,7 +68,7 @@ def write_run_by_parts(job: ScoringJob, out: Path, workers: PartWorkers, jobs: i
         if job.questions.save:
             workers = replace(workers, questions=folder / "questions.db")
             job.questions.save(folder / "questions.db")
-        with closing(_run_and_read(workers, plan, plan_file, samples.parent)) as parts:
+        with closing(_run_and_read(workers, plan, plan_file, samples.parent, job.session.judges.watch)) as parts:
             return join_parts(job, plan, parts, out)
 
 
@@ -92,10 +93,11 @@ def merge_plan(plan_file: Path, store: ArtifactStore, *, root: Path, out: Path, 
 
 
 def _run_and_read(
-    workers: PartWorkers, plan: ScorePlan, plan_file: Path, root: Path
+    workers: PartWorkers, plan: ScorePlan, plan_file: Path, root: Path, watch: Watch
 ) -> Generator[PartFile, None, None]:
     folder = locate_parts(plan_file)
-    for number in workers.run_parts(plan_file, root, list(range(1, len(plan.spans) + 1))):
+    numbers = list(range(1, len(plan.spans) + 1))
+    for number in watch(workers.run_parts(plan_file, root, numbers), len(numbers)):
         part = read_part(folder, plan, number)
         yield part
         # Its rows are in the run by now.

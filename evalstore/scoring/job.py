@@ -121,7 +121,8 @@ class ScoringJob:
     def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
         pairs, tally = self.open_counts()
-        for match in pairs.match_outputs(read_outputs(self.samples, self.choice)):
+        matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
+        for match in self.session.judges.watch(matches, self.questions.count):
             row = self._grade(match)
             tally.add(row, match.number)
             keep(row, self.run)

@@ -1,13 +1,33 @@
-"""A bar counts what a long command goes through: on a terminal only, never with --quiet, and never for a few things."""
+"""A bar counts what a long command goes through: on a terminal only, never with --quiet, and never for a moment."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evalstore.cli import streams
+from evalstore.cli import main, progress, streams
 from evalstore.cli.progress import make_watch
+
+# What can take more than two seconds -> the words of its bars.
+LONG = {
+    "audit": ["grading"],
+    "bump": ["planning", "writing", "signing"],
+    "history": ["grading"],
+    "list": ["listing"],
+    "lock": ["locking", "verifying"],
+    "migrate": ["planning", "reading"],
+    "replay": ["grading"],
+    "score": ["grading"],
+    "site": ["writing"],
+    "status": ["comparing"],
+    "validate": ["validating"],
+    "verify": ["verifying"],
+}
 
 
 @pytest.mark.parametrize(
@@ -20,11 +40,43 @@ def test_a_bar_is_drawn_on_a_terminal(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     drawn = terminal and term == "xterm" and not quiet
+    many = list(range(100))
     assert streams.can_show_bars(quiet=quiet) == drawn
+    assert list(make_watch("verifying", quiet=quiet)(many)) == many
+    assert capsys.readouterr() == ("", "")  # it was over at once
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
     assert list(make_watch("verifying", quiet=quiet)([1, 2, 3])) == [1, 2, 3]
     assert capsys.readouterr() == ("", "")
-    many = list(range(100))
     assert list(make_watch("verifying", quiet=quiet)(many)) == many
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert ("verifying" in shown.err and "100/100" in shown.err) == drawn
+    assert ("verifying" in shown.err and "100/100" in shown.err and "/s" in shown.err) == drawn
+
+
+@pytest.mark.parametrize("command", LONG)
+def test_what_takes_long_has_a_bar(command: str) -> None:
+    folder = Path(main.__file__ or "").parent
+    source = (folder / f"{command}.py").read_text("utf-8")
+    if "add_judge_options" in source:  # their bar comes with the judges that they hand over
+        source = (folder / "judging.py").read_text("utf-8")
+    for words in LONG[command]:
+        assert f'"{words}"' in source
+    assert "make_watch(" in source or "make_stream_watch(" in source
+
+
+def test_grading_draws_its_bar(monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any], tmp_path: Path) -> None:
+    monkeypatch.setattr(progress, "can_show_bars", lambda **_: True)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    files = {
+        "rubrics/r.yaml": "id: r\nversion: 1.0.0\nchecks: [{id: a, kind: format, format: text}]\n"
+        "scoring: {combine: min}\n",
+        "datasets/d.yaml": "id: d\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/r@worktree}\n"
+        "questions: [{id: a, input: x}, {id: b, input: y}, {id: c, input: z}]\n",
+        "outputs.jsonl": "".join(f'{{"id": "{id_}", "output": "yes"}}\n' for id_ in "abc"),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    ran = cli("score", "dataset/d@worktree", "outputs.jsonl", cwd=tmp_path)
+    assert (ran.code, "grading" in ran.err) == (0, True)
