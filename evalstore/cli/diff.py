@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +24,7 @@ from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from evalstore.audits import ChangeSide
-    from evalstore.diff import RunMeasurement
+    from evalstore.diff import Diff, RunMeasurement, Suggestion
     from evalstore.store import ArtifactStore
 
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         "evalstore diff rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
+        "evalstore diff rubric/answer_style --suggest",
         "evalstore diff old.yaml new.yaml --exit-code",
         "evalstore diff rubric/answer_style --format html > diff.html",
     )
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Grade the outputs of this run under both sides, too; repeatable.",
 )
+@click.option("--suggest", is_flag=True, help="Name an edit like this one that needs a smaller bump, if one is known.")
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
 @add_output_options((*PROBLEM_FORMATS, "html"))
@@ -57,6 +60,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     *,
     exit_code: bool,
     profile: str | None,
+    suggest: bool,
     mode: str | None,
     runs: tuple[str, ...],
 ) -> ExitCode:
@@ -69,6 +73,8 @@ def command(  # noqa: PLR0913  # the options of the command line
     Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
     can move a mean over the same outputs, as a new question does.
 
+    With --suggest, an edit that says much the same is named where it needs a smaller bump: it was compared, too.
+
     With --run, the outputs of a stored run are graded under A and under B: how many move, and how far. That informs,
     and never lowers a level. No judge is asked: replies that are kept or recorded count; an output without is unscored.
     """
@@ -79,6 +85,8 @@ def command(  # noqa: PLR0913  # the options of the command line
     if len(sides) > len(("A", "B")):
         raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
     if not sides:
+        if suggest:
+            raise UsageError("--suggest is for one change", hint="name the artifact: evalstore diff REF --suggest")
         if runs:
             raise UsageError("--run measures one change", hint="name the artifact: evalstore diff REF --run RUN")
         return _show_all_changes(settings, profile, exit_code=exit_code)
@@ -87,9 +95,25 @@ def command(  # noqa: PLR0913  # the options of the command line
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (read_side(a, settings, store), read_side(b, settings, store))
         diff = compare_sides(pair, store, profile)
+        if suggest:
+            diff = replace(diff, suggestion=_find_suggestion(diff, pair, store, profile))
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
     settings.print_result(diff)
     return ExitCode.NO if exit_code and (diff.required_bump or diff.settings) else ExitCode.DONE
+
+
+def _find_suggestion(
+    diff: Diff, pair: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None
+) -> Suggestion | None:
+    from evalstore.diff.suggestions import find_suggestion
+
+    old, new = pair
+
+    def compare_candidate(value: Mapping[str, Any]) -> Diff:
+        document = replace(new.artifact.document, value=value)
+        return compare_sides((old, replace(new, artifact=replace(new.artifact, document=document))), store, profile)
+
+    return find_suggestion(old.artifact.value, new.artifact.value, diff, compare_candidate)
 
 
 def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_code: bool) -> ExitCode:

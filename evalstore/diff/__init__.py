@@ -13,6 +13,7 @@ from evalstore.diff.findings import (
     ReplyWitness,
     RunMeasurement,
     Side,
+    Suggestion,
     TotalEffect,
     Witness,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "ReplyWitness",
     "RunMeasurement",
     "Side",
+    "Suggestion",
     "TotalEffect",
     "Witness",
     "compare",

@@ -200,13 +200,23 @@ class TotalEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An edit that says much the same and needs a smaller bump: its level, what to do, and what comes of it."""
+
+    level: Bump
+    steps: tuple[str, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Diff(PageValue):
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
 
     `total` is what the edits do together, where each finding speaks of one edit alone.
 
     `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
-    `settings` are changes of evalstore.yaml between the two sides that do, each at its level.
+    `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `suggestion` is there
+    where it was asked for, and an edit with a smaller bump is known.
     """
 
     old: Side
@@ -220,6 +230,7 @@ class Diff(PageValue):
     measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()
     settings: tuple[SettingChange, ...] = ()
+    suggestion: Suggestion | None = None
 
     def __repr__(self) -> str:
         sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"

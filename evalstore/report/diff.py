@@ -16,6 +16,7 @@ from evalstore.report.diff_words import (
     describe_finding,
     describe_other_causes,
     describe_places,
+    describe_suggestion,
     describe_total,
     format_exchange,
     sort_by_level,
@@ -29,7 +30,16 @@ from evalstore.text import make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, MovedOutput, RunMeasurement, TotalEffect, Witness
+    from evalstore.diff import (
+        AcceptedLevel,
+        Diff,
+        DiffFinding,
+        MovedOutput,
+        RunMeasurement,
+        Suggestion,
+        TotalEffect,
+        Witness,
+    )
 
 _MARGIN = " " * 7
 _LABEL = 8
@@ -51,7 +61,9 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
     total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
-    end = filter(None, (total, screen.paint(Part.HEAD, summary(diff))))
+    instead = describe_suggestion(diff.suggestion) if diff.suggestion else ""
+    more = "\n".join(wrap_lines(instead, width=screen.width, inner="  "))
+    end = filter(None, (total, screen.paint(Part.HEAD, summary(diff)), more))
     return "\n\n".join([head, *overview, *blocks, *end, *notes, *measurements])
 
 
@@ -86,7 +98,13 @@ def document(diff: Diff) -> Any:
             }
             for change in diff.settings
         ],
+        **(_document_suggestion(diff.suggestion) if diff.suggestion else {}),
     }
+
+
+def _document_suggestion(suggestion: Suggestion) -> dict[str, Any]:
+    value = {"level": str(suggestion.level), "steps": list(suggestion.steps), "document": suggestion.document}
+    return {"suggestion": value}
 
 
 def document_acceptance(acceptance: AcceptedLevel) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, TotalEffect, Witness
+    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, Suggestion, TotalEffect, Witness
 
 _QUOTE_LIMIT = 60
 _SCORES = {
@@ -124,6 +124,11 @@ def describe_total(diff: Diff) -> str:
     effect = describe_movement(diff.total) or "no score and no verdict moves"
     shown = f"; {_describe_witness(diff.total.witness)}" if diff.total.witness else ""
     return f"All of it together: {effect}{shown}"
+
+
+def describe_suggestion(suggestion: Suggestion) -> str:
+    """Return in a sentence what to do instead, and what that needs."""
+    return f"Instead, for {suggestion.level}: {'; '.join(map(make_printable, suggestion.steps))}."
 
 
 def describe_places(finding: DiffFinding) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.diff import Diff, DiffFinding, Direction, compare
+from evalstore.diff import Diff, DiffFinding, Direction, Witness, compare
 from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import list_differences
@@ -17,6 +18,9 @@ from evalstore.documents import convert_fraction, read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
+from tests.diff.fuzz.claims import list_contradictions
+from tests.diff.fuzz.grading import graders
+from tests.diff.fuzz.pair import Drawn, Pair
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"
 NAMES = sorted(path.name for path in CASES.iterdir())
@@ -36,6 +40,30 @@ def difference(name: str, *, back: bool = False) -> Diff:
 
     sides = [read(CASES / name / f"{side}.yaml") for side in ("old", "new")]
     return compare(*(sides[::-1] if back else sides), load=load)
+
+
+def hold_witnesses(name: str, diff: Diff, *, back: bool = False) -> int:
+    """Hold each output that is shown against its line, and against the scorer where it is of both files; count these."""
+    claims = [*diff.findings, *(child for finding in diff.findings for child in finding.children), diff.total]
+    shown = [(claim, claim.witness) for claim in claims if isinstance(claim.witness, Witness)]
+    for claim, witness in shown:
+        assert list(list_contradictions(claim, witness)) == []
+    # A finding among others is of its edit alone, which no file holds; what judges would say is in no file either.
+    whole = [diff.total, *(diff.findings if len(diff.findings) == 1 else ())]
+    graded = [one for claim, one in shown if claim in whole and not one.judged]
+    sides = [read(CASES / name / f"{side}.yaml") for side in (("new", "old") if back else ("old", "new"))]
+    if not graded or "checks" not in sides[0]:
+        return 0
+    refs = {
+        str(path.relative_to(CASES / name / "refs").with_suffix("")): read(path)
+        for path in (CASES / name / "refs").rglob("*.yaml")
+    }
+    grades = graders(Pair(sides[0], sides[1], refs))
+    for one in graded:
+        drawn = Drawn(one.output, None if one.tool_calls is None else [*one.tool_calls])
+        old, new = (next(iter(grade(drawn).values())) for grade in grades)
+        assert (old.seen, new.seen) == ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
+    return len(graded)
 
 
 def told(finding: DiffFinding, keys: list[str]) -> dict[str, Any]:
@@ -65,6 +93,7 @@ def test_the_findings_are_exactly_those_expected(name: str) -> None:
     assert left == []
     rule = name.partition("--")[0]
     assert rule in RULES or (rule, expected) == ("silent", [])
+    hold_witnesses(name, diff)
     prints = [finding.fingerprint for finding in diff.findings]
     assert len(set(prints)) == len(prints)
 
@@ -79,7 +108,9 @@ def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
         }
         for one in expected["findings"]
     ]
-    found = [told(finding, ["rule", "direction", "verdict"]) for finding in difference(name, back=True).findings]
+    diff = difference(name, back=True)
+    found = [told(finding, ["rule", "direction", "verdict"]) for finding in diff.findings]
+    hold_witnesses(name, diff, back=True)
     assert Counter(map(str, found)) == Counter(map(str, wanted))
 
 
@@ -89,6 +120,18 @@ def test_nothing_differs_from_itself(name: str) -> None:
         value = read(CASES / name / f"{side}.yaml")
         assert compare(value, value).findings == ()
         assert compare(value, {**value, "version": "7.7.7"}).required_bump is Bump.NONE
+
+
+def test_a_witness_that_lies_is_found() -> None:
+    diff = difference("contain-phrase-added")
+    assert hold_witnesses("contain-phrase-added", diff) == 2
+    witness = diff.findings[0].witness
+    assert isinstance(witness, Witness)
+    turned = replace(witness, old_score=witness.new_score, new_score=witness.old_score)
+    for lie in (turned, replace(witness, output="nothing of it")):
+        findings = (replace(diff.findings[0], witness=lie),)
+        with pytest.raises(AssertionError):
+            hold_witnesses("contain-phrase-added", replace(diff, findings=findings))
 
 
 @pytest.mark.heavy

@@ -216,7 +216,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
     held.shown = any(finding.witness for finding in held.diff.findings)
     for claim in (*_all(held.diff.findings), held.diff.total):
         if isinstance(claim.witness, Witness):
-            held.broken += _contradictions(claim, claim.witness)
+            held.broken += list_contradictions(claim, claim.witness)
     if (witness := held.diff.total.witness) is None or witness.judged:
         return
     drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
@@ -225,7 +225,8 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
         held.broken.append(("witness", f"{_seen(witness)} was said, {(old.seen, new.seen)} is true", drawn))
 
 
-def _contradictions(claim: DiffFinding | TotalEffect, witness: Witness) -> Iterator[tuple[str, str, Drawn]]:
+def list_contradictions(claim: DiffFinding | TotalEffect, witness: Witness) -> Iterator[tuple[str, str, Drawn]]:
+    """Yield what an output shows otherwise than its line says."""
     drawn, (before, after) = Drawn(witness.output), _seen(witness)
     old, new = Answer(*before), Answer(*after)
     if before == after:
