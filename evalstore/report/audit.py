@@ -255,7 +255,7 @@ def _format_causes(factor: Factor, width: int) -> Iterator[str]:
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if silent_count := len(factor.causes) - len(effective_causes):
-        yield f"  {count_noun(silent_count, 'other edit')} moved nothing"
+        yield f"  {count_noun(silent_count, 'other edit' if effective_causes else 'edit')} moved nothing"
 
 
 def _format_worst(factor: Factor, width: int) -> Iterator[str]:

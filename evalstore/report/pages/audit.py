@@ -87,7 +87,7 @@ def _format_edits(audit: Audit, edits: Sequence[Cause]) -> Markup:
         for number, cause in enumerate(edits)
     ]
     notes = [f"{count_noun(count - len(edits), 'more edit')} moved less."] if count > len(edits) else []
-    notes += [f"{count_noun(silent, 'other edit')} moved nothing."] if silent else []
+    notes += [f"{count_noun(silent, 'other edit' if edits else 'edit')} moved nothing."] if silent else []
     head = ("edit", "score", "passes", "versions", "by", "questions")
     return join_markup(
         make_element("h2", "Edits, and who made them"),
