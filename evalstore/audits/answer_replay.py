@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audits.grader import Grader
-from evalstore.audits.question_shares import BlockShare, Players, QuestionShares
+from evalstore.audits.question_shares import BlockShare, Channels, Players, QuestionShares
 from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.rubric_plan import PlannedRubric
 from evalstore.audits.shapley import Estimate
@@ -19,6 +19,7 @@ from evalstore.runs import GradedRow
 _Results = Sequence[CheckResult]
 _Grade = Callable[[Sample], CheckResult]
 _ZERO = Fraction(0)
+_KEPT_SHARES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class AnswerReplay:
     rubric: PlannedRubric
     graders: Sequence[_Grade]
     source: EditSource
+    # By both outcomes: questions that have the same share one value, so that it need not be summed up each time.
+    _shares: dict[tuple[object, ...], QuestionShares] = field(default_factory=dict)
 
     @classmethod
     def prepare(cls, rubric: PlannedRubric, grader: Grader, source: EditSource) -> AnswerReplay | None:
@@ -51,13 +54,20 @@ class AnswerReplay:
             return None
         if old.score is None or new.score is None:
             return None
-        ends = (old.score, old.pass_share), (new.score, new.pass_share)
+        key = is_same, *_read_outcome(old), *_read_outcome(new)
+        if key not in self._shares:
+            if len(self._shares) >= _KEPT_SHARES:
+                self._shares.clear()
+            self._shares[key] = self._build_shares((old.score, old.pass_share), (new.score, new.pass_share), is_same)
+        return self._shares[key]
+
+    def _build_shares(self, old: Channels, new: Channels, is_same: bool) -> QuestionShares:  # noqa: FBT001  # a fact
         if is_same:
-            return QuestionShares(*ends, {}, _ZERO, _ZERO)
-        share = ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]
+            return QuestionShares(old, new, {}, _ZERO, _ZERO)
+        share = new[0] - old[0], new[1] - old[1]
         edits = ((self.source, Estimate(share[0]), Estimate(share[1])),)
         blocks: dict[Players, BlockShare] = {(PlayerName.OUTPUTS,): BlockShare(share, share[0], share[0], edits)}
-        return QuestionShares(*ends, blocks, share[0], share[0])
+        return QuestionShares(old, new, blocks, share[0], share[0])
 
     def _reproduce(
         self, question: QuestionVersion, row: GradedRow, graded: Sequence[_Results] | None = None
@@ -76,15 +86,17 @@ class AnswerReplay:
 
     def _is_recorded(self, question: QuestionVersion, row: GradedRow, results: _Results) -> bool:
         # An empty digest is one that the run did not record.
-        digests = ((row.reference_digest, question.reference_digest), (row.input_digest, question.input_digest))
-        if any(written not in ("", now) for written, now in digests):
+        if row.reference_digest not in ("", question.reference_digest):
+            return False
+        if row.input_digest not in ("", question.input_digest):
             return False
         # Runs of other tools record no checks; what could not be graded may rest on an engine that is not here.
         if any(result.unscored is UnscoredReason.ERROR for result in results):
             return False
         if row.checks and (len(row.checks) != len(results) or not all(map(_is_alike, row.checks, results))):
             return False
-        return self.rubric.combine_cell(0, results) == (row.score, row.verdict)
+        score, verdict = self.rubric.combine_cell(0, results)
+        return verdict is row.verdict and _has_score(row.score, score)
 
 
 def _is_alike(recorded: CheckResult, result: CheckResult) -> bool:
@@ -92,5 +104,16 @@ def _is_alike(recorded: CheckResult, result: CheckResult) -> bool:
         recorded.id == result.id
         and recorded.unscored is result.unscored
         and recorded.verdict is result.verdict
-        and recorded.score == result.score
+        and _has_score(recorded.score, result.score)
     )
+
+
+def _has_score(recorded: Fraction | None, score: Fraction | None) -> bool:
+    if recorded is None or score is None:
+        return recorded is score
+    # A third of the time of comparing fractions, which are in lowest terms.
+    return recorded.as_integer_ratio() == score.as_integer_ratio()
+
+
+def _read_outcome(row: GradedRow) -> tuple[object, ...]:
+    return None if row.score is None else row.score.as_integer_ratio(), row.pass_share.as_integer_ratio()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from evalstore.audits.grader import (
@@ -17,6 +19,7 @@ from evalstore.audits.grader import (
 )
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
+from evalstore.audits.ordered_runs import OutOfOrderError, open_ordered_runs
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, QuestionPair, SideSum, list_pairs
 from evalstore.audits.question_shares import QuestionShares
@@ -29,14 +32,15 @@ from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, write_sentence
-from evalstore.errors import RefusedError
+from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import GradedRow, Run
-from evalstore.statistics import ExactMean, compute_sign_flip_p
+from evalstore.statistics import ExactMean, ShareMoves, UnitTotals, compute_unit_flip_p
 from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
 _ZERO = Fraction(0)
+_ListPairs = Callable[[], Iterator[QuestionPair]]
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -60,14 +64,37 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
+
+        def build(attributor: QuestionAttributor, pairs: _ListPairs) -> Audit:
+            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by), pairs)
+            return job.build_audit(allow_drift=allow_drift)
+
+        if (found := _audit_in_order(run_a, run_b, store, session, build)) is not None:
+            return found
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
             attributor = _open_runs(run_a, run_b, store, session, ask=ask)
-            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by))
-            found = job.build_audit(allow_drift=allow_drift)
+            found = build(attributor, partial(list_pairs, attributor.a, attributor.b))
             if not session.can_ask:
                 return found
             session.ask_missing()
+
+
+def _audit_in_order(
+    run_a: Run | Path | str,
+    run_b: Run | Path | str,
+    store: ArtifactStore,
+    session: JudgeSession,
+    build: Callable[[QuestionAttributor, _ListPairs], Audit],
+) -> Audit | None:
+    """Return the audit of two runs that can be read side by side; None where they cannot, or are refused."""
+    # What is refused is read again by an index, so that it is refused in the same words, and of the same line.
+    with suppress(OutOfOrderError, EvalstoreError):
+        finder = VersionFinder(store)
+        if (ordered := open_ordered_runs(run_a, run_b, finder)) is not None:
+            attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
+            return build(attributor, ordered.list_pairs)
+    return None
 
 
 @dataclass(slots=True)
@@ -78,11 +105,12 @@ class AuditJob:
     session: JudgeSession
     moved: MovedQuestions
     slicer: Slicer
+    list_pairs: _ListPairs
     a: StoredRun = field(init=False)
     b: StoredRun = field(init=False)
     noise: tuple[JudgeNoiseReader, JudgeNoiseReader] = field(init=False)
     sums: PairSums = field(default_factory=PairSums)
-    totals: AuditTotals = field(default_factory=AuditTotals)
+    totals: AuditTotals = field(init=False)
     notes: RunNotes = field(default_factory=RunNotes)
     drift: list[Drift] = field(default_factory=list)
     # What replay does not reproduce, of score and of passes.
@@ -90,22 +118,24 @@ class AuditJob:
     has_lost: bool = False
     worse: list[str] = field(default_factory=list)
     better: list[str] = field(default_factory=list)
-    turned: list[Fraction] = field(default_factory=list)
+    turned: ShareMoves = field(default_factory=ShareMoves)
     input_changed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.a, self.b = self.attributor.a, self.attributor.b
+        self.totals = AuditTotals(has_slices=self.slicer.has_places)
         finder = self.attributor.finder
         self.noise = JudgeNoiseReader(self.a, finder), JudgeNoiseReader(self.b, finder)
 
     def build_audit(self, *, allow_drift: bool) -> Audit:
         """Attribute all questions, one after the other, and sum them up."""
         if self.attributor.is_judged:
-            for pair in list_pairs(self.a, self.b):
+            for pair in self.list_pairs():
                 if pair.set is PairSet.COMPARED:
                     require_rulers(self.a, self.b, pair)
                     self.attributor.add_evidence(pair.id)
-        for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
+        size = len(self.a.rows) or self.a.run.questions
+        for pair in self.session.judges.watch(self.list_pairs(), size):
             self.sums.add_pair(pair)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 require_rulers(self.a, self.b, pair)
@@ -142,17 +172,17 @@ class AuditJob:
 
     def _add_change(self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""
-        old, new = rows
-        change = (new.score or _ZERO) - (old.score or _ZERO), new.pass_share - old.pass_share
-        if shares is None or (shares.old, shares.new) != ((old.score, old.pass_share), (new.score, new.pass_share)):
-            for channel in (0, 1):
-                lost = change[channel] - (shares.new[channel] - shares.old[channel] if shares else _ZERO)
-                self.lost[channel].add(lost)
-                self.has_lost |= bool(lost)
+        old, new = ((row.score, row.pass_share) for row in rows)
+        if shares is None or shares.old != old or shares.new != new:
+            ends = shares.old if shares else (_ZERO, _ZERO), shares.new if shares else (_ZERO, _ZERO)
+            for lost, before, after, *graded in zip(self.lost, old, new, *ends, strict=True):
+                rest = (after or _ZERO) - (before or _ZERO) - (graded[1] - graded[0])
+                lost.add(rest)
+                self.has_lost |= bool(rest)
         # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
-        if change[1]:
-            self.turned.append(change[1])
-            (self.worse if change[1] < 0 else self.better).append(id_)
+        if old[1] != new[1]:
+            self.turned.add(new[1] - old[1], None)
+            (self.worse if new[1] < old[1] else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
         a, b = (build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
@@ -185,7 +215,8 @@ class AuditJob:
     def _find_flips(self) -> Flips:
         sampled = self.totals.has_other_outputs or self.totals.has_estimates
         # With single outputs this is McNemar's test.
-        p = compute_sign_flip_p(self.turned, [None] * len(self.turned)) if sampled else None
+        turned = UnitTotals(self.turned.lone.total())
+        p = compute_unit_flip_p(turned.count_units(self.turned)) if sampled else None
         return Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), p)
 
     def _list_notes(self) -> Iterator[str]:

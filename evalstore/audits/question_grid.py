@@ -25,11 +25,11 @@ from evalstore.audits.rubric_plan import (
     TokenLoader,
 )
 from evalstore.audits.shapley import join_masks
-from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, trace_reference
+from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, is_judged, trace_reference
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import JudgeSession
-from evalstore.model import CheckResult, JudgeCall, UnscoredReason, find_check_pins
+from evalstore.model import CheckResult, JudgeCall, UnscoredReason
 
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,
@@ -99,8 +99,7 @@ class QuestionAttributor:
     @property
     def is_judged(self) -> bool:
         """Whether a judge may have a part in some score, so that evidence of services is worth a look."""
-        rubrics = (*self.a.rubrics.values(), *self.b.rubrics.values())
-        return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
+        return is_judged(self.a, self.b)
 
     def add_evidence(self, id_: str) -> None:
         """Note what one question says of the service behind the judges; all are noted before one is attributed."""

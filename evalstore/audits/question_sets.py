@@ -53,11 +53,14 @@ class QuestionPair(NamedTuple):
 def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
     """Yield the questions of both runs, in the order of A's rows; those that only B has come last."""
     for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
-        old, new = a.rows.get(id_), b.rows.get(id_)
-        if old is not None and new is not None:
-            yield QuestionPair(id_, old, new, _sort_answered(old, new))
-        else:
-            yield QuestionPair(id_, old, new, _sort_absent(id_, a if old is None else b, is_new=old is None))
+        yield build_pair(id_, a.rows.get(id_), b.rows.get(id_), a, b)
+
+
+def build_pair(id_: str, old: GradedRow | None, new: GradedRow | None, a: StoredRun, b: StoredRun) -> QuestionPair:
+    """Return one question with what became of it; `a` and `b` are asked whether their datasets have it."""
+    if old is not None and new is not None:
+        return QuestionPair(id_, old, new, _sort_answered(old, new))
+    return QuestionPair(id_, old, new, _sort_absent(id_, a if old is None else b, is_new=old is None))
 
 
 def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> PairSet:
@@ -67,7 +70,7 @@ def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> PairSet:
 
 
 def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
-    if next(_list_failures(old, new), None) is not None:
+    if (_may_fail(old) or _may_fail(new)) and next(_list_failures(old, new), None) is not None:
         return PairSet.ERRORS
     if old.score is not None and new.score is not None:
         return PairSet.COMPARED
@@ -190,6 +193,13 @@ def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, C
                 # A check that the other run does not have fails where the question has no score for it.
                 if name not in failed[1 - side] and (has_twin or is_lost):
                     yield "AB"[side], name, check
+
+
+def _may_fail(row: GradedRow) -> bool:
+    for check in row.checks:
+        if check.unscored is not None or check.inner_errors:
+            return True
+    return bool(row.samples)
 
 
 def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:

@@ -15,10 +15,10 @@ _JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
 
 @dataclass(slots=True)
 class RunNotes:
-    """What was noted of the compared questions so far; engines are by kind of check, for run A and for run B."""
+    """What was noted of the compared questions so far; engines are by run (0 for A) and by kind of check."""
 
     questions: int = 0
-    engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
+    engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -27,17 +27,16 @@ class RunNotes:
         self.questions += 1
         for side, row in enumerate(rows):
             for check in row.checks:
-                if check.score is not None and check.kind not in _JUDGED:
-                    if check.kind not in self.engines:
-                        self.engines[check.kind] = set(), set()
-                    self.engines[check.kind][side].add(check.engine)
-                if side and check.unscored is UnscoredReason.ERROR:
+                if check.score is not None:
+                    self.engines[side, check.kind, check.engine] = None
+                elif side and check.unscored is UnscoredReason.ERROR:
                     self.failed[check.id] += 1
                     self.reasons.setdefault(check.id, check.reason)
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""
-        for kind, (old, new) in self.engines.items():
+        for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
+            old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
             if old and new and old != new:
                 yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
             elif any(name.endswith("(approximate)") for name in new):

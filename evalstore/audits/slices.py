@@ -50,6 +50,11 @@ class Slicer:
     _places: dict[str, array[int]] = field(default_factory=dict)
     _changes: dict[str, ExactMean] = field(default_factory=dict)
 
+    @property
+    def has_places(self) -> bool:
+        """Whether a slice names its questions by their place."""
+        return self.by in {SliceKind.TAG, SliceKind.GROUP}
+
     def add_question(self, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]) -> None:
         """Add one question; `asked` is its row in the dataset of B."""
         if self.by is SliceKind.CHECK:

@@ -14,7 +14,7 @@ from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
-from evalstore.model import Check, Rubric, read_rubric
+from evalstore.model import Check, Rubric, find_check_pins, read_rubric
 from evalstore.provenance import ArtifactPart
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
@@ -150,7 +150,7 @@ def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> 
     has_other_dataset = a.questions is not b.questions
     references: list[str] = []
     rubrics: list[str] = []
-    for id_ in a.rows if has_other_dataset or _has_other_rubrics(a, b) else ():
+    for id_ in a.rows if has_other_dataset or has_other_rubrics(a, b) else ():
         if id_ in b.rows:
             if has_other_dataset and _has_other_reference(a, b, id_):
                 references.append(id_)
@@ -179,10 +179,16 @@ def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
     return origin if origin and origin.commit else None
 
 
-def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
+def has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
     """Whether a question may have a rubric of another name: not where both runs used one alone, and the same."""
     names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
     return names[0] != names[1] or len(names[0]) != 1
+
+
+def is_judged(a: StoredRun, b: StoredRun) -> bool:
+    """Whether a judge may have a part in some score."""
+    rubrics = (*a.rubrics.values(), *b.rubrics.values())
+    return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
 
 
 def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:

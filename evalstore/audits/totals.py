@@ -12,9 +12,10 @@ from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
 from evalstore.audits.values import Cause, EditSource, Factor, OwnShare, PlayerName, QuestionShare, name_players
 from evalstore.audits.wording import choose_claim
-from evalstore.statistics import ChangeEstimate, ExactMean, estimate_change
+from evalstore.statistics import ChangeEstimate, ExactMean, ShareMoves, UnitTotals, estimate_unit_change
 
 _WORST = 5
+_COUNTED_BLOCKS = 1024
 _ZERO = Fraction(0)
 _SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 
@@ -50,13 +51,6 @@ class ShareColumn(Mapping[int, Fraction]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def list_all(self, questions: int) -> list[Fraction]:
-        """Return the shares of all questions: 0 of those that it did not move."""
-        found = [_ZERO] * questions
-        for place, number in zip(self._places, self._numbers, strict=True):
-            found[place] = self._values[number]
-        return found
-
 
 @dataclass(slots=True)
 class _CauseSum:
@@ -67,46 +61,87 @@ class _CauseSum:
 
 
 @dataclass(slots=True)
+class _BlockCount:
+    """How often one block came, of lone questions and of all; `worst` are the first of their ids."""
+
+    block: BlockShare
+    times: int = 0
+    lone: int = 0
+    worst: list[str] = field(default_factory=list)
+
+    def add_worst(self, id_: str) -> None:
+        if len(self.worst) < _WORST or id_ < self.worst[-1]:
+            insort(self.worst, id_)
+            del self.worst[_WORST:]
+
+
+@dataclass(slots=True)
 class _FactorSum:
-    """The sums of one block of players; `shares` are those of the questions that it moved."""
+    """The sums of one block of players; `anchored` are the shares that are graded, `places` those that slices need."""
 
     share: ExactMean = field(default_factory=ExactMean)
     passes: ExactMean = field(default_factory=ExactMean)
     first: ExactMean = field(default_factory=ExactMean)
     last: ExactMean = field(default_factory=ExactMean)
-    shares: ShareColumn = field(default_factory=ShareColumn)
-    anchored: array[int] = field(default_factory=lambda: array("Q"))
+    shares: ShareMoves = field(default_factory=ShareMoves)
+    anchored: ShareMoves = field(default_factory=ShareMoves)
+    anchored_units: UnitTotals = field(default_factory=UnitTotals)
+    places: ShareColumn = field(default_factory=ShareColumn)
+    moved: int = 0
     flipped: list[str] = field(default_factory=list)
     worst: list[QuestionShare] = field(default_factory=list)
     anchors: int = 0
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
+    # By identity: where nothing is mixed, questions with one outcome have one block.
+    _counted: dict[int, _BlockCount] = field(default_factory=dict)
 
-    def add_question(self, place: int, question: AttributedQuestion, block: BlockShare) -> None:
-        self.share.add(block.share[0])
-        self.passes.add(block.share[1])
-        self.first.add(block.first)
-        self.last.add(block.last)
+    def add_question(self, question: AttributedQuestion, block: BlockShare, group: str | None) -> None:
+        counted = self._counted.get(id(block))
+        if counted is None:
+            if len(self._counted) >= _COUNTED_BLOCKS:
+                self.fold()
+            counted = self._counted[id(block)] = _BlockCount(block)
+        counted.times += 1
         if block.share[0]:
-            self.shares.add(place, block.share[0])
-            insort(self.worst, QuestionShare(question.id, block.share[0]), key=lambda one: (-abs(one.share), one.id))
-            del self.worst[_WORST:]
+            self.moved += 1
+            counted.add_worst(question.id)
+            if group is not None:
+                self.shares.add(block.share[0], group)
+            else:
+                counted.lone += 1
         if block.share[1]:
             self.flipped.append(question.id)
-        for source, score, passes in block.edits:
-            if (total := self.causes.get(source)) is None:
-                total = self.causes[source] = _CauseSum()
-            total.share.add(score.share)
-            total.passes.add(passes.share)
-            # All questions sample the same orders, so their errors can add up instead of cancelling out.
-            total.error += score.error
-            total.moved += bool(score.share or passes.share)
+
+    def fold(self) -> None:
+        """Add up what was counted."""
+        for counted in self._counted.values():
+            block, times = counted.block, counted.times
+            ends = (self.share, block.share[0]), (self.passes, block.share[1]), (self.first, block.first)
+            for total, share in (*ends, (self.last, block.last)):
+                total.add(share, times)
+            self.shares.lone[block.share[0]] += counted.lone
+            for id_ in counted.worst:
+                insort(self.worst, QuestionShare(id_, block.share[0]), key=lambda one: (-abs(one.share), one.id))
+            del self.worst[_WORST:]
+            for source, score, passes in block.edits:
+                if (found := self.causes.get(source)) is None:
+                    found = self.causes[source] = _CauseSum()
+                found.share.add(score.share, times)
+                found.passes.add(passes.share, times)
+                # All questions sample the same orders, so their errors can add up instead of cancelling out.
+                found.error += score.error * times
+                found.moved += times * bool(score.share or passes.share)
+        self._counted.clear()
 
 
 @dataclass(slots=True)
 class AuditTotals:
-    """The sums over all compared questions so far."""
+    """The sums over all compared questions so far; only with `has_slices` anything is held of each one of them."""
 
+    has_slices: bool = False
+    questions: int = 0
+    units: UnitTotals = field(default_factory=UnitTotals)
     groups: list[str | None] = field(default_factory=list)
     own_old: ExactMean | None = field(default_factory=ExactMean)
     own_new: ExactMean | None = field(default_factory=ExactMean)
@@ -118,8 +153,11 @@ class AuditTotals:
 
     def add_question(self, question: AttributedQuestion, group: str | None) -> None:
         """Add one question."""
-        place = len(self.groups)
-        self.groups.append(group)
+        place = self.questions
+        self.questions += 1
+        self.units.add_question(group)
+        if self.has_slices:
+            self.groups.append(group)
         self.is_judged |= question.is_judged
         self.has_estimates |= bool(question.anchors)
         self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
@@ -132,11 +170,14 @@ class AuditTotals:
         for players, block in blocks.items():
             total = self._find_sum(players)
             total.changed += len(players) > 1
-            total.add_question(place, question, block)
+            total.add_question(question, block, group)
+            if self.has_slices and block.share[0]:
+                total.places.add(place, block.share[0])
             if PlayerName.JUDGE_SERVICE in players:
                 total.anchors = max(total.anchors, question.anchors)
                 if not question.anchors:
-                    total.anchored.append(place)
+                    total.anchored_units.add_question(group)
+                    total.anchored.add(block.share[0], group)
         if question.shares:
             self.own_old = _add(self.own_old, question.shares.own_old)
             self.own_new = _add(self.own_new, question.shares.own_new)
@@ -145,12 +186,14 @@ class AuditTotals:
 
     def build_factors(self) -> tuple[Factor, ...]:
         """Return the factors: each player, then the joint ones."""
+        for total in self._sums.values():
+            total.fold()
         joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
         return tuple(self._build_factor(players) for players in (*((name,) for name in PlayerName), *joint))
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
-        """Return by factor the shares of the questions that it moved, by their place."""
-        return {name_players(players): total.shares for players, total in self._list_sums()}
+        """Return by factor the shares of the questions that it moved, by their place; empty without slices."""
+        return {name_players(players): total.places for players, total in self._list_sums()}
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
@@ -158,7 +201,9 @@ class AuditTotals:
 
     def build_own_share(self, line: Fraction) -> OwnShare:
         """Return the share of the outputs by three rulers, with what missing answers add."""
-        size = len(self.groups) or 1
+        size = self.questions or 1
+        for total in self._sums.values():
+            total.fold()
         joint = any(len(players) > 1 and not _SAMPLED.isdisjoint(players) for players in self._sums)
         shares = (total.share.total for players, total in self._sums.items() if players[0] in _SAMPLED)
         own = None if joint else sum(shares, _ZERO) / size + line
@@ -176,7 +221,7 @@ class AuditTotals:
         return self._sums[players]
 
     def _build_factor(self, players: Players) -> Factor:
-        total, size = self._sums.get(players, _FactorSum()), len(self.groups) or 1
+        total, size = self._sums.get(players, _FactorSum()), self.questions or 1
         ends = total.first.total / size, total.last.total / size
         is_sampled = not _SAMPLED.isdisjoint(players) or bool(total.anchors)
         estimate = self._estimate(total) if total.changed else None
@@ -189,7 +234,7 @@ class AuditTotals:
             standard_error=estimate.mean.standard_error if estimate and estimate.mean else None,
             p=estimate.p if estimate and is_sampled else None,
             changed=total.changed,
-            moved=len(total.shares),
+            moved=total.moved,
             flipped=len(total.flipped),
             claim=choose_claim(
                 players, estimate, is_sampled=is_sampled, is_judged=self.is_judged, anchors=total.anchors
@@ -202,11 +247,9 @@ class AuditTotals:
 
     def _estimate(self, total: _FactorSum) -> ChangeEstimate:
         """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
-        shares = total.shares.list_all(len(self.groups))
         if not total.anchors:
-            return estimate_change(shares, self.groups)
-        places = total.anchored
-        return estimate_change([shares[place] for place in places], [self.groups[place] for place in places])
+            return estimate_unit_change(self.units.count_units(total.shares))
+        return estimate_unit_change(total.anchored_units.count_units(total.anchored))
 
     def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [

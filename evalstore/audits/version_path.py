@@ -14,7 +14,6 @@ from evalstore.provenance import WHOLE, ArtifactPart, OriginFinder, PartOrigin
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import list_file_commits, read_file_history
-from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.tags import list_patterns
 
 _DIGEST_LENGTH = 12
@@ -124,7 +123,7 @@ class VersionFinder:
     def _list_commits(self, ref: Ref) -> Iterator[str]:
         """Yield a reference to every content that the file ever had in a commit, newest first."""
         commits = list_file_commits(self.store, [ref.path])
-        blobs = find_committed_blobs(self.store.git, [(commit, self.store.prefix + ref.path) for commit in commits])
+        blobs = self.store.moves.find_blobs([(commit, ref.path) for commit in commits])
         first = {blob: commit for commit, blob in reversed([*zip(commits, blobs, strict=True)]) if blob}
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 

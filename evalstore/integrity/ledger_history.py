@@ -10,9 +10,10 @@ from evalstore.integrity.rules import make_finding
 from evalstore.model import Finding
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store import ArtifactStore
-from evalstore.store.file_history import list_blob_changes
 from evalstore.store.ledger import LedgerLine, locate_ledger, parse_ledger
+from evalstore.store.objects import find_file
 from evalstore.store.revisions import find_head
+from evalstore.store.store_moves import PathChange, read_changes
 
 _SHOWN = 12  # characters of a commit, and of a hash
 _SHOWN_LINES = 3
@@ -38,11 +39,11 @@ def check_depth(store: ArtifactStore) -> Iterator[Finding]:
 
 def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
     store, head = records.store, find_head(records.store.git)
-    changes = list_blob_changes(store, f"{LEDGER_FOLDER}/", head) if head else []
+    changes = _list_changes(store, head) if head else []
     store.objects.expect(blob for change in changes for blob in (change.old, change.new) if blob)
     known: dict[str, set[str]] = {}
     for change in changes:
-        name = change.path.removeprefix(f"{store.prefix}{LEDGER_FOLDER}/")
+        name = store.moves.strip_prefix(change.path).removeprefix(f"{LEDGER_FOLDER}/")
         ledger = records.find_ledger(name) if is_wanted(name) else None
         if ledger is None:  # it cannot be read, which `check_ledger` reports
             continue
@@ -52,6 +53,21 @@ def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) 
         if lost := {text: line for text, line in old.items() if text not in new and text not in kept}:
             kept |= lost.keys()
             yield _report_lost_lines(records, name, change.commit, list(lost.values()))
+
+
+def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
+    """Return what commits changed in ledgers, newest first; one that came with its store to another folder is there."""
+    # The tags are where a store of another folder would have lain.
+    prefixes = [store.prefix]
+    if any(store.moves.find_prefix(release.commit) != store.prefix for release in store.releases()):
+        prefixes = [*store.moves.list_prefixes()]
+    changes = read_changes(store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT")
+    return [change if change.new else change._replace(new=_find_moved(store, change)) for change in changes]
+
+
+def _find_moved(store: ArtifactStore, change: PathChange) -> str | None:
+    now = store.moves.find_prefix(change.commit) + store.moves.strip_prefix(change.path)
+    return find_file(store.objects, change.commit, now) if now != change.path else None
 
 
 def _read_lines(store: ArtifactStore, blob: str | None) -> Mapping[str, LedgerLine]:

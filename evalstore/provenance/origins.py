@@ -213,7 +213,7 @@ def _read_committed_parts(rows: QuestionRows, artifact: Resolved, oid: str) -> P
     """Return the parts of an artifact at a commit: none where its file is absent, None where it is malformed."""
     store = rows.store
     try:
-        blob = find_file(store.objects, oid, store.prefix + artifact.path)
+        blob = find_file(store.objects, oid, store.moves.find_prefix(oid) + artifact.path)
         if blob is None:
             return _ABSENT
         document = read_yaml(store.objects.read(blob).data, artifact.path)

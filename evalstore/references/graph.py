@@ -11,7 +11,6 @@ from evalstore.model import Kind
 from evalstore.references.mentions import Mentions, scan_release, scan_working_file
 from evalstore.references.reading import ArtifactReference, FileReferences, read_references
 from evalstore.store import ArtifactStore
-from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.working_files import read_working_files
 
 _NOTHING = FileReferences("", 0, ())
@@ -101,8 +100,8 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
     releases = store.releases()
-    files = [(release.commit, store.prefix + release.path) for release in releases]
-    blobs = find_committed_blobs(store.git, files)
+    files = [(release.commit, release.path) for release in releases]
+    blobs = store.moves.find_blobs(files)
     released = {
         f"{release.name}@{release.version}": scan_release(store, release, blob)
         for release, blob in zip(releases, blobs, strict=True)

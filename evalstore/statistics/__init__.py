@@ -5,12 +5,19 @@ none of this. The unit is the question, or the group where questions name one: w
 alike, so that its questions are not independent. Functions take exact shares in [-1, 1] and a group (or None) for each.
 """
 
-from evalstore.statistics.claims import ChangeEstimate, Conclusion, bound_rate, compute_holm_p_values, estimate_change
+from evalstore.statistics.claims import (
+    ChangeEstimate,
+    Conclusion,
+    bound_rate,
+    compute_holm_p_values,
+    estimate_change,
+    estimate_unit_change,
+)
 from evalstore.statistics.exact_mean import ExactMean
 from evalstore.statistics.noise import compute_noise_reach
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, estimate_mean
+from evalstore.statistics.paired_mean import Interval, MeanEstimate, ShareMoves, UnitTotals, estimate_mean
 from evalstore.statistics.rates import compute_wilson_interval
-from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
+from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p, compute_unit_flip_p
 from evalstore.statistics.student import find_student_quantile
 
 __all__ = [
@@ -19,13 +26,17 @@ __all__ = [
     "ExactMean",
     "Interval",
     "MeanEstimate",
+    "ShareMoves",
+    "UnitTotals",
     "bound_rate",
     "compute_holm_p_values",
     "compute_mcnemar_p",
     "compute_noise_reach",
     "compute_sign_flip_p",
+    "compute_unit_flip_p",
     "compute_wilson_interval",
     "estimate_change",
     "estimate_mean",
+    "estimate_unit_change",
     "find_student_quantile",
 ]

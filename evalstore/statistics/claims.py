@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evalstore.statistics.paired_mean import MeanEstimate, count_units, estimate_mean
-from evalstore.statistics.sign_flips import compute_sign_flip_p
+from evalstore.statistics.paired_mean import MeanEstimate, Unit, count_units, estimate_unit_mean
+from evalstore.statistics.sign_flips import compute_unit_flip_p
 
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
@@ -49,10 +50,14 @@ class ChangeEstimate:
 
 def estimate_change(shares: Sequence[Fraction], groups: Sequence[str | None]) -> ChangeEstimate:
     """Estimate a change from its shares, one a question; groups count as units."""
-    units = count_units(shares, groups)
+    return estimate_unit_change(count_units(shares, groups))
+
+
+def estimate_unit_change(units: Counter[Unit]) -> ChangeEstimate:
+    """Estimate a change from how often each unit comes, as `estimate_change` does."""
     return ChangeEstimate(
-        p=compute_sign_flip_p(shares, groups),
-        mean=estimate_mean(shares, groups),
+        p=compute_unit_flip_p(units),
+        mean=estimate_unit_mean(units),
         moved=sum(times for (total, _), times in units.items() if total),
         units=units.total(),
     )

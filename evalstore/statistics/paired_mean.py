@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import sqrt
+from math import fsum, sqrt
 
 from evalstore.statistics.student import find_student_quantile
 
@@ -23,6 +23,7 @@ FEWEST_UNITS, FEWEST_GROUPS = 2, 5
 _ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
 _ADDED_WEIGHT = 2
 _SURE, _POWER = 0.975, 0.8
+_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,20 @@ class MeanEstimate:
 
 def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> MeanEstimate | None:
     """Return the estimate of the mean share; None for fewer than 2 questions, or 5 groups."""
-    units = count_units(shares, groups)
-    seen = units.total()
-    if seen < (FEWEST_GROUPS if seen < len(shares) else FEWEST_UNITS):
+    return estimate_unit_mean(count_units(shares, groups))
+
+
+def estimate_unit_mean(units: Counter[Unit]) -> MeanEstimate | None:
+    """Return the estimate of the mean share from how often each unit comes, as `estimate_mean` does."""
+    seen, questions = units.total(), sum(count * times for (_, count), times in units.items())
+    if seen < (FEWEST_GROUPS if seen < questions else FEWEST_UNITS):
         return None
     # In groups of an average size, so that copies of a question in its group change nothing.
-    size = len(shares) / seen
+    size = questions / seen
     scaled = [(float(total) / size, count / size, times) for (total, count), times in units.items()]
     whole = seen + _ADDED_WEIGHT
-    total = sum(share * times for share, _, times in scaled)
+    # Rounded once, so that the order of the questions changes nothing.
+    total = fsum(share * times for share, _, times in scaled)
     middle = total / whole
     added = sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
     return MeanEstimate(
@@ -72,7 +78,44 @@ def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> M
 
 def _sum_squares(units: Sequence[tuple[float, float, int]], mean: float) -> float:
     """Return the sum of the squared residuals of a ratio: of each total from the mean by its count."""
-    return sum((total - mean * count) ** 2 * times for total, count, times in units)
+    return fsum((total - mean * count) ** 2 * times for total, count, times in units)
+
+
+@dataclass(slots=True)
+class ShareMoves:
+    """The shares that are not 0, of lone questions by how often each comes, of others as the sum of their group."""
+
+    lone: Counter[Fraction] = field(default_factory=Counter)
+    groups: dict[str, Fraction] = field(default_factory=dict)
+
+    def add(self, share: Fraction, group: str | None) -> None:
+        """Add the share of one question."""
+        if group is None:
+            self.lone[share] += 1
+        else:
+            self.groups[group] = self.groups.get(group, _ZERO) + share
+
+
+@dataclass(slots=True)
+class UnitTotals:
+    """The questions of a change by unit, each a lone one or in a group; shares are added where they are not 0."""
+
+    lone: int = 0
+    groups: Counter[str] = field(default_factory=Counter)
+
+    def add_question(self, group: str | None) -> None:
+        """Count one question."""
+        if group is None:
+            self.lone += 1
+        else:
+            self.groups[group] += 1
+
+    def count_units(self, moves: ShareMoves) -> Counter[Unit]:
+        """Return how often each sum and count of a unit comes, with 0 for the questions that moved nothing."""
+        units = Counter({(share, 1): times for share, times in moves.lone.items()})
+        units[_ZERO, 1] += self.lone - moves.lone.total()
+        units += Counter((moves.groups.get(group, _ZERO), count) for group, count in self.groups.items())
+        return units
 
 
 def count_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Counter[Unit]:
@@ -80,12 +123,8 @@ def count_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Cou
 
     Of a million questions the shares are few, and no list of them is needed.
     """
-    lone: Counter[Fraction] = Counter()
-    sums: dict[str, Unit] = {}
+    totals, moves = UnitTotals(), ShareMoves()
     for share, group in zip(shares, groups, strict=True):
-        if group is None:
-            lone[share] += 1
-        else:
-            total, count = sums.get(group, (Fraction(0), 0))
-            sums[group] = total + share, count + 1
-    return Counter({(share, 1): times for share, times in lone.items()}) + Counter(sums.values())
+        totals.add_question(group)
+        moves.add(share, group)
+    return totals.count_units(moves)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import comb, exp, fsum, lcm, lgamma, log, log1p, pi, sqrt
 from operator import mul
 
-from evalstore.statistics.paired_mean import count_units
+from evalstore.statistics.paired_mean import Unit, count_units
 
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
@@ -27,8 +27,13 @@ _SERIES_FROM = 16
 
 def compute_sign_flip_p(shares: Sequence[Fraction], groups: Sequence[str | None]) -> float:
     """Return the two-sided mid-p of the mean of `shares`; groups flip as one."""
+    return compute_unit_flip_p(count_units(shares, groups))
+
+
+def compute_unit_flip_p(units: Counter[Unit]) -> float:
+    """Return the same from how often each unit comes."""
     moves: Counter[Fraction] = Counter()
-    for (total, _), times in count_units(shares, groups).items():
+    for (total, _), times in units.items():
         moves[total] += times if total else 0
     moves = +moves
     sizes: Counter[float] = Counter()

@@ -93,7 +93,7 @@ def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
 
 
 def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
-    blob = find_file(store.objects, commit, store.prefix + name)
+    blob = find_file(store.objects, commit, store.moves.find_prefix(commit) + name)
     return store.objects.read(blob, limit).data if blob else None
 
 

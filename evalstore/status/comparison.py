@@ -13,7 +13,6 @@ from evalstore.model import Artifact, Kind, Ref, parse_ref
 from evalstore.references.mentions import Mentions, scan_working_file
 from evalstore.references.reading import find_working_rows
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import has_blob_content, is_blob, read_working_files
@@ -131,8 +130,8 @@ def compare_resolved(  # noqa: PLR0913  # as above
 def _find_released_blobs(
     store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]
 ) -> dict[str, str | None]:
-    files = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
-    return dict(zip(paths, find_committed_blobs(store.git, files), strict=True))
+    files = [(last[name].commit, path) for name, path in paths.items()]
+    return dict(zip(paths, store.moves.find_blobs(files), strict=True))
 
 
 def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:

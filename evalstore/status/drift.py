@@ -62,7 +62,7 @@ class MovedReferenceFinder:
         return find_locked_version(ref, entry) if entry else next((release.version for release in newest), None)
 
     def _read_lock_at(self, commit: str) -> Lock:
-        blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
+        blob = find_file(self.store.objects, commit, self.store.moves.find_prefix(commit) + LOCK_FILE)
         if blob and blob not in self._locks:
             self._locks[blob] = read_lock(self.store.objects.read(blob, LOCK_LIMIT).data)
         return self._locks[blob] if blob else NO_LOCK

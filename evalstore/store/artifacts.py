@@ -60,7 +60,7 @@ def read_row_lines(
     path = _find_rows_path(dataset)
     if path is None:
         return
-    file = f"{tag or 'git:' + commit[:12]}:{store.prefix}{path}" if commit else path
+    file = f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
     for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
         if line.strip():
             yield RowLine(line, file, number)
@@ -121,9 +121,10 @@ def _read_pieces(store: StoreContents, path: str, commit: str | None) -> Iterato
 
 
 def _find_blob(store: StoreContents, commit: str, path: str) -> str:
-    blob = find_file(store.objects, commit, store.prefix + path)
+    path_then = store.moves.find_prefix(commit) + path
+    blob = find_file(store.objects, commit, path_then)
     if blob is None:
-        raise LoadError(f"there is no {store.prefix}{path} at {commit[:12]}", place=Place(path))
+        raise LoadError(f"there is no {path_then} at {commit[:12]}", place=Place(path))
     return blob
 
 

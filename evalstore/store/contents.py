@@ -22,6 +22,7 @@ from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.parsed_documents import ParsedDocuments
 from evalstore.store.settings import find_bare_prefix, read_root_file, read_settings, read_tag_prefix
+from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import Release, TagGrammar, Tags
 
 
@@ -43,6 +44,10 @@ class StoreContents:
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     folders: FolderReader = field(default_factory=FolderReader)
     _lock: Lock | None = None
+    moves: StoreMoves = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moves = StoreMoves(self.repository.git, self.objects, self.prefix)
 
     def __repr__(self) -> str:
         return format_repr(self, self.root or self.repository.git.directory)

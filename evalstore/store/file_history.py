@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.files import read_below
 from evalstore.store.contents import StoreContents
-from evalstore.store.git import NAME_ENCODING, Git
+from evalstore.store.git import Git
 from evalstore.store.object_reader import is_oid
+from evalstore.store.objects import read_parents
 from evalstore.store.revisions import find_head
+from evalstore.store.store_moves import NO_GRAFTS
 
 _SHALLOW_LIMIT = 16 << 20  # bytes of git's list of the commits at which a shallow clone ends
 _NO_REFS = "refs/none"
-# Nothing in the repository may tell another history than its commits do: no graft.
-_NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,10 @@ class FileHistory:
     head: str | None
     commits: Mapping[str, tuple[str, ...]]
     cut: frozenset[str] = frozenset()
+
+    def list_roots(self) -> list[str]:
+        """Return the commits with which this history begins."""
+        return [oid for oid, parents in self.commits.items() if not parents]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
         """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""
@@ -53,11 +55,26 @@ def read_file_history(
     A merge is in it where its file differs from that of every parent, or where it joins two lines that changed it.
     Commits named by a tag that matches one of the patterns `tags` are in it as well. One git process.
     """
-    refs = [f"--decorate-refs={pattern}" for pattern in tags or [_NO_REFS]]
+    refs = (f"--decorate-refs={pattern}" for pattern in tags or [_NO_REFS])
     # By decoration: a commit counts when it changes a file or bears one of the tags.
     argv = ("--topo-order", "--simplify-by-decoration", *refs, "--no-show-signature", "--format=%H %P", tip)
-    files = ("--", *(store.prefix + path for path in paths))
-    out = store.git.run("-c", "log.follow=false", "log", *argv, *([f"^{base}"] if base else []), *files, env=_NO_GRAFTS)
+    argv = (*argv, *([f"^{base}"] if base else []), "--")
+    history = _walk_history(store, argv, [store.prefix + path for path in paths])
+    # A file that came with its store from another folder has its earlier history there.
+    if any(_may_have_moved(store, oid) for oid in history.list_roots()) and len(store.moves.list_prefixes()) > 1:
+        return _walk_history(store, argv, [one + path for one in store.moves.list_prefixes() for path in paths])
+    return history
+
+
+def _may_have_moved(store: StoreContents, oid: str) -> bool:
+    """Whether the store may have been elsewhere before a commit: its parents do not have it where it is."""
+    lost = store.repository.shallow and oid in read_shallow_commits(store.git)
+    parents = [] if lost else read_parents(store.objects, oid)
+    return any(store.moves.find_prefix(parent) != store.prefix for parent in parents)
+
+
+def _walk_history(store: StoreContents, argv: Sequence[str], files: Sequence[str]) -> FileHistory:
+    out = store.git.run("-c", "log.follow=false", "log", *argv, *files, env=NO_GRAFTS)
     rows = [line.split() for line in out.decode("ascii").splitlines() if line]
     if not all(is_oid(word) for row in rows for word in row):
         raise GitError("git listed a commit in a form that cannot be read")
@@ -66,40 +83,9 @@ def read_file_history(
     return FileHistory(next(iter(commits), None), commits, frozenset(cut))
 
 
-class BlobChange(NamedTuple):
-    """One file that a commit changed or removed: its blob at a parent, and at the commit (None: it is gone)."""
-
-    commit: str
-    path: str
-    old: str
-    new: str | None
-
-
-def list_blob_changes(store: StoreContents, folder: str, tip: str) -> list[BlobChange]:
-    """Return what the commits up to `tip` changed or removed in a folder of the store, newest first.
-
-    A merge is compared with each of its parents; paths are relative to the repository. One git process.
-    """
-    argv = ("-m", "--raw", "-z", "--no-renames", "--no-abbrev", "--full-history", "--diff-filter=MDT", "--format=%H")
-    out = store.git.run("-c", "log.follow=false", "log", *argv, tip, "--", store.prefix + folder, env=_NO_GRAFTS)
-    changes, commit = [], ""
-    # After each commit come, for each of its files, ":<modes> <old> <new> <letter>" and the path.
-    words = iter(out.decode(*NAME_ENCODING).split("\0"))
-    for word in words:
-        _, colon, entry = word.partition(":")
-        if not colon:
-            commit = word.strip() or commit
-            continue
-        _, _, old, new, *_ = entry.split(" ")
-        changes.append(BlobChange(commit, next(words), old, new if new.strip("0") else None))
-    if not all(is_oid(change.commit) and is_oid(change.old) for change in changes):
-        raise GitError("git listed a commit in a form that cannot be read")
-    return changes
-
-
 def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
     """Return the commits of every branch and tag that changed one of the files, newest first."""
-    files = ("--", *(store.prefix + path for path in paths))
+    files = ("--", *(prefix + path for prefix in store.moves.list_prefixes() for path in paths))
     # A detached HEAD may be on no branch.
     head = find_head(store.git)
     tips = ("--branches", "--remotes", "--tags", *([head] if head else []))

@@ -16,7 +16,6 @@ from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity, is_id
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
-from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import Resolved, build_unknown_error
 from evalstore.store.revisions import resolve_revision
@@ -136,8 +135,8 @@ def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
 
 def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
-    files = ((release.commit, store.prefix + release.path) for release in newest.values())
-    return dict(zip(newest, find_committed_blobs(store.git, files), strict=True))
+    files = [(release.commit, release.path) for release in newest.values()]
+    return dict(zip(newest, store.moves.find_blobs(files), strict=True))
 
 
 def _summarize_artifact(

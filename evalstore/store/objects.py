@@ -21,6 +21,9 @@ _CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTIL
 _MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
+_PARENT = b"parent "
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A commit: author, date (ISO 8601, "" when unreadable), the first line of its message, and `Co-authored-by`."""
@@ -47,6 +50,12 @@ def read_commit(objects: ObjectReader, oid: str) -> Commit:
     author, email, date = _parse_person(headers.get(b"author", b""))
     co_authors = tuple(dict.fromkeys(_decode(name) for name in _CO_AUTHOR.findall(message.partition(b"\n")[2])))
     return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]), co_authors)
+
+
+def read_parents(objects: ObjectReader, oid: str) -> list[str]:
+    """Return the parents of a commit as it names them, which a shallow clone may lack."""
+    head = _read_object(objects, oid, "commit").partition(b"\n\n")[0]
+    return [_decode(line[len(_PARENT) :]) for line in head.split(b"\n") if line.startswith(_PARENT)]
 
 
 def read_tag(objects: ObjectReader, oid: str) -> TagObject:
@@ -79,6 +88,14 @@ def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
 def is_regular(entry: TreeEntry) -> bool:
     """Whether an entry of a tree is a file, and no folder, link or submodule."""
     return entry.mode.startswith("100")
+
+
+def has_entry(objects: ObjectReader, commit: str, path: str) -> bool:
+    """Whether something lies at a path at a commit; False below what is no folder."""
+    try:
+        return _find_entry_at(objects, commit, path) is not None
+    except RefusedError:
+        return False
 
 
 def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:

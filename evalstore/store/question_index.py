@@ -36,7 +36,7 @@ class QuestionIndex:
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     # Checked while they stream by, since a dataset may not fit into memory.
-    questions = _check_questions(store.questions(resolved), str(resolved.ref))
+    questions = check_questions(store.questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(open_in_memory(questions))
 
 
@@ -127,7 +127,7 @@ def _make_duplicate_error(question: Question) -> RefusedError:
     )
 
 
-def _check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:
+def check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:
     """Yield the questions; raises `RefusedError` for one whose shape scoring cannot use."""
     try:
         for question in questions:

@@ -19,7 +19,7 @@ from evalstore.notebook import ReportValue, format_repr
 from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, make_artifact
 from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.object_reader import compute_object_id, find_committed_blobs
+from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file, read_tag
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import GitTag, Release
@@ -135,8 +135,8 @@ def expect_releases(store: StoreContents, refs: Iterable[Ref]) -> None:
     with suppress(EvalstoreError):
         tags = [(ref, tag) for (ref, _), name in zip(exact, names, strict=True) if (tag := store.tags.find(name))]
         store.objects.expect(tag.oid for _, tag in tags)
-        files = [(tag.commit, store.prefix + ref.path) for ref, tag in tags if not tag.flaw]
-        store.objects.expect(blob for blob in find_committed_blobs(store.git, files) if blob)
+        files = [(tag.commit, ref.path) for ref, tag in tags if not tag.flaw]
+        store.objects.expect(blob for blob in store.moves.find_blobs(files) if blob)
         store.ledgers.expect(ref.name for ref, _ in tags)
 
 
@@ -156,7 +156,7 @@ def can_mean(ref: Ref, version: Version) -> bool:
 
 def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
     """Read the artifact of `ref` at a commit; `label` stands before the path in the places of errors."""
-    path = store.prefix + ref.path
+    path = store.moves.find_prefix(commit) + ref.path
     blob = find_file(store.objects, commit, path)
     if blob is None:
         raise RefError(

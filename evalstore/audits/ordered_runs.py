@@ -1,0 +1,131 @@
+"""Reads two runs and their dataset side by side where all three have one order: one question of each is in memory.
+
+Most runs were graded in the order of their dataset. Where these were not, or where one has another dataset or samples
+here and there, `OutOfOrderError` says so, and the runs are read by an index instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from evalstore.audits.question_sets import QuestionPair, build_pair
+from evalstore.audits.question_versions import QuestionVersion, digest_question
+from evalstore.audits.stored_run import RunRubric, StoredRun, has_other_rubrics, is_judged
+from evalstore.audits.version_path import VersionFinder
+from evalstore.model import Question
+from evalstore.runs import GradedRow, Run, read_rows, read_run
+from evalstore.runs.samples import merge_samples
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import check_questions
+
+_Item = TypeVar("_Item")
+
+
+class OutOfOrderError(Exception):
+    """Somebody asked for another question than the one that is read, or two files differ in their order."""
+
+
+class CurrentItem(Mapping[str, _Item], Generic[_Item]):
+    """A collection of which one item is there at a time; its length is how many there were so far."""
+
+    def __init__(self) -> None:
+        self._held: tuple[str, _Item] | None = None
+        self._count = 0
+
+    def hold(self, id_: str, item: _Item) -> _Item:
+        """Put an item in the place of the one before."""
+        self._held, self._count = (id_, item), self._count + 1
+        return item
+
+    def __getitem__(self, id_: str) -> _Item:
+        if self._held is None or self._held[0] != id_:
+            raise OutOfOrderError(id_)
+        return self._held[1]
+
+    def __contains__(self, id_: object) -> bool:
+        if self._held is None or self._held[0] != id_:
+            raise OutOfOrderError(id_)
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        raise OutOfOrderError("the items stream by")
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class _RowStream:
+    """The rows of one run: those of the question that comes next are taken, or left."""
+
+    def __init__(self, run: Run) -> None:
+        self.rows: CurrentItem[GradedRow] = CurrentItem()
+        self._lines = iter(read_rows(run))
+        self.next = next(self._lines, None)
+
+    def take(self, id_: str) -> GradedRow | None:
+        """Return the row of a question, all its samples in one; None where another question is next."""
+        if (first := self.next) is None or first.id != id_:
+            return None
+        self.next, samples = next(self._lines, None), [first]
+        while self.next is not None and self.next.id == id_:
+            samples.append(self.next)
+            self.next = next(self._lines, None)
+        if len({row.sample for row in samples}) < len(samples):
+            raise OutOfOrderError(id_)
+        return self.rows.hold(id_, merge_samples(samples))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRuns:
+    """Two runs of one dataset whose rows stand in its order, as far as one can say before they are read."""
+
+    a: StoredRun
+    b: StoredRun
+    list_pairs: Callable[[], Iterator[QuestionPair]]
+
+
+def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: VersionFinder) -> OrderedRuns | None:
+    """Return two runs for one pass side by side; None where they cannot be read so: judges need a pass before."""
+    runs = [run if isinstance(run, Run) else read_run(Path(run)) for run in (run_a, run_b)]
+    old, new = (run.dataset for run in runs)
+    if old is None or new is None or old.digest != new.digest or not all(map(_has_lone_rows, runs)):
+        return None
+    datasets = [finder.locate_pin(used) for used in (old, new)]
+    questions, streams = CurrentItem[QuestionVersion](), [_RowStream(run) for run in runs]
+    a, b = (
+        StoredRun(
+            run=run,
+            rows=stream.rows,
+            dataset=dataset,
+            rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
+            questions=questions,
+        )
+        for run, stream, dataset in zip(runs, streams, datasets, strict=True)
+    )
+    if has_other_rubrics(a, b) or is_judged(a, b):
+        return None
+    asked = _list_questions(datasets[0].resolved, finder.store)
+
+    def list_pairs() -> Iterator[QuestionPair]:
+        for question in asked:
+            rows = streams[0].take(question.id), streams[1].take(question.id)
+            if rows != (None, None):
+                questions.hold(question.id, digest_question(question))
+                yield build_pair(question.id, *rows, a, b)
+        for stream in streams:
+            if stream.next is not None:
+                raise OutOfOrderError(stream.next.id)
+
+    return OrderedRuns(a, b, list_pairs)
+
+
+def _has_lone_rows(run: Run) -> bool:
+    """Whether a run has one output to each question, in a file of their own."""
+    return run.samples != run.path and run.outputs == run.questions > 0
+
+
+def _list_questions(dataset: Resolved, store: ArtifactStore) -> Iterator[Question]:
+    return check_questions(store.questions(dataset), dataset.ref)

@@ -1,0 +1,144 @@
+"""Finds where a store lay in the tree of a commit: a tag names an artifact of the store, wherever its folder was then.
+
+A store moves when one commit takes its files out of one folder and puts them into another, as `git mv` does: nothing
+of the store is left in the old place. Where no commit says so, the store was always where it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from evalstore.errors import GitError
+from evalstore.model import Kind
+from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
+from evalstore.store.git import NAME_ENCODING, Git
+from evalstore.store.object_reader import ObjectReader, find_committed_blobs, is_oid
+from evalstore.store.objects import has_entry, list_folder
+from evalstore.store.revisions import find_head
+
+_ROOT = LEDGER_FOLDER.partition("/")[0]
+_MARKS = (*(kind.folder for kind in Kind), _ROOT, SETTINGS_FILE)
+# Nothing in the repository may tell another history than its commits do: no graft.
+NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
+
+
+class PathChange(NamedTuple):
+    """One file that a commit added, changed or removed: its blob at a parent, and at the commit (None: absent)."""
+
+    commit: str
+    path: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(slots=True)
+class StoreMoves:
+    """The folders that a store was in; `prefix` is where it is now ("" or with a slash at the end)."""
+
+    git: Git
+    objects: ObjectReader
+    prefix: str
+    _earlier: tuple[str, ...] | None = None
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def find_prefix(self, commit: str) -> str:
+        """Return where the store lay at a commit: today's folder, unless it lay in an earlier one alone."""
+        if commit not in self._known:
+            self._known[commit] = self._search_commit(commit)
+        return self._known[commit]
+
+    def list_prefixes(self) -> tuple[str, ...]:
+        """Return all folders that the store was in, the latest first, by a walk through the history of its places."""
+        if self._earlier is None:
+            head = find_head(self.git)
+            self._earlier = tuple(self._list_earlier(head)) if head else ()
+        return self.prefix, *self._earlier
+
+    def find_blobs(self, files: list[tuple[str, str]]) -> list[str | None]:
+        """Return the blob of each (commit, path in the store), or None; git answers, and no hash is checked."""
+        blobs = find_committed_blobs(self.git, [(commit, self.prefix + path) for commit, path in files])
+        moved = [number for number, blob in enumerate(blobs) if blob is None]
+        moved = [number for number in moved if self.find_prefix(files[number][0]) != self.prefix]
+        asked = [(files[number][0], self.find_prefix(files[number][0]) + files[number][1]) for number in moved]
+        for number, blob in zip(moved, find_committed_blobs(self.git, asked), strict=True):
+            blobs[number] = blob
+        return blobs
+
+    def strip_prefix(self, path: str) -> str:
+        """Return the path in the store of a file that lies in one of its folders."""
+        found = [one for one in self.list_prefixes() if path.startswith(one)]
+        return path.removeprefix(max(found, key=len, default=""))
+
+    def _search_commit(self, commit: str) -> str:
+        if self._has_store(commit, self.prefix):
+            return self.prefix
+        return next((one for one in self.list_prefixes() if self._has_store(commit, one)), self.prefix)
+
+    def _has_store(self, commit: str, prefix: str) -> bool:
+        return any(has_entry(self.objects, commit, prefix + mark) for mark in _MARKS)
+
+    def _list_earlier(self, tip: str) -> Iterator[str]:
+        prefix, found = self.prefix, {self.prefix}
+        # Each move is older than the one before, so a store that went to and fro comes to an end, too.
+        while (move := self._find_move(tip, prefix)) is not None:
+            tip, prefix = move
+            if prefix not in found:
+                found.add(prefix)
+                yield prefix
+
+    def _find_move(self, tip: str, prefix: str) -> tuple[str, str] | None:
+        """Return the last commit that put the store into a folder, and the folder that it took it from."""
+        added: defaultdict[str, list[str]] = defaultdict(list)
+        removed: defaultdict[str, list[str]] = defaultdict(list)
+        for change in read_changes(self.git, tip, [prefix + mark for mark in _MARKS], "AD", ["--full-diff"]):
+            (removed if change.new is None else added)[change.commit].append(change.path)
+        for commit, paths in added.items():
+            gone = removed.get(commit, [])
+            inner = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+            for old in dict.fromkeys(_list_folders(gone, inner)):
+                if old != prefix and not self._has_artifacts(commit, old):
+                    return commit, old
+        return None
+
+    def _has_artifacts(self, commit: str, prefix: str) -> bool:
+        return any(list_folder(self.objects, commit, prefix + kind.folder) for kind in Kind)
+
+
+def _list_folders(gone: list[str], inner: list[str]) -> Iterator[str]:
+    """Yield the folders below which a file was removed that was added under the same name elsewhere."""
+    wanted = {path for path in inner if path.partition("/")[0] in _MARKS}
+    for path in gone:
+        parts = path.split("/")
+        for length in range(len(parts)):
+            if "/".join(parts[length:]) in wanted:
+                yield "".join(f"{part}/" for part in parts[:length])
+
+
+def read_changes(
+    git: Git, tip: str, paths: list[str], letters: str, options: list[str] | None = None
+) -> list[PathChange]:
+    """Return what the commits up to `tip` did to some paths of the repository, newest first; of `letters` alone.
+
+    A merge is compared with each of its parents. One git process.
+    """
+    argv = ("-m", "--raw", "-z", "--no-renames", "--no-abbrev", "--full-history", "--format=%H", *(options or []))
+    out = git.run("-c", "log.follow=false", "log", *argv, f"--diff-filter={letters}", tip, "--", *paths, env=NO_GRAFTS)
+    changes, commit = [], ""
+    # After each commit come, for each of its files, ":<modes> <old> <new> <letter>" and the path.
+    words = iter(out.decode(*NAME_ENCODING).split("\0"))
+    for word in words:
+        _, colon, entry = word.partition(":")
+        if not colon:
+            commit = word.strip() or commit
+            continue
+        _, _, old, new, *_ = entry.split(" ")
+        changes.append(
+            PathChange(commit, next(words), old if old.strip("0") else None, new if new.strip("0") else None)
+        )
+    if not all(is_oid(change.commit) and is_oid(change.old or change.new or "") for change in changes):
+        raise GitError("git listed a commit in a form that cannot be read")
+    return changes
