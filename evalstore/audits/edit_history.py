@@ -19,7 +19,8 @@ from evalstore.audits.rubric_edits import (
 )
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
-from evalstore.diff import DiffFinding, compare
+from evalstore.diff import DiffFinding
+from evalstore.diff.compare import list_findings
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
 from evalstore.provenance import WHOLE, ArtifactPart, PartTable, read_parts
@@ -248,7 +249,7 @@ def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
 
 def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:
     try:
-        return compare(old, new, load=finder.store.load).findings
+        return list_findings(old, new, finder.store.load)
     except EvalstoreError as error:
         finder.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
         return ()

@@ -45,6 +45,11 @@ def compare(
     return _Comparison(load, terms or ComparisonSettings()).run(old, new, rows)
 
 
+def list_findings(old: Artifact, new: Artifact, load: ArtifactLoader) -> tuple[DiffFinding, ...]:
+    """Return the findings of `compare` with no output that shows them, which is most of its work."""
+    return _Comparison(load, ComparisonSettings(), finds_witnesses=False).run(old, new).findings
+
+
 @dataclass(slots=True)
 class _Comparison:
     """One comparison and those of the references within it, each pair of artifacts once."""
