@@ -14,6 +14,7 @@ from evalstore.audits.grader import (
     RunArtifactLoader,
     list_reuse_notes,
     list_run_pins,
+    list_strictness_notes,
     read_judge_model,
     read_strictness,
 )
@@ -222,6 +223,7 @@ class AuditJob:
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
         yield from list_reuse_notes(*self.attributor.graders)
+        yield from list_strictness_notes(*self.attributor.graders)
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()

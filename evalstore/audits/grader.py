@@ -164,3 +164,13 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
     """Yield a note about results that were not replayed."""
     if count := sum(grader.reuse_count for grader in graders):
         yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
+
+
+def list_strictness_notes(old: Grader, new: Grader) -> Iterator[str]:
+    """Yield a note where two runs were graded under another `strict`, which is no player: mixes have A's."""
+    if old.strict != new.strict:
+        strict, other = ("A", "B") if old.strict else ("B", "A")
+        yield (
+            f"{strict} was graded under strict and {other} was not; all is graded again as in A, so an answer that an "
+            "engine only approximates may count as not reproduced in B"
+        )
