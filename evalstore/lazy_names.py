@@ -17,7 +17,7 @@ def import_lazily(package: str, names: Mapping[str, str]) -> Callable[[str], obj
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(f"{package}.{names[name]}"), name)
-        setattr(modules[package], name, value)  # in place of a module of the same name, too
+        setattr(modules[package], name, value)
         return value
 
     return find_name

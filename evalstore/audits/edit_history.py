@@ -20,7 +20,7 @@ from evalstore.audits.rubric_edits import (
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import DiffFinding
-from evalstore.diff.compare import list_findings
+from evalstore.diff.comparison import list_findings
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
 from evalstore.provenance import WHOLE, ArtifactPart, PartTable, read_parts

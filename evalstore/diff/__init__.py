@@ -21,7 +21,7 @@ from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from evalstore.diff.compare import compare
+    from evalstore.diff.comparison import compare
 
 __all__ = [
     "LEVELS",
@@ -44,4 +44,4 @@ __all__ = [
 ]
 
 # A hundred modules, for a store in which nothing may have changed.
-__getattr__ = import_lazily(__name__, {"compare": "compare"})
+__getattr__ = import_lazily(__name__, {"compare": "comparison"})

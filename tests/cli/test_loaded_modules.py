@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 WRITERS = {"git", "evalstore.release.bump", "ruamel.yaml", "httpx", "importlib.metadata"}
-COMPARISON = {"deepdiff", "evalstore.diff.compare", "evalstore.diff.rules", "evalstore.migration", "evalstore.audits"}
+COMPARISON = {
+    "deepdiff",
+    "evalstore.diff.comparison",
+    "evalstore.diff.rules",
+    "evalstore.migration",
+    "evalstore.audits",
+}
 GRADING = {"regex", "markdown_it", "tree_sitter", "evalstore.checks", "evalstore.schemas", "evalstore.judging"}
 EDITING = {
     "evalstore.store.writing",
