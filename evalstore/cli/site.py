@@ -63,7 +63,7 @@ def _require_own_folder(out: Path) -> None:
 
 def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:
     from evalstore.report.notebook import write_audit, write_run
-    from evalstore.report.pages import diff
+    from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
 
     for summary in watch(site.artifacts):
@@ -79,4 +79,7 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
         audits.append(replace(pair, problem=problem))
         if audit is not None:
             yield pair.path, write_audit(audit)
-    yield "index.html", pages.write_index(site.build_index(audits))
+    index = site.build_index(audits)
+    if index.graph:
+        yield index.graph, reference_graph.write_page(site.graph)
+    yield "index.html", pages.write_index(index)

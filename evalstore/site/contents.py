@@ -15,13 +15,24 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
 from evalstore.references.graph import ReferenceGraph, build_working_graph
 from evalstore.runs import Run, read_run
-from evalstore.site.values import SiteArtifact, SiteAudit, SiteIndex, SiteRun, SiteStep, StepDiff
+from evalstore.site.reference_layers import build_graph
+from evalstore.site.values import (
+    SiteArtifact,
+    SiteAudit,
+    SiteGraph,
+    SiteIndex,
+    SiteReference,
+    SiteRun,
+    SiteStep,
+    StepDiff,
+)
 from evalstore.status.comparison import compare_resolved
 from evalstore.status.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
 
 RUNS_LIMIT, AUDITS_LIMIT = 500, 50
+GRAPH_PATH = "references.html"
 
 
 @dataclass
@@ -60,8 +71,19 @@ class StoreSite:
 
     def build_index(self, audits: Sequence[SiteAudit]) -> SiteIndex:
         """Return the first page; `audits` are those of `audits`, with their problems."""
-        top = self.store.root or self.store.git.directory
-        return SiteIndex(top.resolve().name, self.artifacts, self.runs, tuple(audits), tuple(self.notes))
+        path = GRAPH_PATH if self.graph.references else ""
+        return SiteIndex(self.title, self.artifacts, self.runs, tuple(audits), tuple(self.notes), path)
+
+    @property
+    def title(self) -> str:
+        """The name of the store's folder."""
+        return (self.store.root or self.store.git.directory).resolve().name
+
+    @cached_property
+    def graph(self) -> SiteGraph:
+        """The picture of references between the working files."""
+        names = [one.name for one in self.artifacts]
+        return build_graph(self.title, names, {*self._iterate_references(names)})
 
     def read_artifact(self, summary: ArtifactSummary) -> SiteArtifact:
         """Return the page of one artifact."""
@@ -100,6 +122,13 @@ class StoreSite:
     @cached_property
     def _graph(self) -> ReferenceGraph:
         return build_working_graph(self.store)
+
+    def _iterate_references(self, names: Sequence[str]) -> Iterator[SiteReference]:
+        for name in names:
+            scores = defaultdict[str, bool](bool)
+            for one in self._graph.read_references(f"{name}@worktree").references:
+                scores[one.ref.name] |= one.scores
+            yield from (SiteReference(name, used, scored) for used, scored in scores.items())
 
     def _read_runs(self) -> Iterator[Run]:
         for path in sorted(self.folder.rglob("*.json")) if self.folder.is_dir() else ():

@@ -54,15 +54,38 @@ class SiteAudit:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class SiteReference:
+    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: whether a score goes through it."""
+
+    user: str
+    used: str
+    scores: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGraph:
+    """The picture of references: a layer of names for each kind, in order, and notes on what was left out."""
+
+    title: str
+    layers: tuple[tuple[str, ...], ...]
+    references: tuple[SiteReference, ...]
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SiteIndex:
-    """The first page: all artifacts, runs and audits, and notes on what was left out."""
+    """The first page: all artifacts, runs and audits, and notes on what was left out.
+
+    `graph`: the path of the picture of references, empty where there are none.
+    """
 
     title: str
     artifacts: tuple[ArtifactSummary, ...]
     runs: tuple[SiteRun, ...]
     audits: tuple[SiteAudit, ...]
     notes: tuple[str, ...] = ()
+    graph: str = ""
 
 
 @dataclass(frozen=True, slots=True)

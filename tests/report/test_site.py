@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from evalstore.report.pages.reference_graph import write_page
+from evalstore.site import SiteReference
+from evalstore.site.reference_layers import build_graph
+
 Cli = Callable[..., Any]
 
 
@@ -85,3 +89,58 @@ def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: P
             assert browser.evaluate("document.documentElement.scrollWidth") <= width, (page, width)
         assert browser.evaluate("document.scripts.length + document.images.length") == 0
         assert browser.list_complaints() == []
+
+
+def test_the_references_are_drawn_and_read_at_every_width(store: Path, cli: Cli, browser: Any) -> None:
+    site, _ = write_once(store, cli)
+    page = site / "references.html"
+    assert 'href="references.html"' in (site / "index.html").read_text("utf-8")
+    graph = "[...document.querySelectorAll('.graph svg')].filter(one => one.checkVisibility())"
+    for width, look in ((1400, "columns"), (800, "columns"), (360, "arcs")):
+        browser.open(page, width)
+        assert browser.evaluate(f"{graph}.map(one => one.getAttribute('class')).join()") == look
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        # A letter is at least 12 pixels high on the screen, and no label leaves its box.
+        assert browser.evaluate(f"{graph}[0].getScreenCTM().a * 13") >= 12
+        boxes = f"[...{graph}[0].querySelectorAll('a')].map(one => ['rect', 'text'].map("
+        room = f"{boxes}name => one.querySelector(name).getBoundingClientRect().right))"
+        assert all(text <= box for box, text in browser.evaluate(room))
+        assert browser.list_complaints() == []
+    browser.open(page, 600, media="print")
+    assert browser.evaluate(f"{graph}.map(one => one.getAttribute('class')).join()") == "columns"
+
+
+def test_a_large_graph_says_what_it_leaves_out_and_stays_small() -> None:
+    names = [f"{kind}/{'n' * 60}{place}" for kind in ("dataset", "rubric", "judge") for place in range(400)]
+    assert build_graph("store", names, []).notes == ("Of 1,200 artifacts, 1,200 without references are left out.",)
+    pairs = {SiteReference(a, b) for a in names[:300] for b in names[400:420]}
+    graph = build_graph(
+        "store", names, pairs | {SiteReference(names[0], "rubric/gone"), SiteReference(names[0], names[0])}
+    )
+    assert graph.notes == (
+        "Of 1,200 artifacts, 880 without references are left out.",
+        "Of 320 artifacts with references, the 150 with the most are drawn; each artifact's page lists its own.",
+        "Of 2,600 references between them, 1,000 are drawn.",
+    )
+    assert [len(layer) for layer in graph.layers] == [130, 20]
+    assert {one.used for one in graph.references} == set(names[400:420])
+    assert len(write_page(graph).encode("utf-8")) < 300_000
+
+
+def test_layers_stand_so_that_lines_do_not_cross() -> None:
+    names = ["dataset/a", "dataset/b", "rubric/y", "rubric/z", "rubric/alone"]
+    crossed = [SiteReference("dataset/a", "rubric/z"), SiteReference("dataset/b", "rubric/y")]
+    datasets, rubrics = build_graph("store", names, crossed).layers
+    firsts = [name for name in rubrics if name != "rubric/alone"]
+    assert (firsts == ["rubric/z", "rubric/y"]) == (datasets == ("dataset/a", "dataset/b"))
+
+
+def test_a_line_past_a_layer_goes_between_its_boxes() -> None:
+    names = ["dataset/a", "rubric/x", "rubric/y", "judge/j"]
+    used = [SiteReference("dataset/a", "rubric/x"), SiteReference("rubric/x", "judge/j")]
+    page = write_page(build_graph("store", names, [*used, SiteReference("judge/j", "dataset/a", scores=False)]))
+    path = re.findall(r'<path d="([^"]+)" class="records"', page)[0]
+    tops = [int(top) for top in re.findall(r'<rect x="274" y="(\d+)"', page)]
+    levels = {int(y) for x, y in re.findall(r"(\d+) (\d+)(?=C|$)", path) if x in {"274", "484"}}
+    assert levels
+    assert all(not top <= y <= top + 24 for y in levels for top in tops)

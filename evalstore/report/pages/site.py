@@ -35,6 +35,7 @@ def write_index(site: SiteIndex) -> str:
         f"{site.title}: rulers of evaluation",
         make_element("h1", site.title),
         make_element("p", f"{', '.join(kinds)}; {count_noun(released, 'release')}.", class_="answer"),
+        *([make_element("p", make_element("a", "Who refers to whom, drawn", href=site.graph))] if site.graph else []),
         *(part for kind in Kind for part in _format_kind(kind, [one for one in site.artifacts if one.kind is kind])),
         *_format_runs(site.runs),
         *_format_audits(site.audits),
