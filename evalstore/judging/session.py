@@ -34,6 +34,10 @@ def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeRepl
     return nullcontext(lambda _: None)
 
 
+def _watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
+    return items
+
+
 @dataclass(frozen=True, slots=True)
 class Judges:
     """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
@@ -50,7 +54,7 @@ class Judges:
     fresh: bool = False
     max_calls: int | None = None
     progress: Progress = _show_no_progress
-    watch: Watch = lambda items, _: items  # a default of a field
+    watch: Watch = _watch_nothing
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")
