@@ -326,7 +326,10 @@ def list_gates() -> dict[str, str]:
     return gates
 
 
-@pytest.mark.parametrize("name", ["action", "component", "github", "gitlab"])
+@pytest.mark.parametrize(
+    "name",
+    ["action", "component", *(pytest.param(name, marks=pytest.mark.slow) for name in ("github", "gitlab"))],
+)
 def test_no_pull_request_brings_the_settings_that_judge_it(
     store: Path, tools: dict[str, str], cli: Callable[..., Any], tmp_path: Path, name: str
 ) -> None:
