@@ -80,6 +80,7 @@ def test_a_log_says_what_evalstore_says_of_it(log: Path, repo: Path, tmp_path: P
         ]
 
 
+@pytest.mark.slow
 def test_inspect_finds_the_scorer_by_its_name(
     log: Path, repo: Path, tmp_path: Path, inspect: Callable[..., str]
 ) -> None:

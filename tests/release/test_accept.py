@@ -362,6 +362,7 @@ def test_an_empty_file_is_filled_and_a_flow_is_refused(shop: Shop, empty: str) -
     assert told.startswith(f"error: {FILE}:1:1: no item can be added to `accepted` without touching more of the file")
 
 
+@pytest.mark.slow
 @pytest.mark.chaos
 def test_acceptances_at_once_all_stand_and_what_a_killed_one_left_is_swept(
     shop: Shop, cli_process: Callable[..., Any]

@@ -110,6 +110,7 @@ def test_bumps_that_push_at_once_all_arrive(released: Shop, tmp_path: Path) -> N
     check_sound(released)
 
 
+@pytest.mark.slow
 def test_clones_that_release_one_version_meet_at_the_remote(
     released: Shop, tmp_path: Path, git: Callable[..., str]
 ) -> None:

@@ -94,6 +94,7 @@ def sweep(shop: Shop, disk: Path, stride: int, enough: int = 3) -> tuple[int, in
     return failed, done
 
 
+@pytest.mark.slow
 def test_a_full_disk(small: tuple[Shop, Path]) -> None:
     failed, done = sweep(*small, stride=48 << 10, enough=1)
     assert (failed > 1, done) == (True, 1)

@@ -137,6 +137,7 @@ def test_killed_at_random(cli: Cli, busy: Room) -> None:
     storm(cli, busy, rounds=1)
 
 
+@pytest.mark.slow
 def test_killed_at_random_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
     storm(cli, whole, rounds=1)
 

@@ -81,6 +81,7 @@ def test_a_pipeline_passes_and_stops_a_change_without_its_version(
     assert [shell(command).returncode for command in commands] == [0] * (len(commands) - 1) + [1]
 
 
+@pytest.mark.slow
 def test_what_gitlab_reads_can_be_read(store: Path, shell: Callable[..., Any]) -> None:
     gitlab = pipelines()[1]["rulers"]
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("[please]", "[please, thanks]"))
