@@ -84,7 +84,6 @@ def _parse_args(text: str) -> Any:
 INPUT_KEYS = ("input", "messages")
 REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
 _DEFAULTS = ("rubric_ref", "bundle")
-_NOTHING_DIGEST = compute_digest({})  # most questions have nothing for graders
 _DIGEST_OF_NOTHING = compute_digest({})
 
 
