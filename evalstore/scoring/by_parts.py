@@ -17,7 +17,7 @@ from evalstore.files import write_below
 from evalstore.judging.session import Watch
 from evalstore.runs import Run
 from evalstore.scoring.job import ScoringJob
-from evalstore.scoring.joining import join_parts, list_missing_parts, read_parts
+from evalstore.scoring.joining import join_parts, list_missing_parts, read_parts, refuse_missing_parts
 from evalstore.scoring.parts import PartFile, PartTask, locate_parts, read_part, run_part
 from evalstore.scoring.plan import ScorePlan, WrittenPlan, format_plan, read_plan
 from evalstore.scoring.planning import has_judges, make_plan, open_planned_job
@@ -88,6 +88,7 @@ def merge_plan(plan_file: Path, store: ArtifactStore, *, root: Path, out: Path, 
     if workers:
         for _ in workers.run_parts(plan_file, root, list_missing_parts(plan_file, plan)):
             pass
+    refuse_missing_parts(plan_file, plan)
     with open_planned_job(plan, store, root / plan.outputs) as planned:
         return join_parts(planned.job, plan, read_parts(plan_file, plan), out)
 
