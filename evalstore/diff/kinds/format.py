@@ -18,6 +18,7 @@ from evalstore.diff.kinds import (
 )
 from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
+from evalstore.patterns.limits import OUTPUT_LIMIT
 
 _FORMATS = ("json", "text")
 _RULE = "format-changed"
@@ -61,7 +62,11 @@ KIND = CheckKind(
             limit=at_least("min_chars", implied_by="format", ends_grading=True),
         ),
         "max_chars": Param(
-            None, read_count, rule=_RULE, comes_first=_is_new, limit=at_most("max_chars", ends_grading=True)
+            None,
+            read_count,
+            rule=_RULE,
+            comes_first=_is_new,
+            limit=at_most("max_chars", highest=OUTPUT_LIMIT, ends_grading=True),
         ),
     },
     is_binary=say_always,
