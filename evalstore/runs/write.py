@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
-import secrets
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from evalstore.errors import ConflictError, Place, RefusedError
+from evalstore.errors import ConflictError, Place
 from evalstore.runs.eee_format import format_aggregate
 from evalstore.runs.eee_lines import write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
+from evalstore.runs.temporary_files import (
+    discard_temporary,
+    flush_to_disk,
+    make_disk_error,
+    open_temporary,
+    refuse_disk_errors,
+    remove_abandoned,
+)
 from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160
@@ -46,7 +51,7 @@ class RunWriter:
         try:
             self.rows.write(line)
         except OSError as error:
-            raise _disk_error(self.folder, error) from None
+            raise make_disk_error(self.folder, error) from None
 
     def publish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths.
@@ -67,7 +72,7 @@ class RunWriter:
     def _finish_rows(self, format_: RowFormat) -> Iterator[BinaryIO]:
         """Give the rows in their format, on the disk: the lines, or a temporary file that is made of them."""
         if format_.write is None:
-            _flush_to_disk(self.rows)
+            flush_to_disk(self.rows)
             yield self.rows
             return
         self.rows.flush()
@@ -75,7 +80,7 @@ class RunWriter:
         try:
             with Path(self.rows.name).open("rb") as lines:
                 format_.write(lines, file)
-            _flush_to_disk(file)
+            flush_to_disk(file)
             yield file
         finally:
             discard_temporary(file)
@@ -85,7 +90,7 @@ class RunWriter:
         published = False
         try:
             file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
-            _flush_to_disk(file)
+            flush_to_disk(file)
             published = _give_name(Path(file.name), run.path)
         finally:
             discard_temporary(file)
@@ -108,11 +113,6 @@ def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
         discard_temporary(rows)
 
 
-def _flush_to_disk(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def _give_name(temporary: Path, final: Path) -> bool:
     """Give a finished file its final name, atomically; False when the name is taken."""
     try:
@@ -133,61 +133,3 @@ def _give_name_without_links(temporary: Path, final: Path) -> bool:
         return False
     temporary.replace(final)
     return True
-
-
-@contextmanager
-def refuse_disk_errors(folder: Path) -> Iterator[None]:
-    """Turn an error of the disk into a `RefusedError` that names the folder of the run."""
-    try:
-        yield
-    except OSError as error:
-        raise _disk_error(folder, error) from None
-
-
-def _disk_error(folder: Path, error: OSError) -> RefusedError:
-    reason = (error.strerror or str(error)).lower()
-    return RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder)))
-
-
-# Rows are some kilobytes: the usual buffer would go to the system for every few of them.
-_BUFFER = 1 << 18
-# A suffix that only evalstore uses, because other programs do not lock their temporary files.
-_SUFFIX = ".evalstore.tmp"
-_OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
-_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-def open_temporary(folder: Path, name: str) -> BinaryIO:
-    """Open a new hidden file in `folder`; its lock keeps `remove_abandoned` away until it is closed."""
-    while True:
-        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=_BUFFER)
-        with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
-            fcntl.flock(file, fcntl.LOCK_EX)
-        # Another process may have removed it between the two calls above; from here on it cannot.
-        if os.path.lexists(file.name):
-            return file
-        file.close()
-
-
-def discard_temporary(file: BinaryIO) -> None:
-    """Close and remove a file of `open_temporary`."""
-    with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
-        file.close()
-    Path(file.name).unlink(missing_ok=True)
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove the unlocked files of `open_temporary`: the process that wrote them was killed."""
-    for name in filter(_OURS.fullmatch, os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
-        with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
-            _remove_if_unlocked(folder / name)
-
-
-def _remove_if_unlocked(path: Path) -> None:
-    descriptor = os.open(path, _OPEN)
-    try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    finally:
-        os.close(descriptor)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +15,7 @@ from evalstore.files import open_below, open_user_file, refuse_links_below
 from evalstore.runs import GradedRow, OutputSpan, Run, compute_span_sha256
 from evalstore.runs.eee_lines import write_row_line
 from evalstore.runs.record_fields import explain_shape_errors, read_count, require_text
-from evalstore.runs.write import discard_temporary, open_temporary, refuse_disk_errors, remove_abandoned
+from evalstore.runs.temporary_files import replace_file
 from evalstore.scoring.engines import refuse_other_engines
 from evalstore.scoring.part_result import PartResult, format_part, parse_part
 from evalstore.scoring.plan import ScorePlan, read_json_file, read_plan
@@ -114,13 +113,11 @@ def write_part(job: PlannedJob, folder: Path, number: int) -> PartOutcome:
         digest.update(line)
         size += rows.write(line)
 
-    with _open_aside(folder, f"part-{number}") as rows:
+    with replace_file(_name_rows(folder, number)) as rows:
         result = job.open_part().grade_span(plan.spans[number - 1], keep)
-        _give_final_name(rows, _name_rows(folder, number))
-    with _open_aside(folder, f"part-{number}") as counts:
+    with replace_file(_name_counts(folder, number)) as counts:
         head = {"evalstore_part": FORM, "plan": plan.digest, "number": number, "sha256": digest.hexdigest()}
         counts.write(json.dumps({**head, "size": size, **format_part(result)}).encode() + b"\n")
-        _give_final_name(counts, _name_counts(folder, number))
     return PartOutcome(number, len(plan.spans), len(result.results), was_done=False)
 
 
@@ -184,22 +181,3 @@ def _name_rows(folder: Path, number: int) -> Path:
 
 def _name_counts(folder: Path, number: int) -> Path:
     return folder / f"part-{number}.json"
-
-
-@contextmanager
-def _open_aside(folder: Path, name: str) -> Iterator[BinaryIO]:
-    """Open a file that has no name yet; what killed workers left of theirs is removed."""
-    with refuse_disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(folder)
-        file = open_temporary(folder, name)
-        try:
-            yield file
-        finally:
-            discard_temporary(file)
-
-
-def _give_final_name(file: BinaryIO, path: Path) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-    os.replace(file.name, path)  # noqa: PTH105  # its name is bytes' business
