@@ -59,6 +59,7 @@ GROUPS = {
         "history": "Grade runs under every release of a rubric, judge or dataset.",
         "bisect": "Find every version at which a score changed, with commit and author.",
         "infer": "Find the released rulers that reproduce the record of a run.",
+        "index": "Write what many stores hold as one table, for SQL.",
         "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },

@@ -15,12 +15,12 @@ import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.progress import make_watch
-from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
+from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from evalstore.model import Findings, MendedPlace
     from evalstore.store import ArtifactStore
-    from evalstore.validation import KnownRules, PendingAcceptances, ValidationSource
+    from evalstore.validation import ValidationSource
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -88,9 +88,7 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 def _validate_paths(
     settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
 ) -> Findings:
-    from evalstore.documents import read_yaml
-    from evalstore.references.reading import expect_references
-    from evalstore.validation import validate
+    from evalstore.status.store_validation import make_validator
 
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
@@ -101,17 +99,12 @@ def _validate_paths(
     with store or nullcontext():
         if store:
             store.keep_values()
-        validate_by = partial(
-            validate,
+        validate_by = make_validator(
+            store,
             sources,
-            load=store.load if store else None,
             today=datetime.now(UTC).date(),
             strict=strict,
-            locked=store.lock.refs if store else (),
-            expect=partial(expect_references, store) if store else None,
-            parse=store.documents.read if store else read_yaml,
             watch=make_watch("validating", quiet=settings.quiet),
-            known=_find_known_rules(store, sources),
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None:
@@ -123,35 +116,6 @@ def _validate_paths(
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings
-
-
-def _find_known_rules(store: ArtifactStore | None, sources: list[ValidationSource]) -> KnownRules:
-    from evalstore.diff.rule_sets import RULE_SETS
-    from evalstore.places import SETTINGS_FILE
-    from evalstore.validation import KnownRules
-
-    pending = _find_pending_acceptances(store, sources)
-    # Only settings name the rules of changes, which are slow to load.
-    if not any(source.path == SETTINGS_FILE for source in sources):
-        return KnownRules(rule_sets=RULE_SETS, pending=pending)
-    from evalstore.diff.rules import RULES
-
-    return KnownRules(RULES, RULE_SETS, pending)
-
-
-def _find_pending_acceptances(
-    store: ArtifactStore | None, sources: list[ValidationSource]
-) -> PendingAcceptances | None:
-    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    from evalstore.status import read_status
-    from evalstore.validation import ACCEPTED
-
-    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
-        return None
-    try:
-        return read_status(store, today=datetime.now(UTC).date()).pending
-    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
-        return None
 
 
 def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:

@@ -174,7 +174,7 @@ def _walk_roots(
 
     `listed` gets the blobs of which that are all references: most releases are what the working files are.
     """
-    for ref in watch(_list_root_artifacts(store)):
+    for ref in watch(list_root_artifacts(store)):
         resolved = resolve_unlocked(store, ref)
         yield from list_references(store, resolved)
         if resolved.blob and "rows" not in resolved.artifact.value:
@@ -185,7 +185,7 @@ def _walk_roots(
             yield _parse_at(partial(Place, SETTINGS_FILE), text)
 
 
-def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
+def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     """Return the artifacts on disk, or in a bare repository those of HEAD."""
     if store.root is not None:
         return store.working()

@@ -31,7 +31,7 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         file = open_temporary(path.parent, path.stem)
         try:
             yield file
-            flush_to_disk(file)
+            finish_on_disk(file)
             Path(file.name).replace(path)
         finally:
             discard_temporary(file)
@@ -73,7 +73,7 @@ def _remove_if_unlocked(path: Path) -> None:
         os.close(descriptor)
 
 
-def flush_to_disk(file: BinaryIO) -> None:
+def finish_on_disk(file: BinaryIO) -> None:
     """Write what is in the buffer, and wait until the disk has it."""
     file.flush()
     os.fsync(file.fileno())

@@ -19,7 +19,7 @@ from evalstore.runs.eee_lines import write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.temporary_files import (
     discard_temporary,
-    flush_to_disk,
+    finish_on_disk,
     make_disk_error,
     open_temporary,
     refuse_disk_errors,
@@ -72,7 +72,7 @@ class RunWriter:
     def _finish_rows(self, format_: RowFormat) -> Iterator[BinaryIO]:
         """Give the rows in their format, on the disk: the lines, or a temporary file that is made of them."""
         if format_.write is None:
-            flush_to_disk(self.rows)
+            finish_on_disk(self.rows)
             yield self.rows
             return
         self.rows.flush()
@@ -80,7 +80,7 @@ class RunWriter:
         try:
             with Path(self.rows.name).open("rb") as lines:
                 format_.write(lines, file)
-            flush_to_disk(file)
+            finish_on_disk(file)
             yield file
         finally:
             discard_temporary(file)
@@ -90,7 +90,7 @@ class RunWriter:
         published = False
         try:
             file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
-            flush_to_disk(file)
+            finish_on_disk(file)
             published = _give_name(Path(file.name), run.path)
         finally:
             discard_temporary(file)

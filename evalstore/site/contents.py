@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,8 @@ from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
 from evalstore.references.graph import ReferenceGraph, build_working_graph
-from evalstore.runs import Run, read_run
+from evalstore.runs import Run
+from evalstore.runs.run_folders import find_run_time, iterate_runs
 from evalstore.site.reference_layers import build_graph
 from evalstore.site.values import (
     SiteArtifact,
@@ -32,6 +34,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
 
 RUNS_LIMIT, AUDITS_LIMIT = 500, 50
+_NO_TIME = datetime.fromtimestamp(0, UTC)  # of a run that does not say when it was made
 GRAPH_PATH = "references.html"
 
 
@@ -51,7 +54,8 @@ class StoreSite:
     @cached_property
     def runs(self) -> tuple[SiteRun, ...]:
         """The runs that can be read, oldest first; files that are no run are passed over."""
-        found = sorted(self._read_runs(), key=lambda run: (float(run.at or 0), str(run.path)))
+        read = (run for _, run in iterate_runs(self.folder) if isinstance(run, Run))
+        found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
         if len(found) > RUNS_LIMIT:
             self.notes.append(f"of {len(found):,} runs the newest {RUNS_LIMIT:,} have a page")
         named = ((run, run.path.relative_to(self.folder).with_suffix("").as_posix()) for run in found[-RUNS_LIMIT:])
@@ -129,15 +133,6 @@ class StoreSite:
             for one in self._graph.read_references(f"{name}@worktree").references:
                 scores[one.ref.name] |= one.scores
             yield from (SiteReference(name, used, scored) for used, scored in scores.items())
-
-    def _read_runs(self) -> Iterator[Run]:
-        for path in sorted(self.folder.rglob("*.json")) if self.folder.is_dir() else ():
-            try:
-                run = read_run(path)
-            except EvalstoreError:
-                continue
-            if run.path == path:
-                yield run
 
     def _read_log(self, name: str) -> ReleaseLog | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -120,11 +121,23 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     """Return the releases in a version or range (no pin, or latest: all), newest first; `RefError` without any."""
     if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
-    out = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar, ref.kind, ref.id))
-    records = [record for record in _parse_records(store, out) if _is_covered(ref, record.version)]
+    listed = _list_records(store, list_patterns(store.tags.grammar, ref.kind, ref.id))
+    records = [record for _, record in listed if _is_covered(ref, record.version)]
     if not records:
         raise build_unknown_error(store, ref)
-    return ReleaseHistory(ref.name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
+    return _make_history(ref.name, records)
+
+
+def read_histories(store: ArtifactStore) -> list[ReleaseHistory]:
+    """Return the releases of all artifacts, by name, newest first, by one call to git."""
+    by_name = defaultdict[str, list[ReleaseSummary]](list)
+    for release, record in _list_records(store, list_patterns(store.tags.grammar)):
+        by_name[release.name].append(record)
+    return [_make_history(name, by_name[name]) for name in sorted(by_name)]
+
+
+def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistory:
+    return ReleaseHistory(name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
 
 
 def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
@@ -168,7 +181,8 @@ def _is_covered(ref: Ref, version: Version) -> bool:
     return ref.range is None or version in ref.range
 
 
-def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseSummary]:
+def _list_records(store: ArtifactStore, patterns: Iterable[str]) -> list[tuple[Release, ReleaseSummary]]:
+    out = store.git.run("for-each-ref", _FORMAT, "--", *patterns)
     fields = out.decode("utf-8", "surrogateescape").split("\0")
     width = len(TAG_FIELDS) + len(_LOG_FIELDS)
     if len(fields) % width != 1:
@@ -177,7 +191,7 @@ def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseSummary]:
     return [record for row in rows if (record := _parse_record(store, row)) is not None]
 
 
-def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseSummary | None:
+def _parse_record(store: ArtifactStore, row: list[str]) -> tuple[Release, ReleaseSummary] | None:
     tag = GitTag(row[0].lstrip("\n").removeprefix(TAG_REFS), *row[1 : len(TAG_FIELDS)])
     release = store.tags.grammar.read_release(tag)
     if release is None:
@@ -185,7 +199,7 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseSummary | None
     tagger, tag_date, author, commit_date, subject, body = row[len(TAG_FIELDS) :]
     # A lightweight tag has no tagger: then the commit tells who and when.
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
-    return ReleaseSummary(
+    return release, ReleaseSummary(
         version=release.version,
         tag=release.tag,
         commit=release.commit,

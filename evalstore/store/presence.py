@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import Kind
-from evalstore.places import has_store_mark
+from evalstore.places import has_store_mark, is_git_directory
 from evalstore.store.contents import StoreContents
 
 _DEPTH = 5  # folders below the top of a repository that are searched for stores
@@ -51,16 +51,28 @@ def find_elsewhere(store: StoreContents) -> str:
     return _name_stores(store.root, store.repository.top or store.root) if store.root else ""
 
 
+def walk_stores(top: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
+    """Yield the stores from `top` downwards, of all repositories there, in order; links are not followed.
+
+    A folder counts by its mark, or as the top of a repository that holds artifacts; a bare repository always does.
+    `on_error` is told of a folder that cannot be listed.
+    """
+    for folder in _walk_folders(top, on_error):
+        is_top = (folder / ".git").exists()
+        if is_git_directory(folder) or has_store_mark(folder) or (is_top and _has_artifacts(folder)):
+            yield folder
+
+
 def find_stores(top: Path) -> list[Path]:
     """Return the folders from `top` downwards that are stores, by their mark or by the artifacts in them, in order."""
     return [folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)]
 
 
-def _walk_folders(top: Path) -> Iterator[Path]:
-    for base, folders, _ in os.walk(top):
+def _walk_folders(top: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[Path]:
+    for base, folders, _ in os.walk(top, onerror=on_error):
         folder = Path(base)
         yield folder
-        deep = len(folder.relative_to(top).parts) >= _DEPTH
+        deep = len(folder.relative_to(top).parts) >= _DEPTH or is_git_directory(folder)
         folders[:] = [] if deep else sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
 
 

@@ -18,6 +18,7 @@ LONG = {
     "audit": ["grading"],
     "bump": ["planning", "writing", "signing"],
     "history": ["grading"],
+    "index": ["indexing"],
     "list": ["listing"],
     "lock": ["locking", "verifying"],
     "migrate": ["planning", "reading"],

@@ -1,0 +1,1 @@
+"""Many stores as one table: artifacts, releases, pins, findings and runs."""
