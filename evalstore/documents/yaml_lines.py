@@ -6,11 +6,12 @@ That form: block mappings and lists, scalars of one line, scalars in brackets or
 from __future__ import annotations
 
 import re
-from itertools import accumulate
-from typing import Any
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NoReturn
 
 from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT
-from evalstore.documents.yaml_values import NOT_PLAIN, TYPED_STARTS, resolve_plain_scalar
+from evalstore.documents.yaml_values import NOT_PLAIN, PLAIN_WORDS, resolve_plain_scalar
 from evalstore.errors import LoadError, Place
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}+"
@@ -18,18 +19,22 @@ _QUOTED = r"""(?:"(?:[^"\\\n]|\\["\\/nt])*+"|'(?:[^'\n]|'')*+')"""
 # Plain, a text has neither ": " nor " #"; its first character tells what else it may be.
 _PLAIN = r"[\w(/\\^$.+][^:#\n]*+(?:(?::(?=[^ \n])|(?<=[^ ])\#)[^:#\n]*+)*+"
 # The indent, the dash of an item, a key, and a value: plain, or quoted, in brackets or braces, or the mark of a block.
-# The last alternative is a line of any other form, so that one call finds all lines.
 _LINE = re.compile(
-    rf"""([ ]*+)(?:(-[ ]+)?(?:({_KEY}):(?:[ ]+|(?=\n)))?
-    (?:({_PLAIN})|({_QUOTED}|\[[^\n]*\]|\{{[^\n]*\}}|\|-?)[ ]*)?(?:(?<=[ ])\#[^\n]*)?|\#[^\n]*)\n|([^\n]*\n)""",
+    rf"""([ ]*+)(?:(-[ ]+)?(?:({_KEY}):(?:[ ]+|\Z))?
+    (?:({_PLAIN})|({_QUOTED}|\[[^\n]*\]|\{{[^\n]*\}}|\|-?)[ ]*)?(?:(?<=[ ])\#[^\n]*)?|\#[^\n]*)""",
     re.VERBOSE,
+)
+# Nine of ten lines: a key or a dash, or both, and a text without ":", "#" and escapes; found in a third of the time.
+_COMMON = re.compile(
+    rf"""([ ]*+)(-[ ]++)?+(?:({_KEY}):(?:[ ]++|\Z))?+(?:([A-Za-z_(/][^:#\n]*+)|"([^"\\\n]*+)"[ ]*+)?+""", re.VERBOSE
 )
 _ITEM = re.compile(rf"[ ]*(?:({_KEY}):[ ]+)?(?:([\w(/][\w(/ .)$%+-]*)|({_QUOTED})[ ]*)(,|\Z)")
 _INDENT = re.compile(r"( +)[^ \n]")
-_BLANK = re.compile(r"^ +$", re.MULTILINE)
 _NO_KEY: Any = object()
 _ROOT = ""
 _QUOTES = frozenset("'\"")
+_NUMBER_STARTS = frozenset("+-.0123456789")
+_KNOWN_LINES, _KNOWN_LENGTH = 1 << 14, 100  # lines that are remembered, and characters of one
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t"}  # the other ones stand for themselves
 _UNPLACED = Place("")
@@ -37,6 +42,13 @@ _UNPLACED = Place("")
 
 class _OddLineError(Exception):
     """Something that only a parser of all YAML reads or refuses."""
+
+
+# What a line holds besides its key: a scalar, nothing yet, a literal block below it, or several scalars.
+_SCALAR, _OPEN, _BLOCK, _ITEMS = range(4)
+# A line by itself: its indent, the width of its dash (0: none), its key ("": none), what it holds, and the scalar or
+# text. No named tuple, which would cost as much as the rest.
+_Line = tuple[int, int, str, int, Any]
 
 
 def read_plain_lines(text: str) -> Any:
@@ -50,26 +62,22 @@ def read_plain_lines(text: str) -> Any:
         return NOT_PLAIN
 
 
-def _read_lines(text: str) -> Any:  # noqa: PLR0912, PLR0915  # the loop over every line of every file
+def _read_lines(text: str) -> Any:  # noqa: PLR0912  # the loop over every line of every file
     root: dict[str, Any] = {}
     # Of the innermost open container: its column, and in a mapping the key that waits for its value.
     column: int = -1
     container: Any = root
     key: Any = _ROOT
     stack: list[tuple[int, Any]] = []
-    lines = _LINE.findall(text)
-    starts: list[int] = []
+    lines = text.split("\n")
     after_block = 0
-    for number, (spaces, dash, new_key, plain, other, odd) in enumerate(lines):
+    for number, line in enumerate(lines):
         if number < after_block:
             continue
-        if odd:
-            raise _OddLineError
-        if not dash and not new_key:
-            if plain or other:
-                raise _OddLineError  # the second line of a text
+        scanned = _scan_line(line) if len(line) < _KNOWN_LENGTH else _scan_line.__wrapped__(line)
+        if scanned is None:
             continue
-        at = len(spaces)
+        at, dash, new_key, form, value = scanned
         while column > at or (column == at and not dash and type(container) is list):
             if key is not _NO_KEY:
                 container[key] = None
@@ -85,34 +93,64 @@ def _read_lines(text: str) -> Any:  # noqa: PLR0912, PLR0915  # the loop over ev
             inner: dict[str, Any] = {}
             container.append(inner)
             stack.append((column, container))
-            column, container = at + len(dash), inner
-        if plain:
-            value = _read_plain(plain)
-        elif not other:
-            if not new_key or new_key in container:
-                raise _OddLineError
-            key = new_key
-            continue
-        elif other[0] in _QUOTES:
-            value = _read_quoted(other)
-        elif other[0] == "|":
-            starts = starts or _list_starts(text)
-            value, count = _read_block(text, starts[number + 1], column, keep_end=other == "|")
-            after_block = number + 1 + count
-        else:
-            value = _read_items(other)
-        if not new_key:
-            container.append(value)
-        elif new_key in container:
+            column, container = at + dash, inner
+        if new_key and new_key in container:
             raise _OddLineError
-        else:
+        if form:
+            if form is _OPEN:
+                key = new_key
+                continue
+            if form is _BLOCK:
+                value, count = _read_block(lines, number + 1, column, keep_end=value == "|")
+                after_block = number + 1 + count
+            else:
+                value = _read_items(value)
+        if new_key:
             container[new_key] = value
+        else:
+            container.append(value)
     # Every line is a node, and every comma may be one more.
     if container is root or len(lines) + text.count(",") >= NODE_LIMIT:
         raise _OddLineError
     if key is not _NO_KEY:
         container[key] = None
     return root[_ROOT]
+
+
+@lru_cache(_KNOWN_LINES)  # most lines of a store stand in many of its files
+def _scan_line(line: str) -> _Line | None:
+    """Return what a line holds; None for a blank one or a comment."""
+    match = _COMMON.fullmatch(line)
+    if match is None:
+        return _scan_uncommon_line(line)
+    spaces, dash, key, plain, quoted = match.groups()
+    if not dash and not key:
+        return None if plain is None and quoted is None else _refuse_line()
+    place = len(spaces), len(dash or ""), key or ""
+    if plain:
+        return *place, _SCALAR, _read_plain(plain)
+    if quoted is not None:
+        return *place, _SCALAR, quoted
+    return (*place, _OPEN, "") if key else _refuse_line()
+
+
+def _scan_uncommon_line(line: str) -> _Line | None:
+    match = _LINE.fullmatch(line) or _refuse_line()
+    spaces, dash, key, plain, other = match.groups("")
+    place = len(spaces), len(dash), key
+    if not dash and not key:
+        return None if not plain and not other else _refuse_line()  # the second line of a text
+    if plain:
+        return *place, _SCALAR, _read_plain(plain)
+    if not other:
+        return (*place, _OPEN, "") if key else _refuse_line()
+    if other[0] in _QUOTES:
+        return *place, _SCALAR, _read_quoted(other)
+    return *place, _BLOCK if other[0] == "|" else _ITEMS, other
+
+
+def _refuse_line() -> NoReturn:
+    raise _OddLineError
 
 
 def _open(stack: list[tuple[int, Any]], column: int, container: Any, key: Any, inner: Any) -> Any:
@@ -126,7 +164,9 @@ def _open(stack: list[tuple[int, Any]], column: int, container: Any, key: Any, i
 
 def _read_plain(plain: str) -> Any:
     text = plain.rstrip(" ")
-    return resolve_plain_scalar(text, _UNPLACED) if text[0] in TYPED_STARTS else text
+    if text[0] in _NUMBER_STARTS:
+        return resolve_plain_scalar(text, _UNPLACED)
+    return PLAIN_WORDS.get(text, text)
 
 
 def _read_quoted(quoted: str) -> str:
@@ -136,21 +176,19 @@ def _read_quoted(quoted: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text) if "\\" in text else text
 
 
-def _list_starts(text: str) -> list[int]:
-    """Return where each line begins."""
-    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-
-
-def _read_block(text: str, start: int, column: int, *, keep_end: bool) -> tuple[str, int]:
-    """Return the text of a literal block that begins at `start`, and the number of its lines."""
-    indent = _INDENT.match(text, start)
+def _read_block(lines: list[str], first: int, column: int, *, keep_end: bool) -> tuple[str, int]:
+    """Return the text of a literal block that begins with the line `first`, and the number of its lines."""
+    indent = _INDENT.match(lines[first])
     if indent is None or len(indent[1]) <= column:
         raise _OddLineError
-    lines = re.compile(rf"(?:{indent[1]}[^\n]*\n|\n)+").match(text, start)
-    if lines is None or _BLANK.search(lines[0]):
-        raise _OddLineError
-    body = lines[0].replace("\n" + indent[1], "\n")[len(indent[1]) :].rstrip("\n")
-    return body + ("\n" if keep_end else ""), lines[0].count("\n")
+    width, body = len(indent[1]), list[str]()
+    for line in islice(lines, first, len(lines) - 1):
+        if line and not line.startswith(indent[1]):
+            break
+        if line.isspace():
+            raise _OddLineError
+        body.append(line[width:])
+    return "\n".join(body).rstrip("\n") + ("\n" if keep_end else ""), len(body)
 
 
 def _read_items(text: str) -> Any:

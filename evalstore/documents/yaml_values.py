@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT, NODE_LIMIT, parse_number
@@ -12,8 +13,12 @@ NOT_PLAIN: Any = object()  # what `read_plain_value` returns for a text that it 
 
 # The first characters of unquoted scalars that may mean something other than text.
 TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
-_NULL = re.compile(r"|~|null|Null|NULL")
-_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
+# Unquoted words that are no texts.
+PLAIN_WORDS: Mapping[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 SPECIAL_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
@@ -28,10 +33,8 @@ def may_be_typed(text: str) -> bool:
 
 def resolve_plain_scalar(text: str, place: Place) -> object:
     """Return the value of an unquoted scalar in the core schema (YAML 1.2, 10.3.2): null, bool, number or text."""
-    if _NULL.fullmatch(text):
-        return None
-    if _BOOL.fullmatch(text):
-        return text[0] in "tT"
+    if text in PLAIN_WORDS:
+        return PLAIN_WORDS[text]
     if _INT.fullmatch(text):
         radix = {"0o": 8, "0x": 16}.get(text[:2])
         if radix and len(text) > DIGIT_LIMIT:
