@@ -5,6 +5,7 @@ Below `cli`, only this module and the one that runs git look at PATH: each owns 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from evalstore.checks.php_worker import open_worker
 from evalstore.model.outcome import APPROXIMATE
 from evalstore.text import make_excerpt
 
@@ -21,7 +23,11 @@ _VERSION = re.compile(rb"PHP ([0-9]+(?:\.[0-9]+)+)")
 # No php.ini, no short tags, bounded memory: the answer depends on the code and on PHP's version only.
 _OPTIONS = ("-n", "-d", "short_open_tag=0", "-d", "memory_limit=128M")
 _VALID, _BROKEN = 0, 255
+_SAYS_VALID = b"No syntax errors detected in Standard input code\n"
+_SAYS_BROKEN = b"Errors parsing Standard input code\n"
 _OUT_OF_MEMORY = b"Allowed memory size of"
+# The worker has half of it: what fits there fits into a new process, whatever the worker still holds.
+_LITTLE_MEMORY = ("-d", "memory_limit=64M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +99,34 @@ def check_block(engine: PhpEngine, block: str) -> LintResult:
 
 
 def _lint_with_php(path: str, code: bytes) -> LintResult:
+    said = open_worker((path, *_OPTIONS, *_LITTLE_MEMORY), SECONDS, os.getpid()).lint(code)
+    if said is not None and _OUT_OF_MEMORY not in said:
+        if said.endswith(_SAYS_VALID):
+            return LintResult(True)
+        if said.endswith(_SAYS_BROKEN):
+            return LintResult(False, _read_message(said) or "invalid syntax")
+    # Whatever is out of the ordinary has a process of its own, so that no answer depends on the snippets before it.
+    return _lint_alone(path, code)
+
+
+def _lint_alone(path: str, code: bytes) -> LintResult:
     try:
         done = _run_php(path, "-l", code)
     except subprocess.TimeoutExpired:
         return LintResult(None, f"php did not finish within {SECONDS} s")
     except OSError as error:
         return LintResult(None, f"php could not be started: {error.strerror}")
-    # The message is the second line of what PHP writes; the first is empty.
-    message = make_excerpt(next(iter(done.stdout.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
+    message = _read_message(done.stdout)
     if done.returncode == _VALID:
         return LintResult(True)
     if done.returncode != _BROKEN or _OUT_OF_MEMORY in done.stdout:
         return LintResult(None, f"php could not tell (exit {done.returncode}): {message}")
     return LintResult(False, message or "invalid syntax")
+
+
+def _read_message(said: bytes) -> str:
+    """Return the second line of what PHP writes; the first is empty."""
+    return make_excerpt(next(iter(said.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
 
 
 def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:

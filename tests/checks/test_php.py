@@ -33,7 +33,7 @@ def fresh() -> Iterator[None]:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `php` of our own, alone on PATH; it says its version and then does what the test writes."""
+    """A `php` of our own, alone on PATH; it says its version, knows no --repeat, and then does what the test writes."""
     path = tmp_path / "bin" / "php"
     path.parent.mkdir()
     monkeypatch.setenv("PATH", str(path.parent))
@@ -42,7 +42,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(program: Path, check_block: str) -> None:
     program.write_text(
-        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n{check_block}\n'
+        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n'
+        f'case "$*" in *--repeat*) exit 64;; esac\n{check_block}\n'
     )
     program.chmod(0o755)
 
