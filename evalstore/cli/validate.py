@@ -67,7 +67,6 @@ def command(
             # No name was mended, and there may be nothing that any command reads.
             _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result)
-    settings.is_kept = not (paths or fix or base)
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
 
 
@@ -89,6 +88,7 @@ def _validate_paths(
     settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
 ) -> Findings:
     from evalstore.status.store_validation import make_validator
+    from evalstore.validation.sources import BUNDLE_FOLDER
 
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
@@ -113,6 +113,8 @@ def _validate_paths(
             if store is None:
                 raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
+        # The schema of a bundle may lie anywhere below the root, where no kept answer looks.
+        settings.is_kept = not (paths or fix or base or (store and store.settings.get(BUNDLE_FOLDER)))
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings

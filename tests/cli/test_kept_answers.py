@@ -146,6 +146,20 @@ def test_what_changed_is_read_again(store: Path, git: Callable[..., str], run: R
     assert all(answer[0] for answer in answers)
 
 
+def test_a_bundle_that_lies_elsewhere_is_read_again(store: Path, run: Run) -> None:
+    extra = store / "schemas/extra.json"
+    extra.parent.mkdir()
+    (store / "evalstore.yaml").write_text("bundles: {extra: schemas/extra.json}\n")
+    (store / "datasets/small.jsonl").write_text('{"id": "one", "input": "Hello?", "bundle": "extra", "language": "en"}\n')
+    extra.write_text('{"properties": {"language": {"type": "string"}}}')
+    time.sleep(2 * LATER)
+    found = [run(store, "validate")[:2] for _ in range(2)]
+    extra.write_text('{"properties": {"language": {"type": "number"}}}')
+    ran, _, out, _ = run(store, "validate")
+    assert (found, ran) == ([(True, 0)] * 2, True)
+    assert "`language` must be a number" in out
+
+
 def test_what_no_command_reads_changes_no_answer(store: Path, run: Run) -> None:
     before = [run(store, command)[1:] for command in COMMANDS]
     covered = {*kept_answers._STORE_FILES, *kept_answers._STORE_FOLDERS, ".git"}
