@@ -72,6 +72,7 @@ _HINTS: dict[str, dict[str, str]] = {
         **_share_hint("write it under `defaults:`", "bundle rubric_ref"),
         **_share_hint(f"under `defaults:`, {_RUBRIC_REF}", "rubric rubrics"),
         **_share_hint("write `questions`", "cases data entries evals examples items samples tests"),
+        "renames": "write it in evalstore.yaml: `renames: {dataset/<id>: {<old>: <new>}}`",
     },
 }
 
