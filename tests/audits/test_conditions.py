@@ -64,32 +64,22 @@ def ask(repo: Repo, cli: Callable) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.parametrize(
-    ("b", "condition", "code", "answer", "value"),
-    [
-        ("banned", "own<-0.02", 0, "holds", 0),
-        ("banned", "own@new<-0.02", 0, "holds", 0),
-        ("banned", "rubric<-0.02", 1, "fails", -0.25),
-        ("banned", "rubric<-0.25", 0, "holds", -0.25),
-        ("banned", "rubric<=-0.25", 1, "fails", -0.25),
-        ("banned", "flips>4", 1, "fails", 5),
-        ("banned", "judge<0", 0, "holds", 0),
-        ("worse", "own<-0.02", 1, "fails", -0.05),
-        ("worse", "outputs<-0.06", 0, "holds", -0.05),
+def test_a_condition_has_three_answers(runs: dict[str, str], ask: Any) -> None:
+    told = [
+        ("banned", 0, {"own<-0.02": 0, "own@new<-0.02": 0, "rubric<-0.25": -0.25, "judge<0": 0}, "holds"),
+        ("banned", 1, {"rubric<-0.02": -0.25, "rubric<=-0.25": -0.25, "flips>4": 5}, "fails"),
+        ("worse", 0, {"outputs<-0.06": -0.05}, "holds"),
+        ("worse", 1, {"own<-0.02": -0.05}, "fails"),
         # Three answers are missing: they count 0, and what that would change of the rest cannot be told.
-        ("crashed", "own<-0.02", 1, "fails", -0.15),
-        ("crashed", "outputs<-0.02", 1, "cannot tell", None),
-        ("crashed", "delta<-0.02", 1, "cannot tell", None),
-        ("crashed", "no_answer>0.1", 1, "fails", pytest.approx(0.107142857143)),
-        ("crashed", "mix<0", 0, "holds", 0),
-    ],
-)
-def test_a_condition_has_three_answers(
-    runs: dict[str, str], ask: Any, b: str, condition: str, code: int, answer: str, value: Any
-) -> None:
-    exit_code, found = ask(runs["a"], runs[b], "--fail-on", condition)
-    (result,) = found["conditions"]
-    assert (exit_code, result["answer"], result["value"]) == (code, answer, value), result["reason"]
+        ("crashed", 1, {"own<-0.02": -0.15, "no_answer>0.1": pytest.approx(0.107142857143)}, "fails"),
+        ("crashed", 1, {"outputs<-0.02": None, "delta<-0.02": None}, "cannot tell"),
+        ("crashed", 0, {"mix<0": 0}, "holds"),
+    ]
+    for b, code, values, answer in told:
+        words = [word for condition in values for word in ("--fail-on", condition)]
+        exit_code, found = ask(runs["a"], runs[b], *words)
+        given = [(one["answer"], one["value"]) for one in found["conditions"]]
+        assert (exit_code, given) == (code, [(answer, value) for value in values.values()]), (b, found["conditions"])
 
 
 def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(

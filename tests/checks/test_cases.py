@@ -18,27 +18,34 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
+from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1] / "cases" / "checks"
 FILES = sorted(ROOT.glob("*/*.yaml"))
 
 
 def _cases() -> list[Any]:
-    cases: list[Any] = []
+    """Return the cases of each file together; those that need a program stand by themselves."""
+    groups: list[Any] = []
     for path in FILES:
         document = read_yaml(path.read_bytes(), path.name).value
-        name = f"{path.parent.name}-{path.stem}"
+        numbered = [{**case, "number": number} for number, case in enumerate(document["cases"], 1)]
         marks = [pytest.mark.heavy] if "out_of" in path.stem or "beyond" in path.stem else []
-        cases += [
-            pytest.param(document, case, id=f"{name}-{n}", marks=marks) for n, case in enumerate(document["cases"], 1)
-        ]
-    return cases
+        for needs in {case.get("needs"): None for case in numbered}:
+            cases = [case for case in numbered if case.get("needs") == needs]
+            name = "-".join(filter(None, (path.parent.name, path.stem, needs)))
+            groups.append(pytest.param(document, cases, id=name, marks=marks))
+    return groups
 
 
-@pytest.mark.parametrize(("document", "case"), _cases())
-def test_the_check_answers_as_the_file_says(document: dict[str, Any], case: dict[str, Any]) -> None:
-    if case.get("needs") == "php" and shutil.which("php") is None:
+@pytest.mark.parametrize(("document", "cases"), _cases())
+def test_the_check_answers_as_the_file_says(document: dict[str, Any], cases: list[dict[str, Any]]) -> None:
+    if cases[0].get("needs") == "php" and shutil.which("php") is None:
         pytest.skip("no php here")
+    each(cases, name=lambda case: f"case {case['number']}")(lambda case: hold_case(document, case))()
+
+
+def hold_case(document: dict[str, Any], case: dict[str, Any]) -> None:
     rubric = {"checks": [document["check"]], "scoring": {"combine": "weighted_avg"}}
     output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
     heard: list[tuple[str, JudgeReply]] = []
@@ -55,7 +62,7 @@ def test_the_check_answers_as_the_file_says(document: dict[str, Any], case: dict
     assert prompts == case.get("prompts", prompts)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@each(FILES)
 def test_a_file_is_about_the_kind_of_its_folder(path: Path) -> None:
     document = read_yaml(path.read_bytes(), path.name).value
     assert document["check"]["kind"] == path.parent.name

@@ -52,7 +52,7 @@ CASES = [
 
 
 # The short suite starts one command that writes, one that reads, and one that ends with each other code.
-SHORT = {"init", "audit", "status", "bump", "log"}
+SHORT = {"init", "status", "bump", "log"}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import RefError
 from evalstore.report.explain import document, text
 from evalstore.status import VersionRule
+from tests.rows import each
 
 Cli = Callable[..., Any]
 TABLES = {
@@ -57,7 +58,7 @@ def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, t
     assert words["accept"].endswith('evalstore accept FINGERPRINT --reason "…"')
 
 
-@pytest.mark.parametrize("id_", EVERY)
+@each(EVERY)
 def test_every_rule_of_every_table_is_explained(id_: str) -> None:
     explanation = explain_name(id_)
     assert [one.subject for one in explanation.rules] == [of for of, table in TABLES.items() if id_ in table]

@@ -72,11 +72,11 @@ def read_golden(rule_set: int) -> Mapping[str, list[Verdict]]:
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def find_stale(rule_set: int) -> Iterator[str]:
-    """Yield a sentence for each pair that a rule set does not judge as its file says."""
+def find_stale(rule_set: int, every: int = 1) -> Iterator[str]:
+    """Yield a sentence for each pair, or every so-manieth, that a rule set does not judge as its file says."""
     golden = read_golden(rule_set)
     # A pair that was added after a set is not recorded for that set.
-    for name in list_names() if rule_set == RULE_SETS[-1] else golden:
+    for name in list(list_names() if rule_set == RULE_SETS[-1] else golden)[::every]:
         if golden.get(name) != judge_pair(name, rule_set):
             yield f"rule set {rule_set} judges {name} otherwise"
 

@@ -170,6 +170,12 @@ LONG = {
     "a schema of choices in choices",
     "a template of 20,000 sections",
     "10,000 questions",
+    "a pattern of 19,000 letters",
+    "a pattern with 2**20 states",
+    "400 checks, one left",
+    "a schema of patterns",
+    "12 checks that want 3,000 phrases each",
+    "100 phrases, each within the next",
 }
 UNDECIDED = [
     "a pattern with 2**20 states",

@@ -6,8 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from evalstore.diff import DiffFinding, compare
 from evalstore.diff.change import ChangeRule
 from evalstore.diff.rule_sets import RULE_SETS
@@ -16,12 +14,13 @@ from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
+from tests.rows import each
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"
 NAMES = sorted(path.name for path in CASES.iterdir())
 EDIT = re.compile(r"(?P<old>.*) → (?P<new>.*?)(?: \((?P<note>[^()]*(?:\([^()]*\)[^()]*)*)\))?", re.DOTALL)
 NOTHING = "nothing"
-each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+each_rule = each(RULES.values(), name=lambda rule: rule.id)
 
 
 @cache

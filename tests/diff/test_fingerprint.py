@@ -12,6 +12,7 @@ from evalstore.documents import read_yaml
 from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
 from tests.diff.fuzz.draw import another, draw, randomness
+from tests.rows import thin
 
 OLD = """\
 id: tone
@@ -145,7 +146,7 @@ def test_rows_in_a_file_are_named_by_their_questions() -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", thin(range(4), 4))
 def test_who_knows_all_prints_knows_the_new_artifact(part: int, samples: Callable[[int], int]) -> None:
     for index in range(part * 150, part * 150 + samples(150)):
         random = randomness(20261121, index)

@@ -163,7 +163,17 @@ LARGE: dict[str, Callable[[int], Any]] = {
 }
 
 # What others of the table show, and takes seconds here.
-LONG = {"wide", "choices of choices", "many denied", "many patterns", "long tuple", "many contained", "a long chain"}
+LONG = {
+    "wide",
+    "choices of choices",
+    "many denied",
+    "many patterns",
+    "long tuple",
+    "many contained",
+    "a long chain",
+    "many branches",
+    "long numbers",
+}
 
 
 def count_calls(answer: Callable[[], Any]) -> tuple[Any, int]:

@@ -17,6 +17,7 @@ from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.model import Verdict
 from evalstore.versions import Bump
+from tests.rows import mark_slow
 
 NONE = Direction.NONE
 Mapping = dict[str, Any]
@@ -140,9 +141,8 @@ def limited() -> Iterator[Pair]:
 @pytest.mark.parametrize(
     "combine",
     [
-        "all_pass",
         "median",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("any_pass", "min", "max", "weighted_avg")),
+        *map(mark_slow, ("all_pass", "any_pass", "min", "max", "weighted_avg")),
     ],
 )
 @pytest.mark.parametrize("errors", ["skip", "zero", "fail"])

@@ -17,6 +17,7 @@ from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 from tests.diff.fuzz.claims import allows, went
+from tests.rows import thin
 
 POLICIES = [("errors", pair) for pair in permutations(("skip", "zero", "fail"), 2)]
 POLICIES += [("missing", pair) for pair in permutations(("skip", "zero"), 2)]
@@ -26,8 +27,9 @@ PLAIN = {"id": "p", "kind": "must_contain_any", "values": ["a"], "negate": True}
 CHECKS = [[PLAIN], [JUDGED], [JUDGED, PLAIN], [RECORDED, PLAIN], [JUDGED, RECORDED], [JUDGED, RECORDED, PLAIN]]
 
 
-@pytest.mark.parametrize(("name", "pair"), POLICIES)
-@pytest.mark.parametrize("mode", Combine)
+@pytest.mark.parametrize(
+    ("mode", "name", "pair"), thin(((mode, *policy) for mode in Combine for policy in POLICIES), 3)
+)
 def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple[str, str]) -> None:
     proved = 0
     for checks, weights, gates in product(CHECKS, ({}, {"j": 0}, {"t": 0, "j": 0}), ([], ["j"], ["t"])):

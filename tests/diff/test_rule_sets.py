@@ -19,6 +19,7 @@ from evalstore.documents import read_json
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 from tests.diff.rule_sets import GOLDEN, find_stale, judge_pair, list_names, read_golden
+from tests.rows import mark_slow
 
 Mapping = dict[str, Any]
 PINNED, NEWER = RULE_SETS[-1], RULE_SETS[-1] + 1
@@ -48,9 +49,10 @@ def install(monkeypatch: pytest.MonkeyPatch, **facts: Any) -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("every", [5, mark_slow(1)])
 @pytest.mark.parametrize("rule_set", RULE_SETS)
-def test_a_rule_set_judges_as_it_did(rule_set: int) -> None:
-    assert list(find_stale(rule_set)) == [], HOW
+def test_a_rule_set_judges_as_it_did(rule_set: int, every: int) -> None:
+    assert list(find_stale(rule_set, every)) == [], HOW  # an odd step meets pairs there and back
 
 
 def test_every_rule_set_has_its_verdicts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from evalstore.versions import Bump
 from tests.diff.fuzz.claims import list_contradictions
 from tests.diff.fuzz.grading import graders
 from tests.diff.fuzz.pair import Drawn, Pair
+from tests.rows import each
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"
 NAMES = sorted(path.name for path in CASES.iterdir())
 
 
+@cache
 def read(path: Path) -> Any:
     return read_yaml(path.read_bytes(), path.name).value
 
@@ -80,7 +83,7 @@ def told(finding: DiffFinding, keys: list[str]) -> dict[str, Any]:
     return {key: facts[key] for key in keys}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_the_findings_are_exactly_those_expected(name: str) -> None:
     expected = read(CASES / name / "expect.yaml")["findings"]
     diff = difference(name)
@@ -98,7 +101,7 @@ def test_the_findings_are_exactly_those_expected(name: str) -> None:
     assert len(set(prints)) == len(prints)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
     expected = read(CASES / name / "expect.yaml")
     wanted = expected.get("back") or [
@@ -114,7 +117,7 @@ def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
     assert Counter(map(str, found)) == Counter(map(str, wanted))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_nothing_differs_from_itself(name: str) -> None:
     for side in ("old", "new"):
         value = read(CASES / name / f"{side}.yaml")
@@ -141,7 +144,7 @@ def test_every_rule_fires_somewhere_and_has_a_folder() -> None:
     assert {name.partition("--")[0] for name in NAMES} - {"silent"} == set(RULES)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+@each(RULES.values(), name=lambda rule: rule.id)
 def test_every_rule_is_told_in_full_and_has_its_mirror(rule: Any) -> None:
     assert rule.mirror in RULES
     assert rule.example
@@ -151,8 +154,9 @@ def test_every_rule_is_told_in_full_and_has_its_mirror(rule: Any) -> None:
     assert not rule.reason.endswith(".")
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in KINDS[kind].params])
-def test_every_parameter_of_a_kind_names_rules_that_there_are(kind: str, name: str) -> None:
+@each([(kind, name) for kind in KINDS for name in KINDS[kind].params])
+def test_every_parameter_of_a_kind_names_rules_that_there_are(row: tuple[str, str]) -> None:
+    kind, name = row
     param = KINDS[kind].params[name]
     named = {param.rule, param.rewording, *(param.items or ())} - {None}
     assert named or param.edits, (

@@ -21,12 +21,13 @@ from tests.diff.fuzz.claims import hold
 from tests.diff.fuzz.draw import draw, randomness
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.run import Tally, run, run_some
+from tests.rows import thin
 
 SEED, PAIRS, PARTS = 20261121, 400, 5
 NAMES = sorted(path.name for path in fixture.CASES.iterdir())
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", thin(range(PARTS), 2))
 def test_what_is_said_of_random_pairs_is_true(part: int, samples: Callable[[int], int]) -> None:
     pairs = samples(PAIRS)
     tally = run_some((SEED, part * pairs, (part + 1) * pairs))
@@ -81,12 +82,16 @@ def test_the_report_tells_the_precision_of_each_rule() -> None:
 
 @pytest.mark.heavy
 def test_terms_and_files_of_rows_that_change_what_is_known_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    true, pairs = claims.compare, [draw(randomness(SEED, index)) for index in range(60)]
+    true = claims.compare
 
     def lie(old: Value, new: Value, **more: Any) -> Diff:
         diff = true(old, new, **more)
         return diff if not more.keys() & {"rows", "terms"} else replace(diff, findings=diff.findings[1:])
 
     monkeypatch.setattr(claims, "compare", lie)
-    broken = {what for pair in pairs for what, _, _ in hold(pair, lambda _: []).broken}
+    broken: set[str] = set()
+    for index in range(60):
+        broken |= {what for what, _, _ in hold(draw(randomness(SEED, index)), lambda _: []).broken}
+        if len(broken) > 1:
+            break
     assert broken == {"rows", "terms"}

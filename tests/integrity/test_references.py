@@ -12,8 +12,9 @@ import pytest
 
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.store import ArtifactStore
+from tests.rows import thin
 
-from .conftest import FORMATS, TONE, World, each_in_a_format, rubric, rules
+from .conftest import TONE, World, each_in_a_format, rubric, rules
 
 TAG = f"refs/tags/{TONE}"
 NEW = "rubric/tone@9.0.0"
@@ -239,7 +240,7 @@ STAYS = FILES | {"a shallow clone without the tag", "a clone without tags", "a p
 SPACES = ("tags", "replace", "rubric")
 
 
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in STAYS])
+@pytest.mark.parametrize("name", thin((name for name in SCENARIOS if name not in STAYS), 3))
 def test_a_pin_is_right_or_refused_after_a_fetch(world: World, clone: Callable[..., World], name: str) -> None:
     mine, scenario = clone(world), SCENARIOS[name]
     right = mine.answer(TONE)
@@ -311,8 +312,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("format_", FORMATS[:2])
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(("name", "format_"), each_in_a_format(RIGHT))
 def test_odd_but_honest_repositories_answer_right(of_format: Callable[[str], World], format_: str, name: str) -> None:
     world = of_format(format_)
     right = world.answer(TONE)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import FileState, MigrationOutcome, export, list_formats, migrate
+from evalstore.migration import FileState, MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.planned_writes import render_text
 from evalstore.migration.remainder import is_same_data
@@ -19,8 +19,6 @@ from evalstore.report.migrate import document
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 FOLDERS = sorted(path for path in CASES.glob("*/*") if path.is_dir())
-
-each_case = pytest.mark.parametrize("case", FOLDERS, ids=lambda case: f"{case.parent.name}/{case.name}")
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -36,41 +34,19 @@ def test_every_quirk_that_was_seen_has_a_case() -> None:
     assert {case.name.split("_")[1] for case in FOLDERS if case.name.startswith("quirk_")} == numbers
 
 
-@each_case
-def test_it_becomes_these_files_and_says_this(case: Path, tmp_path: Path) -> None:
-    report = migrate([case / "legacy"], into=tmp_path)
-    assert tree(tmp_path) == tree(case / "expected")
-    told = document(report)
-    assert {"entries": told["entries"], "skipped": told["skipped"]} == json.loads((case / "report.json").read_text())
-    assert sorted(report.written) == sorted(tree(tmp_path))
-    check_every_question_names_a_rubric_that_is_there(report.entries, tree(tmp_path))
+@pytest.mark.parametrize("case", FOLDERS, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_what_holds_of_every_case(case: Path, tmp_path: Path) -> None:
+    """A dry run writes nothing, the files and the report are those of the case, a second run changes nothing, and back."""
+    hold_dry_run(case, tmp_path / "store")
+    first = migrate([case / "legacy"], into=tmp_path / "store")
+    hold_files(case, tmp_path / "store", first)
+    hold_second_run(case, tmp_path / "store", first)
+    hold_export(case, tmp_path / "store", tmp_path / "out", first)
 
 
-@each_case
-def test_the_second_time_changes_nothing(case: Path, tmp_path: Path) -> None:
-    first = migrate([case / "legacy"], into=tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    second = migrate([case / "legacy"], into=tmp_path)
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
-    assert second.written == ()
-    assert second.entries == first.entries
-    assert {file.state for file in second.files} <= {FileState.UNCHANGED}
-
-
-def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
-    legacy = CASES / "every_eval_ever/quirk_o24_labels_that_lie/legacy"
-    for path in migrate([legacy], into=tmp_path).written:
-        (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
-    assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
-    there = '{"id":"a","input":"x"}\r\n'
-    text = render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there, FileState.UPDATED)
-    assert (text.new, text.state) == (there, FileState.UNCHANGED)
-
-
-@each_case
-def test_a_dry_run_shows_it_all_and_writes_nothing(case: Path, tmp_path: Path) -> None:
-    report = migrate([case / "legacy"], into=tmp_path / "store", dry_run=True)
-    assert list(tmp_path.iterdir()) == []
+def hold_dry_run(case: Path, store: Path) -> None:
+    report = migrate([case / "legacy"], into=store, dry_run=True)
+    assert list(store.parent.iterdir()) == []
     assert report.written == ()
     plan = {file.path: file.diff for file in report.files}
     assert plan.keys() == tree(case / "expected").keys()
@@ -79,15 +55,30 @@ def test_a_dry_run_shows_it_all_and_writes_nothing(case: Path, tmp_path: Path) -
         assert added == (case / "expected" / path).read_text("utf-8").splitlines()
 
 
-@each_case
-def test_it_is_given_back_equal_as_data(case: Path, tmp_path: Path) -> None:
-    report = migrate([case / "legacy"], into=tmp_path)
+def hold_files(case: Path, store: Path, report: MigrationReport) -> None:
+    assert tree(store) == tree(case / "expected")
+    told = document(report)
+    assert {"entries": told["entries"], "skipped": told["skipped"]} == json.loads((case / "report.json").read_text())
+    assert sorted(report.written) == sorted(tree(store))
+    check_every_question_names_a_rubric_that_is_there(report.entries, tree(store))
+
+
+def hold_second_run(case: Path, store: Path, first: MigrationReport) -> None:
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*")}
+    second = migrate([case / "legacy"], into=store)
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*")} == before
+    assert second.written == ()
+    assert second.entries == first.entries
+    assert {file.state for file in second.files} <= {FileState.UNCHANGED}
+
+
+def hold_export(case: Path, store: Path, out: Path, report: MigrationReport) -> None:
     taken = [source for source in report.sources if source.target]
     if taken:
-        export(to=case.parent.name, store=tmp_path, out=tmp_path / "out")
-    assert sorted(tree(tmp_path / "out")) == sorted(source.file for source in taken)
+        export(to=case.parent.name, store=store, out=out)
+    assert sorted(tree(out)) == sorted(source.file for source in taken)
     for source in taken:
-        given = parse_whole((tmp_path / "out" / source.file).read_bytes(), source.file).value
+        given = parse_whole((out / source.file).read_bytes(), source.file).value
         original = parse_whole((case / source.file).read_bytes(), source.file).value
         assert is_same_data(given, original)
         assert list(given) == list(original)
@@ -109,6 +100,16 @@ def check_every_question_names_a_rubric_that_is_there(entries: Iterable[Any], fi
         if entry.rubric:
             assert f"rubrics/{parse_ref(entry.rubric).id}.yaml" in files
         assert entry.reason or made
+
+
+def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
+    legacy = CASES / "every_eval_ever/quirk_o24_labels_that_lie/legacy"
+    for path in migrate([legacy], into=tmp_path).written:
+        (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
+    assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
+    there = '{"id":"a","input":"x"}\r\n'
+    text = render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there, FileState.UPDATED)
+    assert (text.new, text.state) == (there, FileState.UNCHANGED)
 
 
 @pytest.mark.heavy

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import MigrationOutcome, export, list_formats, migrate
+from evalstore.migration import MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import is_same_data
 
@@ -20,37 +20,32 @@ UNGRADED = {"dataset-unscored", "question-unscored"}
 EXPECTED = {"judge-unvalidated", "rubric-partial", *UNGRADED}
 
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
-each_format = pytest.mark.parametrize("format", HERE)
 
 
 @pytest.mark.heavy
-@each_format
-def test_they_come_back_equal_as_data(format: str, tmp_path: Path) -> None:  # noqa: A002  # the word of the command line
-    report = migrate([SAMPLES / format], into=tmp_path / "store", format=format)
-    taken = [source for source in report.sources if source.target]
-    assert taken
-    export(to=format, store=tmp_path / "store", out=tmp_path / "out")
-    for source in taken:
-        given, original = (
-            parse_whole((root / source.file).read_bytes(), source.file) for root in (tmp_path / "out", SAMPLES)
-        )
-        assert is_same_data(given.value, original.value), source.file
+@pytest.mark.parametrize("format", HERE)
+def test_what_holds_of_the_files_of_a_format(format: str, tmp_path: Path, git: Any, cli: Any) -> None:  # noqa: A002  # the word of the command line
+    git("status")
+    report = migrate([SAMPLES / format], into=tmp_path / "repo", format=format)
+    hold_report(format, report)
+    found = json.loads(cli("-C", tmp_path / "repo", "validate", "--format", "json").out)["findings"]
+    assert [finding for finding in found if finding["rule"] not in EXPECTED] == []
+    hold_export(format, report, tmp_path / "repo", tmp_path / "out")
 
 
-@pytest.mark.heavy
-@each_format
-def test_every_file_is_said_something_about(format: str, tmp_path: Path) -> None:  # noqa: A002
-    report = migrate([SAMPLES / format], into=tmp_path, dry_run=True)
+def hold_report(format_: str, report: MigrationReport) -> None:
+    """Something is said about every file."""
     said = {entry.file for entry in report.entries} | {source.file for source in report.skipped}
-    files = {path.relative_to(SAMPLES).as_posix() for path in (SAMPLES / format).rglob("*.json*") if path.is_file()}
+    files = {path.relative_to(SAMPLES).as_posix() for path in (SAMPLES / format_).rglob("*.json*") if path.is_file()}
     assert files <= said
     assert all(entry.line and (entry.reason or entry.outcome is MigrationOutcome.MIGRATED) for entry in report.entries)
 
 
-@pytest.mark.heavy
-@each_format
-def test_the_store_has_no_fault(format: str, tmp_path: Path, git: Any, cli: Any) -> None:  # noqa: A002
-    git("status")
-    migrate([SAMPLES / format], into=tmp_path / "repo", format=format)
-    found = json.loads(cli("-C", tmp_path / "repo", "validate", "--format", "json").out)["findings"]
-    assert [finding for finding in found if finding["rule"] not in EXPECTED] == []
+def hold_export(format_: str, report: MigrationReport, store: Path, out: Path) -> None:
+    """Every file that was taken comes back equal as data."""
+    taken = [source for source in report.sources if source.target]
+    assert taken
+    export(to=format_, store=store, out=out)
+    for source in taken:
+        given, original = (parse_whole((root / source.file).read_bytes(), source.file) for root in (out, SAMPLES))
+        assert is_same_data(given.value, original.value), source.file

@@ -13,6 +13,7 @@ import pytest
 
 from evalstore.documents import write_legacy_yaml
 from evalstore.migration import FileState, export, migrate
+from tests.rows import mark_slow
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ print(re.search(r"VmHWM:\s*([0-9]+)", open("/proc/self/status").read())[1])
 
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells how much memory a process took")
-@pytest.mark.parametrize("run", ["real", "dry"])
+@pytest.mark.parametrize("run", ["real", mark_slow("dry")])
 def test_memory_follows_the_largest_file(suite: Suite, tmp_path: Path, run: str) -> None:
     def peak(into: str, folders: list[Path]) -> float:
         command = [sys.executable, "-c", PEAK, run, str(tmp_path / into), *map(str, folders)]
@@ -89,7 +90,9 @@ TESTS = [
     ("file", "format_", "text", "size"),
     [
         ("rows.jsonl", "legal_eval_v1", lambda: "".join(json.dumps(row) + "\n" for row in ROWS), 1_300_000),
-        ("large.eval.yaml", "agentevals", lambda: write_legacy_yaml({"name": "large", "tests": TESTS}), 750_000),
+        mark_slow(
+            ("large.eval.yaml", "agentevals", lambda: write_legacy_yaml({"name": "large", "tests": TESTS}), 750_000)
+        ),
     ],
     ids=["lines", "yaml"],
 )

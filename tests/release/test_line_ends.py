@@ -14,6 +14,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.listing import list_artifacts
 from evalstore.store.working_files import normalize_pieces
 from tests.release.conftest import JUDGE, Shop, rubric
+from tests.rows import thin
 
 FILES = ("rubrics/tone.yaml", "judges/accuracy.yaml", "datasets/web.yaml", "datasets/web.jsonl")
 ROW = '{"id": "a", "input": "x", "rubric_ref": "rubric/tone@1.0.0"}\n'
@@ -59,7 +60,7 @@ def check_as_git_has_it(shop: Shop, name: str, path: str, *, lf: bool) -> None:
         assert not any(one.changed for one in list_artifacts(store).artifacts)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", thin(WAYS, 2))
 def test_a_release_holds_the_bytes_that_git_would_commit(fresh: Shop, way: str) -> None:
     attributes, settings, lf = WAYS[way]
     if settings:

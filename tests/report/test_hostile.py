@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import pytest
 from markdown_it import MarkdownIt
 
 from evalstore.diff import Diff, compare
@@ -24,6 +23,7 @@ from evalstore.report.formats.github import format_annotation
 from evalstore.report.problems import ProblemReport
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.text import escape_ci_commands
+from tests.rows import each
 
 _SPEC = importlib.util.spec_from_file_location("payloads", Path(__file__).with_name("payloads.py"))
 assert _SPEC
@@ -63,7 +63,14 @@ def diff(payload: str) -> Diff:
     return compare(old, new)
 
 
-RESULTS = {"validate": cache(findings), "diff": cache(diff)}
+RESULTS = {"validate": findings, "diff": diff}
+ROWS = [(name, payload) for name in RESULTS for payload in PAYLOADS]
+
+
+@cache
+def result_of(row: tuple[str, str]) -> Any:
+    """Return the result of a command, with a payload wherever it has words."""
+    return RESULTS[row[0]](row[1])
 
 
 def shown(result: Any, format_: str) -> str:
@@ -80,40 +87,36 @@ def acts(text: str, allowed: str = "\n") -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_a_text_acts_on_nothing(name: str, payload: str) -> None:
-    told = OWN_COLOUR.sub("", shown(RESULTS[name](payload), "text"))
+@each(ROWS, name=ascii)
+def test_a_text_acts_on_nothing(row: tuple[str, str]) -> None:
+    told = OWN_COLOUR.sub("", shown(result_of(row), "text"))
     assert not acts(told)
     assert not ANYWHERE.search(told)
     assert not [line for line in told.split("\n") if line.strip().startswith("::")]
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_a_document_is_ascii_and_no_command(name: str, payload: str) -> None:
+@each(ROWS, name=ascii)
+def test_a_document_is_ascii_and_no_command(row: tuple[str, str]) -> None:
     for format_ in ("json", "sarif", "gitlab"):
-        told = shown(RESULTS[name](payload), format_)
+        told = shown(result_of(row), format_)
         assert told.isascii()
         assert not acts(told)
         assert not ANYWHERE.search(told)
         json.loads(told)
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_what_code_scanning_shows_is_plain(name: str, payload: str) -> None:
-    run = json.loads(shown(RESULTS[name](payload), "sarif"))["runs"][0]
+@each(ROWS, name=ascii)
+def test_what_code_scanning_shows_is_plain(row: tuple[str, str]) -> None:
+    run = json.loads(shown(result_of(row), "sarif"))["runs"][0]
     for result in run["results"]:
         assert not acts(result["message"]["text"])
         assert not re.search(r"(?<!\\)(?:\\\\)*\]\(", result["message"]["text"])
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].isascii()
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_a_workflow_command_is_ours_alone(name: str, payload: str) -> None:
-    result = RESULTS[name](payload)
+@each(ROWS, name=ascii)
+def test_a_workflow_command_is_ours_alone(row: tuple[str, str]) -> None:
+    result = result_of(row)
     lines = shown(result, "github").split("\n")
     commands, (summary, *remarks) = lines[: len(result.findings)], lines[len(result.findings) :]
     # Beside the summary, a comparison of many edits has a line on all of them.
@@ -129,10 +132,9 @@ def test_a_workflow_command_is_ours_alone(name: str, payload: str) -> None:
     assert not ANYWHERE.search(summary)
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_junit_is_xml_with_a_case_a_problem(name: str, payload: str) -> None:
-    result = RESULTS[name](payload)
+@each(ROWS, name=ascii)
+def test_junit_is_xml_with_a_case_a_problem(row: tuple[str, str]) -> None:
+    result = result_of(row)
     told = shown(result, "junit")
     assert not acts(told)
     suite = ET.fromstring(told)[0]  # noqa: S314  # our own document
@@ -140,10 +142,9 @@ def test_junit_is_xml_with_a_case_a_problem(name: str, payload: str) -> None:
     assert {child.tag for case in suite for child in case} <= {"failure", "skipped"}
 
 
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
-def test_markdown_links_mentions_and_embeds_nothing(name: str, payload: str) -> None:
-    result = RESULTS[name](payload)
+@each(ROWS, name=ascii)
+def test_markdown_links_mentions_and_embeds_nothing(row: tuple[str, str]) -> None:
+    result = result_of(row)
     told = shown(result, "markdown")
     assert not acts(told, "\n\u200b\ufe0f")
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(told)
@@ -173,7 +174,7 @@ def test_markdown_links_mentions_and_embeds_nothing(name: str, payload: str) -> 
         assert not LINKED.search(words), words
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+@each(PAYLOADS, name=ascii)
 def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
     report = ProblemReport("diff", payload, about=(payload, payload), remarks=(payload, payload))
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(formatted(report, "markdown"))
@@ -185,7 +186,7 @@ def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
     assert not [line for line in lines if acts(line) or ANYWHERE.search(line) or line.strip().startswith("::")]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+@each(PAYLOADS, name=ascii)
 def test_a_failure_is_one_annotation(payload: str) -> None:
     line = format_annotation(EvalstoreError(payload, place=Place(payload, 1), hint=payload))
     assert not acts(line)

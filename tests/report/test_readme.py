@@ -15,6 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from tests.rows import mark_slow
+
 pytestmark = pytest.mark.process
 
 PAGE = (Path(__file__).parents[2] / "docs/ci.md").read_text("utf-8")
@@ -68,15 +70,14 @@ def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> P
     return repo
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["github", "gitlab"])
+@pytest.mark.parametrize("number", [mark_slow(0), 1], ids=["github", "gitlab"])
 def test_a_pipeline_passes_and_stops_a_change_without_its_version(
     store: Path, shell: Callable[..., Any], number: int
 ) -> None:
     commands = list(lines(pipelines()[number]))
     assert len(commands) >= 4
-    for command in commands:
-        done = shell(command)
-        assert done.returncode == 0, (command, done.stderr)
+    done = shell(commands[-1])
+    assert done.returncode == 0, done.stderr
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("[please]", "[please, thanks]"))
     assert [shell(command).returncode for command in commands] == [0] * (len(commands) - 1) + [1]
 

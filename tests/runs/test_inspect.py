@@ -18,6 +18,7 @@ import pytest
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
+from tests.rows import mark_slow
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 Logged = Callable[..., Path]
@@ -95,7 +96,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logged:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("log_format", ["eval", "json"])
+@pytest.mark.parametrize("log_format", ["eval", mark_slow("json")])
 def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logged) -> None:
     from inspect_ai.log import read_eval_log
 
@@ -119,7 +120,7 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("log_format", ["eval", "json"])
+@pytest.mark.parametrize("log_format", ["eval", mark_slow("json")])
 def test_epochs_are_samples_of_which_one_can_be_chosen(log_format: str, logged: Logged) -> None:
     path = logged(log_format, epochs=3)
     found = [output for output in read_outputs(path) if isinstance(output, StoredOutput)]

@@ -422,13 +422,18 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Cli, judged: Path, m
     assert "failed: 1" in drawn
     assert "\x1b[3" not in shown  # no colour
     assert drawn.index("\x1b[?25h") < drawn.index("warning: ")  # the cursor is back
+    elsewhere = cli(*argv, "--cache", "d.db", cwd=judged)
+    assert "judging" not in elsewhere.err
+    assert "\x1b" not in elsewhere.err
+
+
+@pytest.mark.slow
+def test_no_bar_is_drawn_where_it_is_not_asked_for_or_cannot_be(judged: Path, many: Many, judge_server: Any) -> None:
+    argv = ("score", "dataset/many@worktree", many(6), "--judge-url", judge_server.url, "--judge-retries", "0")
     assert on_terminal(judged, *argv, "--cache", "b.db", "--quiet") == (0, "", "")
     for number, env in enumerate(({"TERM": "dumb"}, {"TERM": ""})):
         code, _, shown = on_terminal(judged, *argv, "--cache", f"c{number}.db", **env)
         assert (code, "\x1b" in shown, "judging" in shown) == (0, False, False)
-    elsewhere = cli(*argv, "--cache", "d.db", cwd=judged)
-    assert "judging" not in elsewhere.err
-    assert "\x1b" not in elsewhere.err
     code, out, _ = on_terminal(judged, *argv, "--cache", "e.db", "--format", "json")
     assert (code, json.loads(out)["questions"]) == (0, 6)
 

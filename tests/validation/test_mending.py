@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.resources import find_resource_folder
 from evalstore.validation.slips import find_only_near
+from tests.rows import mark_slow
 
 Cli = Callable[..., Any]
 TAIL = "scoring: {combine: all_pass}\n"
@@ -77,7 +78,7 @@ CHECK = "  - kind: must_contain_any\n    values: [a]\n"
         ),
     ],
 )
-@pytest.mark.parametrize("style", ["plain", "crlf", "bom", "comments"])
+@pytest.mark.parametrize("style", ["comments", *map(mark_slow, ("plain", "crlf", "bom"))])
 def test_what_has_one_right_answer_is_mended_and_every_other_byte_stays(
     cli: Cli, folder: Path, wrong: str, right: str, style: str
 ) -> None:
