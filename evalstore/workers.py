@@ -8,11 +8,14 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 from typing import TypeVar
 
 from evalstore.errors import EvalstoreError
+
+LARGE_INPUT = 32 << 20  # bytes from which on other processes are worth their start
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -26,6 +29,28 @@ _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods(
 
 class WorkerLostError(EvalstoreError):
     """Worker processes are killed again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """How many processes work at one time (None: as the input is worth), and who hears of one that was killed."""
+
+    jobs: int | None = None
+    on_loss: Callable[[str], None] = lambda _: None
+
+    def choose_jobs(self, size: int) -> int:
+        """Return how many processes an input of so many bytes gets: all cores where it is large, else one."""
+        return self.jobs or (count_cores() if size >= LARGE_INPUT else 1)
+
+    def map_in_processes(
+        self, function: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int
+    ) -> Generator[_Result, None, None]:
+        """Yield the result of each item in their order, as `map_in_order` does, from `jobs` processes."""
+        with closing(map_in_order(function, items, open_processes(jobs), on_loss=self.on_loss)) as results:
+            yield from results
+
+
+ONE_PROCESS = JobOptions(1)
 
 
 def count_cores() -> int:

@@ -147,6 +147,7 @@ class SideReplay:
     is_same: bool
     _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
+    _affected_checks: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def from_run(cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
@@ -167,7 +168,10 @@ class SideReplay:
             return {}
         found = read_recorded_results(rubric, row)
         # Of checks that the change affects, that holds only on the side that the run was graded with.
-        affected = {content for check, content in rubric.checks if self._refers_to_subject(check)}
+        if row.rubric not in self._affected_checks:
+            contents = (content for check, content in rubric.checks if self._refers_to_subject(check))
+            self._affected_checks[row.rubric] = frozenset(contents)
+        affected = self._affected_checks[row.rubric]
         return (
             found if self.is_same else {content: result for content, result in found.items() if content not in affected}
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evalstore.cli.context import CommandSettings
+from evalstore.cli.jobs import MOST_JOBS
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from evalstore.scoring.plan import WrittenPlan
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_MOST_JOBS, _MOST_PARTS = 1024, 1_000_000
+_MOST_PARTS = 1_000_000
 _PATH = click.Path(path_type=Path)
 
 
@@ -107,7 +108,7 @@ class PartOptions:
 _OPTIONS = (
     click.option(
         "--jobs",
-        type=click.IntRange(1, _MOST_JOBS),
+        type=click.IntRange(1, MOST_JOBS),
         metavar="N",
         help="Processes at one time; by default every core for a large file without judges, else one.",
     ),

@@ -22,10 +22,9 @@ from evalstore.scoring.parts import PartFile, PartTask, locate_parts, read_part,
 from evalstore.scoring.plan import ScorePlan, WrittenPlan, format_plan, read_plan
 from evalstore.scoring.planning import has_judges, make_plan, open_planned_job
 from evalstore.store import ArtifactStore
-from evalstore.workers import OpenExecutor, count_cores, map_in_order
+from evalstore.workers import LARGE_INPUT, OpenExecutor, count_cores, map_in_order
 
 PART_SIZE = 64 << 20  # bytes of outputs in a part: a minute of work, and some hundred bytes a row in memory
-_LARGE = 32 << 20  # bytes of outputs from which on other processes are worth their start
 _ROUNDS = 4  # parts a worker, so that none waits long for the last
 _SUFFIX = ".evalstore.parts"
 
@@ -53,7 +52,7 @@ class PartWorkers:
 
 def choose_jobs(job: ScoringJob) -> int:
     """Return how many processes a job is worth: all cores for a large file without judges, else one."""
-    large = job.samples.stat().st_size >= _LARGE
+    large = job.samples.stat().st_size >= LARGE_INPUT
     return count_cores() if large and not has_judges(job) else 1
 
 
