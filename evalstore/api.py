@@ -26,7 +26,7 @@ from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
 from evalstore.runs import LATEST, Run
 from evalstore.runs.remote import locate_file
-from evalstore.scoring import score as _score
+from evalstore.scoring import open_job
 from evalstore.store import ArtifactStore as _Store
 from evalstore.store import Resolved
 from evalstore.text import make_excerpt
@@ -172,18 +172,19 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     at: datetime | None = None,
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
+    jobs: int = 1,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
 
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
-    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in.
+    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in. `jobs`
+    processes grade, which gives the same bytes; with more than one a script needs `if __name__ == "__main__":`.
     """
-    return _score(
+    job = open_job(
         dataset,
         locate_file(outputs),
         store=store,
-        out=Path(out),
         at=at or datetime.now(UTC),
         model=model,
         rubric=rubric,
@@ -191,6 +192,12 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version,
         only=only,
     )
+    with job as opened:
+        if jobs == 1:
+            return opened.write_run(Path(out))
+        from evalstore.scoring.by_parts import write_run_in_processes
+
+        return write_run_in_processes(opened, Path(out), jobs)
 
 
 def _read_ruler(value: Any, store: Store | None, function: str) -> Artifact | Mapping[str, Any]:

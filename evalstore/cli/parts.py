@@ -48,9 +48,15 @@ class PartOptions:
 
     def plan_job(self, settings: CommandSettings, job: ScoringJob) -> WrittenPlan:
         """Write the plan of a job."""
+        from evalstore.runs.remote import RemoteFile
         from evalstore.scoring.by_parts import PART_SIZE, write_plan
         from evalstore.scoring.planning import make_plan
 
+        if isinstance(job.samples, RemoteFile):
+            raise UsageError(
+                f"a plan names a file that each worker has, and {job.samples} is a URL",
+                hint="copy it below --root first; --jobs reads a URL as it is",
+            )
         root, samples = self._find_root(settings).resolve(), job.samples.resolve()
         if not samples.is_relative_to(root):
             raise UsageError(

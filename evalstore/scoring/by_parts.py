@@ -6,13 +6,15 @@ import fcntl
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from evalstore.documents import write_json
-from evalstore.errors import Place, RefusedError
+from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.files import write_below
 from evalstore.judging.session import Watch
 from evalstore.runs import Run
@@ -22,7 +24,7 @@ from evalstore.scoring.parts import PartFile, PartTask, locate_parts, read_part,
 from evalstore.scoring.plan import ScorePlan, WrittenPlan, format_plan, read_plan
 from evalstore.scoring.planning import has_judges, make_plan, open_planned_job
 from evalstore.store import ArtifactStore
-from evalstore.workers import LARGE_INPUT, OpenExecutor, count_cores, map_in_order
+from evalstore.workers import LARGE_INPUT, OpenExecutor, count_cores, map_in_order, open_processes
 
 PART_SIZE = 64 << 20  # bytes of outputs in a part: a minute of work, and some hundred bytes a row in memory
 _ROUNDS = 4  # parts a worker, so that none waits long for the last
@@ -69,6 +71,16 @@ def write_run_by_parts(job: ScoringJob, out: Path, workers: PartWorkers, jobs: i
             job.questions.save(folder / "questions.db")
         with closing(_run_and_read(workers, plan, plan_file, samples.parent, job.session.judges.watch)) as parts:
             return join_parts(job, plan, parts, out)
+
+
+def write_run_in_processes(job: ScoringJob, out: Path, jobs: int) -> Run:
+    """Write the run of a job as `write_run_by_parts` does, by processes of this machine; a lost one is a warning."""
+    if jobs < 1:
+        raise UsageError(f"jobs is a number of processes, from 1, and not {jobs}")
+    store = job.resolver.store
+    folder, cache = store.root or store.git.directory, job.session.judges.cache
+    workers = PartWorkers(open_processes(jobs), folder, cache, partial(warnings.warn, category=RuntimeWarning))
+    return write_run_by_parts(job, out, workers, jobs)
 
 
 def write_plan(plan: ScorePlan, path: Path) -> WrittenPlan:

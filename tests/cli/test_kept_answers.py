@@ -150,7 +150,9 @@ def test_a_bundle_that_lies_elsewhere_is_read_again(store: Path, run: Run) -> No
     extra = store / "schemas/extra.json"
     extra.parent.mkdir()
     (store / "evalstore.yaml").write_text("bundles: {extra: schemas/extra.json}\n")
-    (store / "datasets/small.jsonl").write_text('{"id": "one", "input": "Hello?", "bundle": "extra", "language": "en"}\n')
+    (store / "datasets/small.jsonl").write_text(
+        '{"id": "one", "input": "Hello?", "bundle": "extra", "language": "en"}\n'
+    )
     extra.write_text('{"properties": {"language": {"type": "string"}}}')
     time.sleep(2 * LATER)
     found = [run(store, "validate")[:2] for _ in range(2)]

@@ -19,10 +19,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from evalstore import api
 from evalstore.errors import EvalstoreError, LoadError, RefusedError, UsageError
 from evalstore.resources import find_resource_folder
 from evalstore.runs import Run
-from evalstore.scoring import open_job
+from evalstore.scoring import by_parts, open_job
 from evalstore.scoring.by_parts import _open_plan_folder, merge_plan, write_plan
 from evalstore.scoring.joining import refuse_missing_parts
 from evalstore.scoring.parts import PartTask, locate_parts, run_part
@@ -361,6 +362,41 @@ def test_two_processes_write_what_one_does(
         ran = cli(*words, "--jobs", jobs, "--out", f"broken-{jobs}", cwd=root)
         assert (ran.code, "many.jsonl:41: " in ran.err) == (3, True)
         assert list((root / f"broken-{jobs}").iterdir()) == []
+
+
+def test_the_api_scores_in_several_processes_and_a_url_too(
+    store: ArtifactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int] = []
+
+    def open_threads(jobs: int) -> Callable[[], ThreadPoolExecutor]:
+        opened.append(jobs)
+        return lambda: ThreadPoolExecutor(jobs)
+
+    monkeypatch.setattr(by_parts, "open_processes", open_threads)
+    memory = pytest.importorskip("fsspec", reason="URLs need fsspec").filesystem("memory")
+    root = write_many(store, 9)
+    memory.pipe("/b/many.jsonl", (root / "many.jsonl").read_bytes())
+    runs = [
+        api.score("dataset/many@worktree", outputs, store=store, out=tmp_path / str(number), at=AT, jobs=number)
+        for number, outputs in ((1, root / "many.jsonl"), (2, root / "many.jsonl"), (3, "memory://b/many.jsonl"))
+    ]
+    memory.store.clear()
+    assert len({run.path.read_bytes() for run in runs}) == len({run.samples.read_bytes() for run in runs}) == 1
+    assert opened == [2, 3]
+    with pytest.raises(UsageError, match="from 1"):
+        api.score("dataset/many@worktree", root / "many.jsonl", store=store, out=tmp_path / "none", jobs=0)
+
+
+def test_a_plan_of_a_url_is_refused(store: ArtifactStore, cli: Callable[..., Any]) -> None:
+    memory = pytest.importorskip("fsspec", reason="URLs need fsspec").filesystem("memory")
+    memory.pipe("/b/many.jsonl", (write_many(store, 2) / "many.jsonl").read_bytes())
+    ran = cli(
+        "score", "dataset/many@worktree", "memory://b/many.jsonl", "--plan", "p.json", "--root", "/", cwd=store.root
+    )
+    memory.store.clear()
+    assert (ran.code, (Path(store.root or "") / "p.json").exists()) == (2, False)
+    assert "memory://b/many.jsonl is a URL" in ran.err
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
