@@ -17,6 +17,7 @@ from evalstore.model import Combine, Sample, Verdict
 # The score of a list with one item that does not hit; of all other lists it is 1.
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
 _TRIED_EDITS = 8
+MOST_VARIED_EDITS = 3  # of one check, whose variants are all graded
 
 
 def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int]) -> int:
@@ -30,7 +31,7 @@ def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Seque
             idle |= find_idle_edits(check.inner, cells, contexts)
         elif check.grading and not check.is_judged:
             idle |= _find_idle_items(check, cells, contexts)
-            idle |= _find_idle_params(check, cells, contexts, check.grading & ~idle)
+            idle |= _find_idle_variants(check, cells, contexts, check.grading & ~idle)
     if not rubric.path:
         idle |= _find_idle_scoring(rubric, cells, contexts, idle)
     return idle
@@ -78,10 +79,11 @@ def _hits(cells: QuestionCells, probe: CheckVariant, sample: Sample) -> bool:
     return result is None or result.score != _IDLE_SCORES.get(probe.check.kind, Fraction(1))
 
 
-def _find_idle_params(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:
-    """Return the edits of one check, items aside, that change its result in none of its variants."""
+def _find_idle_variants(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:
+    """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
     bits = [bit for bit in range(held.bit_length()) if held >> bit & 1]
-    tried = [bit for bit, edit in check.edits if held >> bit & 1 and edit.part.area != "item"]
+    is_small = len(check.edits) <= MOST_VARIED_EDITS
+    tried = [bit for bit, edit in check.edits if held >> bit & 1 and (is_small or edit.part.area != "item")]
     if not tried or len(bits) > _TRIED_EDITS:
         return 0
     states = [

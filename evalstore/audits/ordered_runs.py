@@ -1,7 +1,7 @@
 """Reads two runs and their dataset side by side where all three have one order: one question of each is in memory.
 
-Most runs were graded in the order of their dataset. Where these were not, or where one has another dataset or samples
-here and there, `OutOfOrderError` says so, and the runs are read by an index instead.
+Most runs were graded in the order of their dataset. Where these were not, or have samples here and there,
+`OutOfOrderError` says so, and the runs are read by an index instead; so are those that ask other questions.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from evalstore.model import Question
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 from evalstore.runs.samples import merge_samples
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.question_index import check_questions
 
 _Item = TypeVar("_Item")
@@ -91,9 +92,11 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
     """Return two runs for one pass side by side; None where they cannot be read so: judges need a pass before."""
     runs = [run if isinstance(run, Run) else read_run(Path(run)) for run in (run_a, run_b)]
     old, new = (run.dataset for run in runs)
-    if old is None or new is None or old.digest != new.digest or not all(map(_has_lone_rows, runs)):
+    if old is None or new is None or not all(map(_has_lone_rows, runs)):
         return None
     datasets = [finder.locate_pin(used) for used in (old, new)]
+    if not _has_same_questions(datasets[0].resolved, datasets[1].resolved, finder.store):
+        return None
     questions, streams = CurrentItem[QuestionVersion](), [_RowStream(run) for run in runs]
     a, b = (
         StoredRun(
@@ -107,7 +110,7 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
     )
     if has_other_rubrics(a, b) or is_judged(a, b):
         return None
-    asked = _list_questions(datasets[0].resolved, finder.store)
+    asked = _list_questions(datasets[1].resolved, finder.store)
 
     def list_pairs() -> Iterator[QuestionPair]:
         for question in asked:
@@ -125,6 +128,20 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
 def _has_lone_rows(run: Run) -> bool:
     """Whether a run has one output to each question, in a file of their own."""
     return run.samples != run.path and run.outputs == run.questions > 0
+
+
+def _has_same_questions(old: Resolved, new: Resolved, store: ArtifactStore) -> bool:
+    """Whether two versions of a dataset ask the same in one order, and may differ in the rubric that they name."""
+    if old.digest == new.digest:
+        return True
+    values = old.artifact.value, new.artifact.value
+    defaults = [{**value.get("defaults", {}), "rubric_ref": None} for value in values]
+    if defaults[0] != defaults[1] or values[0].get("questions") != values[1].get("questions"):
+        return False
+    if not any("rows" in value for value in values):
+        return True
+    blobs = [find_rows_blob(store, one.artifact, one.commit) for one in (old, new)]
+    return blobs[0] == blobs[1] and blobs[0] is not None
 
 
 def _list_questions(dataset: Resolved, store: ArtifactStore) -> Iterator[Question]:

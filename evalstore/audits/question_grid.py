@@ -113,33 +113,33 @@ class QuestionAttributor:
         return self._replay_answers(id_, plan) or self._mix(id_, plan)
 
     def _replay_answers(self, id_: str, plan: RubricPlan) -> AttributedQuestion | None:
-        """Attribute a question in which the answers alone may differ; None for any other."""
+        """Attribute a question that another one may be like; None for any other."""
         rows, (old, new) = (self.a.rows[id_], self.b.rows[id_]), (self.a.questions[id_], self.b.questions[id_])
         is_alike = old is new or (old.input_digest, old.reference_digest) == (new.input_digest, new.reference_digest)
         replay = self._prepare_replay(plan) if is_alike else None
-        shares = replay.share_question(new, rows) if replay else None
+        if replay is None:
+            return None
+        shares = replay.share_question(new, rows, lambda: self._mix(id_, plan).shares)
         if shares is None:
             return None
-        changed = frozenset(name for players in shares.blocks for name in players)
-        open_cells, whole = partial(self._open_cells, id_, plan), 1 << OUTPUTS if changed else 0
+        outputs = () if rows[0].has_output_of(rows[1]) else (PlayerName.OUTPUTS,)
+        open_cells = partial(self._open_cells, id_, plan)
         return AttributedQuestion(
             id_,
             shares,
-            changed,
+            frozenset((*plan.trees, *outputs)),
             is_judged=False,
             anchors=0,
             silent=plan.silent,
             drift=(),
             open_cells=open_cells,
-            whole=whole,
+            whole=sum(tree.edits for tree in plan.trees.values()) | (1 << OUTPUTS if outputs else 0),
         )
 
     def _prepare_replay(self, plan: RubricPlan) -> AnswerReplay | None:
         if id(plan) not in self._replays:
-            can_replay = plan.is_steady and self.graders[0].strict == self.graders[1].strict
-            source = self._change_sources[PlayerName.OUTPUTS]
-            found = AnswerReplay.prepare(plan.rubric, self.graders[0], source) if can_replay else None
-            self._replays[id(plan)] = found
+            has_one_grader = self.graders[0].strict == self.graders[1].strict
+            self._replays[id(plan)] = AnswerReplay.prepare(plan, self.graders[0]) if has_one_grader else None
         return self._replays[id(plan)]
 
     def _mix(self, id_: str, plan: RubricPlan) -> AttributedQuestion:

@@ -229,9 +229,9 @@ class RubricPlan:
     floats: bool
 
     @property
-    def is_steady(self) -> bool:
-        """Whether all hybrids are one rubric, whose checks refer to nothing."""
-        return not self.trees and not self.floats and not any(check.slots for check in self.rubric.checks)
+    def is_plain(self) -> bool:
+        """Whether checks differ by edits of their own alone, and refer to nothing."""
+        return not self.floats and not any(check.slots or check.inner for check in self.rubric.checks)
 
 
 @dataclass(slots=True)
