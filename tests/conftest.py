@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -22,8 +22,9 @@ from typing import IO, Any
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-import evalstore.demo
+import evalstore.demo.replay
 from evalstore.__main__ import run as run_evalstore
+from evalstore.demo import CommandResult
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -59,8 +60,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     short = not config.getoption("--hypothesis-profile")
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if {"browser", "cli_process", "demo", "wheel"} & fixtures:
+        if {"browser", "cli_process", "wheel"} & fixtures:
             item.add_marker("process")
+        if "demo" in fixtures:
+            item.add_marker("heavy")
         drawn = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
         if "samples" in fixtures or drawn:
             item.add_marker("sampling")
@@ -267,20 +270,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel, and unpack it into the folder `site` beside it; once for all workers of a run."""
     with _once(tmp_path_factory, "wheel") as (place, done):
         if not done:
-            options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(place)]
-            subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(ROOT)], check=True, capture_output=True)
+            build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"  # as pip calls it
+            subprocess.run([sys.executable, "-c", build, str(place)], cwd=ROOT, check=True, capture_output=True)
             zipfile.ZipFile(next(place.glob("*.whl"))).extractall(place / "site")
         return next(place.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
-def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Replay the sample story by the commands of the wheel, once for all workers of a run."""
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Replay the sample story, once for all workers of a run; its commands run in this process, which is much faster."""
     with _once(tmp_path_factory, "demo") as (place, done), pytest.MonkeyPatch.context() as patch:
         target, text, document, short = (place / name for name in ("store", "text", "document", "short"))
         if not done:
             _seal(_find_home(tmp_path_factory), patch)
-            patch.setenv("PYTHONPATH", str(wheel.with_name("site")))
+            patch.setattr(evalstore.demo.replay, "_run_command", _play_command)
             steps: list[Any] = []
             real = evalstore.demo.replay_story
             patch.setattr(evalstore.demo, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))
@@ -289,6 +292,12 @@ def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
             document.write_text(_tell(target, "--format", "json"), "utf-8")
             short.write_text(_tell(target), "utf-8")
         return Demo(target, *(file.read_text("utf-8") for file in (text, document, short)))
+
+
+def _play_command(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -> CommandResult:
+    found = tuple(str(next(target.glob(word)).relative_to(target)) if "*" in word else word for word in words)
+    ran = _run_here(*found, cwd=target, **env)
+    return CommandResult(found, ran.code, ran.out, ran.err)
 
 
 @contextmanager

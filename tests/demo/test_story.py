@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.documents import read_yaml
+from evalstore.errors import EvalstoreError
 from evalstore.resources import find_resource_folder
 
 LINES, COLUMNS = 46, 110
@@ -118,6 +121,24 @@ def test_a_terminal_gets_colours_and_nothing_else_that_acts_on_it(
     assert (seen["FORCE_COLOR"], seen["COLUMNS"]) == ("1", "72")
     cli("demo", "x", TERM="xterm")
     assert seen["FORCE_COLOR"] == ""
+
+
+@pytest.mark.process
+def test_a_command_of_a_step_runs_in_a_process(tmp_path: Path) -> None:
+    from evalstore.demo import Story, StoryStep, replay_story
+
+    (tmp_path / "story/outputs").mkdir(parents=True)
+    step = StoryStep(
+        "A step", "It is told.", "Mira", "m@example.org", "2026-09-07", (("show", "judge/a*"),), expect_exit=3
+    )
+    story = Story("Title", tmp_path / "story", (step,))
+    env = {"PATH": os.environ["PATH"], "GIT_DIR": "elsewhere"}
+    with pytest.raises(EvalstoreError, match="stands for 0 files"):
+        list(replay_story(story, tmp_path / "store", env))
+    step = replace(step, run=(("show", "judge/nobody"),))
+    ((_, (found,)),) = replay_story(replace(story, steps=(step,)), tmp_path / "other", env)
+    assert (found.code, found.out) == (3, "")
+    assert "judge/nobody" in found.err
 
 
 def test_it_ends_by_naming_the_folder(told: tuple[Path, str]) -> None:
