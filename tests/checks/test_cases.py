@@ -24,13 +24,17 @@ ROOT = Path(__file__).resolve().parents[1] / "cases" / "checks"
 FILES = sorted(ROOT.glob("*/*.yaml"))
 
 
+LONG = {"commonmark_beyond_its_budget"}  # five seconds; tests/checks/test_markdown.py has a smaller budget
+
+
 def _cases() -> list[Any]:
     """Return the cases of each file together; those that need a program stand by themselves."""
     groups: list[Any] = []
     for path in FILES:
         document = read_yaml(path.read_bytes(), path.name).value
         numbered = [{**case, "number": number} for number, case in enumerate(document["cases"], 1)]
-        marks = [pytest.mark.heavy] if "out_of" in path.stem or "beyond" in path.stem else []
+        marks = [pytest.mark.heavy] if "out_of" in path.stem else []
+        marks += [pytest.mark.slow] if path.stem in LONG else []
         for needs in {case.get("needs"): None for case in numbered}:
             cases = [case for case in numbered if case.get("needs") == needs]
             name = "-".join(filter(None, (path.parent.name, path.stem, needs)))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalstore.checks import markdown
 from evalstore.checks.markdown import DIALECTS, MarkdownShape, count_by_commonmark, count_by_lines
 from evalstore.errors import LimitError
 
@@ -90,6 +91,14 @@ def test_hostile_texts_are_read_at_once(text: str) -> None:
     count_by_commonmark(text)
     count_by_lines(text)
     assert time.process_time() - start < 5
+
+
+def test_what_would_take_longer_than_the_budget_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (">" * 80 + "a\n" + "b\n" * 19) * 4
+    assert count_by_commonmark(text).paragraphs
+    monkeypatch.setattr(markdown, "_BLOCKS", 1_000)
+    with pytest.raises(LimitError, match="too long or too deeply nested"):
+        count_by_commonmark(text)
 
 
 @pytest.mark.slow

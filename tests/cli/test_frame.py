@@ -15,6 +15,7 @@ import pytest
 
 from evalstore.cli.main import COMMANDS
 from evalstore.migration.table import list_formats
+from tests.rows import mark_slow
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -137,12 +138,12 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     ("line", "code"),
     [
         ("$E --help >&-", 0),
-        ("$E --help 2>&-", 0),
-        ("$E nope >&-", 2),
+        mark_slow(("$E --help 2>&-", 0)),
+        mark_slow(("$E nope >&-", 2)),
         ("$E nope 2>&-", 2),
-        ("$E nope 2>/dev/full", 2),
+        mark_slow(("$E nope 2>/dev/full", 2)),
         ("$E nope >&- 2>&- <&-", 2),
-        ("$E -C / list --format json >&-", 3),
+        mark_slow(("$E -C / list --format json >&-", 3)),
         ("$E -C / list --format json >/dev/full", 3),
         ("$E -C / list --format json >/dev/full 2>/dev/full", 3),
         ("$E validate - <&-", 1),

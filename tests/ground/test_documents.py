@@ -28,6 +28,7 @@ from evalstore.documents import (
     write_yaml,
 )
 from evalstore.errors import LoadError, RefusedError
+from tests.rows import mark_slow
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 AWKWARD = st.sampled_from(
@@ -156,7 +157,7 @@ AT_THE_LIMITS = {
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", AT_THE_LIMITS)
+@pytest.mark.parametrize("name", [mark_slow(name) if name == "as_many_as_can_be" else name for name in AT_THE_LIMITS])
 def test_a_value_meets_the_limits_of_a_document(name: str) -> None:
     text = AT_THE_LIMITS[name]
     alike = _answer(lambda: read_value(text, "f")) == _answer(lambda: read_json(text, "f").value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.documents import JsonStream, read_json
+from evalstore.documents import JsonStream, json_stream, read_json
 from evalstore.documents.json_reader import LIMIT
 from evalstore.errors import LimitError, LoadError, Place
 
@@ -189,8 +189,9 @@ def test_a_long_list_is_passed_over_without_being_held() -> None:
 
 
 @pytest.mark.heavy
-def test_one_value_without_end_is_not_read_to_its_end() -> None:
-    endless = Endless(pieces(b'{"a": "', b"x" * (8 << 20), 10_000, b""))
+def test_one_value_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_stream, "LIMIT", 8 << 20)
+    endless = Endless(pieces(b'{"a": "', b"x" * (1 << 20), 10_000, b""))
     with pytest.raises(LimitError, match="one value is larger than"):
         JsonStream(endless, "a.json").read_fields({"b"})  # type: ignore[arg-type]
     assert LIMIT <= 64 << 20

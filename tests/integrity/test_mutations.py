@@ -13,6 +13,7 @@ import pytest
 from evalstore.errors import EvalstoreError
 from evalstore.integrity import verify
 from evalstore.store import ArtifactStore
+from tests.rows import mark_slow
 
 from .conftest import World, rubric
 
@@ -148,7 +149,7 @@ def check(template: Path, folder: Path, seed: int) -> tuple[list[str], bool]:
     return names, found
 
 
-@pytest.mark.parametrize("format_", ["sha1", "sha256"])
+@pytest.mark.parametrize("format_", ["sha256", mark_slow("sha1")])
 def test_what_verify_does_not_find_changed_nothing(
     templates: Callable[[str], Path], tmp_path: Path, format_: str
 ) -> None:

@@ -166,10 +166,10 @@ def test_weights_that_are_none_of_a_criterion_are_said() -> None:
 @pytest.mark.heavy
 def test_an_id_used_very_often_costs_no_more_than_others() -> None:
     start = time.process_time()
-    (case,) = taken([{"prompt": "Go", "assertions": [{"id": "a", "text": "b"}] * 20_000}]).cases
+    (case,) = taken([{"prompt": "Go", "assertions": [{"id": "a", "text": "b"}] * 6_000}]).cases
     assert case.rubric
-    assert case.rubric.value["checks"][-1]["id"] == "a_20000"
-    assert time.process_time() - start < 10  # quadratic, it would be minutes
+    assert case.rubric.value["checks"][-1]["id"] == "a_6000"
+    assert time.process_time() - start < 3  # quadratic, it would be minutes
 
 
 ODD = st.sampled_from([None, True, False, 0, -1, 1.5, "", "text", [], [None], [[]], [{}], [5, ""], {}, {"a": 1}])

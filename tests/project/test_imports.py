@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
-from pathlib import Path
+from collections.abc import Set as AbstractSet
 
-import evalstore
-
-PACKAGE = Path(evalstore.__file__).parent
+from tests.project.sources import list_nodes, parse_modules
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+def name_of(path: str) -> str:
+    parts = ("evalstore", *path.removesuffix(".py").split("/"))
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def modules() -> dict[str, ast.Module]:
-    return {name_of(path): ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
-
-
-def imported(tree: ast.Module) -> set[str]:
+def imported(path: str, modules: AbstractSet[str]) -> set[str]:
     found = set()
-    for node in ast.walk(tree):
+    for node in list_nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             # `from package import module` needs the module, `from package import name` what the package defines.
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in modules() else node.module)
+                found.add(inner if inner in modules else node.module)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return found & modules().keys()
+    return found & modules
 
 
 def circles() -> list[list[str]]:
     """Return the strongly connected components of more than one module (Tarjan, 1972)."""
-    graph = {name: imported(tree) - {name} for name, tree in modules().items()}
+    names = {path: name_of(path) for path in parse_modules()}
+    modules = {*names.values()}
+    graph = {name: imported(path, modules) - {name} for path, name in names.items()}
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import evalstore
-
-PACKAGE = Path(evalstore.__file__).parent
+from tests.project.sources import list_nodes, parse_modules
 
 # What a public function may begin with, beside the prepositions of conversions and the questions.
 VERBS = frozenset(Path(__file__).with_name("verbs.txt").read_text("utf-8").split())
@@ -90,14 +89,8 @@ def is_protocol(module: str, name: str) -> bool:
     return name in PROTOCOLS.get(folder, ())
 
 
-@cache
-def modules() -> list[tuple[str, ast.Module]]:
-    files = sorted(PACKAGE.rglob("*.py"))
-    return [(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text("utf-8"))) for path in files]
-
-
 def classes() -> Iterator[tuple[str, str]]:
-    for module, tree in modules():
+    for module, tree in parse_modules().items():
         yield from ((module, node.name) for node in tree.body if isinstance(node, ast.ClassDef))
 
 
@@ -114,7 +107,7 @@ def functions() -> list[Function]:
                 yield from within(node.body, prefix)
 
     found: list[Function] = []
-    for module, tree in modules():  # noqa: B007  # `within` reads it
+    for module, tree in parse_modules().items():  # noqa: B007  # `within` reads it
         found += within(tree.body, "")
     return found
 
@@ -153,14 +146,14 @@ def one_words() -> list[str]:
     """List functions of one word that their module does not complete: neither its name nor a name before a dot."""
     dotted = {
         f"{node.value.id}.{node.attr}"
-        for _, tree in modules()
-        for node in ast.walk(tree)
+        for module in parse_modules()
+        for node in list_nodes(module)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
     imported = {
         (node.module.removeprefix("evalstore.").replace(".", "/"), alias.name)
-        for _, tree in modules()
-        for node in ast.walk(tree)
+        for module in parse_modules()
+        for node in list_nodes(module)
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }

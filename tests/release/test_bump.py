@@ -14,6 +14,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.listing import read_history
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.rows import thin
 
 
 def test_the_first_release_has_the_version_of_the_file(shop: Shop) -> None:
@@ -72,16 +73,19 @@ def test_the_ledger_has_a_line_a_release(released: Shop) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "dress"),
-    [
-        (b"version: 1.0.0", b"version: 2.0.0", "plain"),
-        (b"version:   1.0.0   # the first", b"version:   2.0.0   # the first", "plain"),
-        (b'version: "1.0.0"', b'version: "2.0.0"', "bom"),
-        (b"version: '1.0.0'", b"version: '2.0.0'", "no final newline"),
-        (b"version: '1.0'", b"version: '2.0.0'", "plain"),
-        (b'"version": 1.0.0', b'"version": 2.0.0', "plain"),
-        (b"version: 1.0.0", b"version: 2.0.0", "crlf"),
-        (b"version: 1.0.0 # x", b"version: 2.0.0 # x", "crlf"),
-    ],
+    thin(
+        [
+            (b"version: 1.0.0", b"version: 2.0.0", "plain"),
+            (b"version:   1.0.0   # the first", b"version:   2.0.0   # the first", "plain"),
+            (b'version: "1.0.0"', b'version: "2.0.0"', "bom"),
+            (b"version: '1.0.0'", b"version: '2.0.0'", "no final newline"),
+            (b"version: '1.0'", b"version: '2.0.0'", "plain"),
+            (b'"version": 1.0.0', b'"version": 2.0.0', "plain"),
+            (b"version: 1.0.0", b"version: 2.0.0", "crlf"),
+            (b"version: 1.0.0 # x", b"version: 2.0.0 # x", "crlf"),
+        ],
+        2,
+    ),
 )
 def test_every_byte_but_the_version_stays(shop: Shop, before: bytes, after: bytes, dress: str) -> None:
     def dressed(version: bytes, word: bytes) -> bytes:

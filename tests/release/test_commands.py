@@ -189,6 +189,7 @@ def together(shop: Shop, *commands: tuple[str, ...]) -> list[tuple[int, str, str
 
 
 @pytest.mark.chaos
+@pytest.mark.slow
 def test_of_bumps_at_once_one_releases_and_the_others_find_it_done(released: Shop) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     ran = together(released, *[("bump", "--all")] * 4)
@@ -200,6 +201,7 @@ def test_of_bumps_at_once_one_releases_and_the_others_find_it_done(released: Sho
 
 
 @pytest.mark.chaos
+@pytest.mark.slow
 def test_bumps_of_different_artifacts_at_once_all_release(released: Shop) -> None:
     names = [f"extra_{number}" for number in range(4)]
     for name in names:

@@ -133,6 +133,7 @@ def storm(cli: Cli, room: Room, rounds: int) -> int:
     return died
 
 
+@pytest.mark.slow
 def test_killed_at_random(cli: Cli, busy: Room) -> None:
     storm(cli, busy, rounds=1)
 

@@ -17,6 +17,9 @@ from evalstore.site import SiteReference
 from evalstore.site.reference_layers import build_graph
 
 Cli = Callable[..., Any]
+RUBRIC = (
+    "id: tone\nversion: 1.0.0\nchecks:\n  - {kind: must_not_contain, values: [simply]}\nscoring: {combine: all_pass}\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +66,17 @@ def test_every_link_leads_to_a_page_and_nothing_is_loaded(store: Path, cli: Cli)
     assert "ban-phrase-added (2), scoring-required-changed" in style
 
 
-def test_a_site_is_written_anew_and_covers_nothing_else(store: Path, cli: Cli) -> None:
-    site, _ = write_once(store, cli)
-    (site / "index.html").write_text("old")
+def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str], cli: Cli, tmp_path: Path) -> None:
+    git("--version")
+    store = tmp_path / "repo"
+    (store / "rubrics").mkdir()
+    (store / "rubrics/tone.yaml").write_text(RUBRIC)
+    assert cli("-C", store, "bump", "--all").code == 0
     assert cli("-C", store, "site", "public").code == 0
-    assert (site / "index.html").read_text("utf-8") != "old"
+    new = (store / "public/index.html").read_text("utf-8")
+    (store / "public/index.html").write_text("old")
+    assert cli("-C", store, "site", "public").code == 0
+    assert (store / "public/index.html").read_text("utf-8") == new
     (store / "docs").mkdir()
     (store / "docs/index.html").write_text("mine")
     ran = cli("-C", store, "site", "docs")

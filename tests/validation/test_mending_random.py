@@ -42,7 +42,7 @@ def test_a_slip_is_taken_back_or_left_alone(tmp_path: Path, samples: Callable[[i
     for step in STEPS:
         shutil.copytree(step, store, dirs_exist_ok=True)
     files = sorted(path for folder in ("rubrics", "judges", "datasets") for path in (store / folder).iterdir())
-    for _ in range(samples(160)):
+    for _ in range(samples(80)):
         path = draw.choice(files)
         right = path.read_text("utf-8")
         word = draw.choice(list(WORD.finditer(right)))

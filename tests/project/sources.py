@@ -1,0 +1,25 @@
+"""The modules of the package as syntax trees, which several tests walk."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import evalstore
+
+PACKAGE = Path(evalstore.__file__).parent
+
+
+@cache
+def parse_modules() -> dict[str, ast.Module]:
+    """Parse every module once for a process, by its path in the package."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in files}
+
+
+@cache
+def list_nodes(path: str) -> tuple[ast.ImportFrom | ast.Import | ast.Attribute, ...]:
+    """List what a module imports, and every name behind a dot, wherever it stands."""
+    nodes = ast.walk(parse_modules()[path])
+    return tuple(node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Attribute))
