@@ -16,8 +16,8 @@ validator (`evalstore.schemas`), so no mistake in the search for examples can sh
 
 What is given up, as "assumed" with the reason: dialects other than 2020-12, 2019-09, draft-07 and draft-06 (and two of
 different dialects), keywords of a later dialect and references that lead back (except in schemas of one normal form),
-names of parts, more than 1,500 values, too many steps. The prover is sound and not complete: `dependentSchemas` and
-what `unevaluated...` keywords find in other schemas have no rule, and what no rule sees stays "assumed".
+names of parts, more than 1,500 values, too many steps. The prover is sound and not complete: what `unevaluated...`
+keywords find in other schemas has no rule, and what no rule sees stays "assumed".
 
 How, a module a step:
 

@@ -26,7 +26,7 @@ _STANDALONE: Iterable[tuple[frozenset[str], tuple[str, ...]]] = (
     (frozenset({"string"}), ("minLength", "maxLength", "pattern")),
     (frozenset({"array"}), ("minItems", "maxItems", "uniqueItems")),
     (frozenset({"object"}), ("minProperties", "maxProperties", "propertyNames", "required")),
-    (frozenset({"object"}), ("dependentRequired", "dependentSchemas")),
+    (frozenset({"object"}), ("dependentRequired",)),
 )
 _STANDALONE_TYPES = {name: types for types, names in _STANDALONE for name in names}
 _TYPES_CONCERNED = {
@@ -45,7 +45,6 @@ _TRIVIAL_VALUES: Mapping[str, Any] = {
     "propertyNames": True,
     "required": [],
     "dependentRequired": {},
-    "dependentSchemas": {},
 }
 # Keywords that mean something together only.
 _KEYWORD_GROUPS = {
@@ -131,6 +130,8 @@ def _generate_constraints(schema: SchemaObject) -> Iterator[Constraint]:
         for way, result in ((SchemaObject({"not": condition}), "then"), (condition, "else")):
             if schema.get(result, True) is not True:
                 yield make_choice_constraint([way, schema[result]])
+    for name, result in schema.get("dependentSchemas", {}).items():
+        yield make_choice_constraint([_forbid_name(name), result])
 
 
 def _join_keywords(schema: SchemaObject) -> Iterator[Constraint]:
@@ -156,19 +157,60 @@ def _make_enum_constraint(values: Iterable[Any]) -> Constraint:
 
 def _deny_schema(schema: NormalSchema) -> tuple[Constraint, ...]:
     """Return the constraints not to meet a schema, without a `not` where that is possible (De Morgan's laws)."""
+    if isinstance(schema, dict) and schema.keys() == {"not"}:
+        return list_constraints(schema["not"])
     constraints = list_constraints(schema)
     if not constraints:
         return (NOTHING,)
-    if len(constraints) == 1 and constraints[0].name in _DENIALS:
-        return _DENIALS[constraints[0].name](constraints[0].value)
-    return (Constraint("not", schema, f"not {write_canonical(schema)}"),)
+    denied = deny_constraint(constraints[0]) if len(constraints) == 1 else None
+    return (Constraint("not", schema, f"not {write_canonical(schema)}"),) if denied is None else denied
 
 
-_DENIALS: Mapping[str, Callable[[Any], tuple[Constraint, ...]]] = {
+def deny_constraint(constraint: Constraint) -> tuple[Constraint, ...] | None:
+    """Return the constraints not to meet a constraint; None where no others than a `not` are known."""
+    if constraint.name in _OPPOSITES:
+        type_, keyword, step = _OPPOSITES[constraint.name]
+        return list_constraints({"type": [type_], keyword: constraint.value + step})
+    return _DENIALS[constraint.name](constraint.value) if constraint.name in _DENIALS else None
+
+
+def _forbid_name(name: str) -> SchemaObject:
+    return SchemaObject({"properties": {name: False}})
+
+
+def _deny_required(names: list[str]) -> tuple[Constraint, ...]:
+    # What is no object has whatever is required of objects.
+    ways: list[NormalSchema] = [{"type": ["object"], **_forbid_name(name)} for name in names]
+    return list_constraints(ways[0] if len(ways) == 1 else {"anyOf": ways})
+
+
+def _deny_shape(shape: list[Any]) -> tuple[Constraint, ...] | None:
+    properties, *others = shape
+    if others != [{}, True] or [*properties.values()] != [False]:
+        return None
+    return list_constraints({"type": ["object"], "required": [*properties]})
+
+
+_DENIALS: Mapping[str, Callable[[Any], tuple[Constraint, ...] | None]] = {
     "not": list_constraints,
     "nothing": lambda _: (),
     "anyOf": lambda schemas: tuple(constraint for schema in schemas for constraint in _deny_schema(schema)),
     "type": lambda types: (make_type_constraint(TYPES - types),),
+    "required": _deny_required,
+    "shape": _deny_shape,
+}
+# What does not meet a keyword is of this type and meets the other, of a value so much greater.
+_OPPOSITES = {
+    "minimum": ("number", "exclusiveMaximum", 0),
+    "maximum": ("number", "exclusiveMinimum", 0),
+    "exclusiveMinimum": ("number", "maximum", 0),
+    "exclusiveMaximum": ("number", "minimum", 0),
+    "minLength": ("string", "maxLength", -1),
+    "maxLength": ("string", "minLength", 1),
+    "minItems": ("array", "maxItems", -1),
+    "maxItems": ("array", "minItems", 1),
+    "minProperties": ("object", "maxProperties", -1),
+    "maxProperties": ("object", "minProperties", 1),
 }
 
 

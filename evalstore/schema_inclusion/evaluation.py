@@ -111,10 +111,6 @@ def _evaluate_dependent_required(dependent: Mapping[str, list[str]], value: Mapp
     return all(value.keys() >= set(names) for name, names in dependent.items() if name in value)
 
 
-def _evaluate_dependent_schemas(dependent: Mapping[str, NormalSchema], value: Mapping[str, Any]) -> Answer:
-    return combine_answers(evaluate_schema(schema, value) for name, schema in dependent.items() if name in value)
-
-
 def _has_distinct_items(items: list[Any]) -> bool:
     return len(set(map(write_canonical, items))) == len(items)
 
@@ -154,7 +150,6 @@ _OF_OBJECTS: EvaluationTable = {
     "required": lambda names, value: value.keys() >= set(names),
     "propertyNames": lambda schema, value: combine_answers(evaluate_schema(schema, name) for name in value),
     "dependentRequired": _evaluate_dependent_required,
-    "dependentSchemas": _evaluate_dependent_schemas,
     "shape": _evaluate_properties,
 }
 _TABLES_BY_TYPE = (((int, Decimal), _OF_NUMBERS), (str, _OF_STRINGS), (list, _OF_ARRAYS), (dict, _OF_OBJECTS))

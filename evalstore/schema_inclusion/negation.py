@@ -12,6 +12,7 @@ from evalstore.schema_inclusion.constraints import (
     TYPES,
     Constraint,
     ValueSet,
+    deny_constraint,
     intersect_schemas,
     list_constraints,
     make_type_constraint,
@@ -40,7 +41,7 @@ def iterate_violations(value_set: ValueSet, constraint: Constraint, find: ValueF
     elif constraint.name in _VIOLATIONS:
         yield from _VIOLATIONS[constraint.name](value_set, constraint.value)
     else:
-        yield ()  # whatever there is in the set
+        yield deny_constraint(constraint) or ()  # where nothing is known, whatever there is in the set
 
 
 def _list_all(*schemas: NormalSchema) -> Constraints:
@@ -53,18 +54,6 @@ def _make_alternative(type_: str, **keywords: Any) -> Alternatives:
 
 def _violate_type(_: ValueSet, types: frozenset[str]) -> Alternatives:
     yield from ((make_type_constraint({type_}),) for type_ in sorted(TYPES - types))
-
-
-def _violate_bound(keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
-    return lambda _, bound: iter([(make_type_constraint(NUMBERS), *_list_all({keyword: bound}))])
-
-
-def _fall_below(type_: str, keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
-    return lambda _, least: _make_alternative(type_, **{keyword: least - 1})
-
-
-def _exceed(type_: str, keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
-    return lambda _, most: _make_alternative(type_, **{keyword: most + 1})
 
 
 def _violate_pattern(value_set: ValueSet, pattern: str) -> Alternatives:
@@ -83,11 +72,6 @@ def _violate_dependent_required(_: ValueSet, dependent: Mapping[str, list[str]])
     for name, names in dependent.items():
         for other in names:
             yield from _make_alternative("object", required=[name], properties={other: False})
-
-
-def _violate_dependent_schemas(_: ValueSet, dependent: Mapping[str, NormalSchema]) -> Alternatives:
-    for name, schema in dependent.items():
-        yield from _make_alternative("object", required=[name], **{"not": schema})
 
 
 def _violate_property_names(value_set: ValueSet, schema: NormalSchema, find: ValueFinder) -> Alternatives:
@@ -163,26 +147,14 @@ def _violate_one_of(value_set: ValueSet, schemas: list[NormalSchema]) -> Alterna
 
 _VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
     "type": _violate_type,
-    "minimum": _violate_bound("exclusiveMaximum"),
-    "exclusiveMinimum": _violate_bound("maximum"),
-    "maximum": _violate_bound("exclusiveMinimum"),
-    "exclusiveMaximum": _violate_bound("minimum"),
     "multipleOf": lambda _, __: iter([(make_type_constraint(NUMBERS),)]),
-    "minLength": _fall_below("string", "maxLength"),
-    "maxLength": _exceed("string", "minLength"),
     "pattern": _violate_pattern,
-    "minItems": _fall_below("array", "maxItems"),
-    "maxItems": _exceed("array", "minItems"),
     "uniqueItems": _violate_unique_items,
     "list": _violate_items,
     "contains": _violate_contains,
     "unevaluated": _violate_unevaluated,
-    "minProperties": _fall_below("object", "maxProperties"),
-    "maxProperties": _exceed("object", "minProperties"),
     "required": _violate_required,
     "dependentRequired": _violate_dependent_required,
-    "dependentSchemas": _violate_dependent_schemas,
     "anyOf": _violate_any_of,
     "oneOf": _violate_one_of,
-    "not": lambda _, schema: iter([_list_all(schema)]),
 }

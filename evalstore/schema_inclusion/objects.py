@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
 
-from evalstore.schema_inclusion.constraints import NOTHING, ValueSet, intersect_schemas
+from evalstore.schema_inclusion.constraints import NOTHING, ValueSet, intersect_schemas, list_constraints
 from evalstore.schema_inclusion.evaluation import evaluate_schema, select_property_schemas
 from evalstore.schema_inclusion.normalization import NormalSchema
 from evalstore.schema_inclusion.proof import ProofContext
@@ -28,10 +28,10 @@ def narrow_types(prover: ProofContext, value_set: ValueSet, types: frozenset[str
     return types
 
 
-def find_required_names(value_set: ValueSet, *more: str) -> set[str]:
-    """Return the names that an object must have, when it has these."""
+def find_required_names(value_set: ValueSet) -> set[str]:
+    """Return the names that an object must have."""
     # The closure of `dependentRequired`: it ends when a round brings no name.
-    names = {*more, *(name for listed in value_set.get_all("required") for name in listed)}
+    names = {name for listed in value_set.get_all("required") for name in listed}
     size = -1
     while size < len(names):
         size = len(names)
@@ -129,7 +129,9 @@ def _iterate_subsets(items: list[str]) -> Iterator[tuple[str, ...]]:
 
 def _entails_dependent_required(prover: ProofContext, value_set: ValueSet, target: dict[str, list[str]]) -> bool:
     return all(
-        find_required_names(value_set, name) >= set(names) or prover.is_empty(project_name(value_set, name))
+        prover.entails_schema(
+            value_set.narrow(*list_constraints({"type": ["object"], "required": [name]})), {"required": names}
+        )
         for name, names in target.items()
     )
 

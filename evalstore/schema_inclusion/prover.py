@@ -24,7 +24,7 @@ Bound(value=Fraction(7, 1), is_open=False)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -163,12 +163,28 @@ def _may_hold(value_set: ValueSet, value: Any) -> bool:
 
 
 def _split_branches(value_set: ValueSet, choice: Constraint) -> list[ValueSet]:
-    return [value_set.replace(choice, *list_constraints(branch)) for branch in choice.value]
+    return [
+        value_set.replace(choice, *list_constraints(branch), *(_deny_all(others) if choice.name == "oneOf" else ()))
+        for branch, others in _take_each(choice.value)
+    ]
+
+
+def _take_each(branches: list[NormalSchema]) -> Iterator[tuple[NormalSchema, list[NormalSchema]]]:
+    for index, branch in enumerate(branches):
+        yield branch, [*branches[:index], *branches[index + 1 :]]
+
+
+def _deny_all(schemas: list[NormalSchema]) -> tuple[Constraint, ...]:
+    return list_constraints({"not": {"anyOf": schemas}})
 
 
 def _prove_any_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]) -> bool:
     prover.spend(len(branches) // 8)
-    return any(map(narrow.has_all_of, branches)) or any(prover.entails_schema(narrow, branch) for branch in branches)
+    if any(map(narrow.has_all_of, branches)) or any(prover.entails_schema(narrow, branch) for branch in branches):
+        return True
+    # What meets none of the others must meet the one that is left.
+    cases = ((narrow.narrow(*_deny_all(others)), branch) for branch, others in _take_each(branches))
+    return any(prover.entails_schema(case, branch) for case, branch in cases)
 
 
 def _prove_one_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]) -> bool:
