@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import pickle
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -25,6 +26,7 @@ from hypothesis import is_hypothesis_test, settings
 import evalstore.demo.replay
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
+from evalstore.workers import JobOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -182,6 +184,20 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 def _few(count: int) -> int:
     return min(count // 8, 40)
+
+
+@pytest.fixture
+def worker_tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Do what workers would do in this process, with all that goes to them and comes back as bytes; count the tasks."""
+    counts: list[int] = []
+
+    def map_here(_: JobOptions, function: Callable[[Any], Any], items: Sequence[Any], __: int) -> Iterator[Any]:
+        counts.append(len(items))
+        for item in items:
+            yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))  # noqa: S301  # our own bytes
+
+    monkeypatch.setattr(JobOptions, "map_in_processes", map_here)
+    return counts
 
 
 @pytest.fixture

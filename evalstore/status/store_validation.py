@@ -13,23 +13,28 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Findings
 from evalstore.places import SETTINGS_FILE
 from evalstore.references.reading import expect_references
+from evalstore.status.lint_workers import LintShare, lint_in_processes
 from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, validate
+from evalstore.workers import ONE_PROCESS, JobOptions
 
 
-def make_validator(
+def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its name
     store: ArtifactStore | None,
     sources: Sequence[ValidationSource],
     *,
     today: date,
     strict: bool = False,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    jobs: JobOptions = ONE_PROCESS,
 ) -> Callable[..., Findings]:
     """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
 
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar).
+    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `jobs` says how
+    many processes look through them.
     """
-    return partial(
+    known = find_known_rules(store, sources, today)
+    run = partial(
         validate,
         sources,
         load=store.load if store else None,
@@ -39,11 +44,22 @@ def make_validator(
         expect=partial(expect_references, store) if store else None,
         parse=store.documents.read if store else read_yaml,
         watch=watch,
-        known=_find_known_rules(store, sources, today),
+        known=known,
     )
 
+    root = (store.root or store.git.directory).absolute() if store else None
+    has_lock = bool(store and store.lock.exists)
+    named = KnownRules(tuple(known.rules), tuple(known.rule_sets), known.pending)
 
-def _find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
+    def validate_by(settings: Any = None) -> Findings:
+        share = LintShare(root, has_lock, sources, settings, today, strict, named)
+        return run(settings=settings, lint=partial(lint_in_processes, share=share, jobs=jobs))
+
+    return validate_by
+
+
+def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
+    """Return what the files of a store are measured by."""
     pending = _find_pending_acceptances(store, sources, today)
     # Only settings name the rules of changes, which are slow to load.
     if not any(source.path == SETTINGS_FILE for source in sources):

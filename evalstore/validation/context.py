@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -124,6 +124,7 @@ class ValidationContext:
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
     against, by the root of their store, as far as anybody asked, and `sound` the texts that are known to be so.
+    `linted_rows` are the spans (`LintedRows`) of files of rows that somebody has looked through already, by the file.
     """
 
     lookup: ReferenceLookup
@@ -135,6 +136,7 @@ class ValidationContext:
     cosmetic: frozenset[str] = frozenset()
     sound: SoundTexts | None = None
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
+    linted_rows: dict[str, Sequence[Any]] = field(default_factory=dict)
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
+from evalstore.documents import Pointer, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.files import open_below
 from evalstore.model import Artifact
@@ -27,6 +27,7 @@ from evalstore.validation.notes import (
     suggest_name,
 )
 from evalstore.validation.references import lint_pin
+from evalstore.validation.row_spans import ALL_ROWS, RowSpan, read_span_lines
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
@@ -53,18 +54,34 @@ def lint_rows(
     root: Path, path: str, file: str, *, defaults: Mapping[str, Any] | None, context: ValidationContext
 ) -> Iterator[Note]:
     """Yield the findings of the rows in `root/path`, shown as `file`; without `defaults` no dataset is known."""
+    yield from join_row_parts([lint_row_span(root, path, file, ALL_ROWS, defaults=defaults, context=context)])
+
+
+class LintedRows(NamedTuple):
+    """What was found in some rows of a file: the notes, the line of each id, and the questions without a rubric."""
+
+    notes: list[Note]
+    ids: dict[str, int]
+    unscored: list[Note]
+    row_count: int
+
+
+def lint_row_span(  # noqa: PLR0913  # what `lint_rows` has, and a span
+    root: Path, path: str, file: str, span: RowSpan, *, defaults: Mapping[str, Any] | None, context: ValidationContext
+) -> LintedRows:
+    """Return what is wrong with the rows of one span, each by itself and beside the others there."""
     first: dict[str, int] = {}
-    unscored, count = list[Note](), 0
+    notes, unscored, count = list[Note](), list[Note](), 0
     with open_below(root, path) as stream:
-        for number, line in _read_lines(stream):
+        for number, line in read_span_lines(stream, span):
             try:
                 row = read_row(line, file, number)
             except LoadError as error:
-                yield note_error("row-malformed", error, place=Place(file, number, _find_column(line, error)))
+                notes.append(note_error("row-malformed", error, place=Place(file, number, _find_column(line, error))))
                 continue
             if not isinstance(row, dict):
                 message = f"a row is a mapping, not {describe_value(row)}"
-                yield make_note("row-malformed", place=Place(file, number, 1), message=message, hint="")
+                notes.append(make_note("row-malformed", place=Place(file, number, 1), message=message, hint=""))
                 continue
             count += 1
             # One broken row keeps no other from being scored.
@@ -75,10 +92,23 @@ def lint_rows(
             if isinstance(ref := row.get("rubric_ref"), str):
                 found += lint_pin(("rubric_ref",), ref, context.lookup)
             if found:
-                yield from _add_columns(found, line, Place(file, number), root, path)
+                notes += _add_columns(found, line, Place(file, number), root, path)
             if defaults is not None and _is_unscored(row, defaults):
                 unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
-    yield from _weigh_unscored(unscored, count, ("rows",))
+    return LintedRows(notes, first, unscored, count)
+
+
+def join_row_parts(parts: Sequence[LintedRows]) -> Iterator[Note]:
+    """Yield the notes of a file by those of its spans, which share no id."""
+    for part in parts:
+        yield from part.notes
+    unscored = [note for part in parts for note in part.unscored]
+    yield from _weigh_unscored(unscored, sum(part.row_count for part in parts), ("rows",))
+
+
+def share_ids(parts: Sequence[LintedRows]) -> bool:
+    """Whether an id stands in two of the spans, which none of them can see alone."""
+    return len({id_ for part in parts for id_ in part.ids}) < sum(len(part.ids) for part in parts)
 
 
 def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
@@ -142,18 +172,6 @@ def _note_duplicate_id(row: dict[str, Any], line: int | None, pointer: Pointer) 
 
 def _find_id_line(locate: Callable[[Pointer], Place], pointer: Pointer) -> int | None:
     return locate((*pointer, "id")).line
-
-
-def _read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) for every line that is not blank; of one beyond the limit, its beginning."""
-    number = 0
-    while line := stream.readline(LINE_LIMIT + 2):
-        number += 1
-        rest = line
-        while len(rest) > LINE_LIMIT and not rest.endswith(b"\n"):
-            rest = stream.readline(LINE_LIMIT + 2)
-        if not line.isspace():
-            yield number, line.removesuffix(b"\n")
 
 
 def _find_column(line: bytes, error: LoadError) -> int | None:

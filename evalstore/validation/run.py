@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from datetime import date
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
@@ -33,7 +33,7 @@ from evalstore.validation.lookup import (
 )
 from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
-from evalstore.validation.questions import lint_questions, lint_rows
+from evalstore.validation.questions import join_row_parts, lint_questions, lint_rows
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
 from evalstore.validation.rubrics import lint_judged_checks, lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
@@ -52,6 +52,16 @@ from evalstore.validation.sources import (
 )
 
 
+class FileFindings(NamedTuple):
+    """The findings of one file, in the order of their places, and the rules of those that are switched off."""
+
+    findings: list[Finding]
+    off: list[str]
+
+
+LintFiles = Callable[[Sequence[ReadFile], ValidationContext], Iterable[FileFindings]]
+
+
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     sources: Iterable[ValidationSource],
     *,
@@ -65,6 +75,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
     kept: KeptFacts | None = None,
+    lint: LintFiles | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -73,7 +84,8 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
     `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML; `kept`
-    says of which texts earlier runs have found that they are sound by themselves.
+    says of which texts earlier runs have found that they are sound by themselves; `lint` looks through the files, as
+    `lint_files` does, which is the default.
     """
     with FolderReader() as folders:
         reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
@@ -96,11 +108,10 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
-    for item in watch(reads):
-        in_file, switched_off = _find_in_file(item, context)
-        findings |= dict.fromkeys(in_file)
-        off.update(switched_off)
-    count = len(reads) + sum(_find_rows_path(item) is not None for item in reads)
+    for _, in_file in zip(watch(reads), (lint or lint_files)(reads, context), strict=False):
+        findings |= dict.fromkeys(in_file.findings)
+        off.update(in_file.off)
+    count = len(reads) + sum(find_rows_path(item) is not None for item in reads)
     return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())))
 
 
@@ -108,14 +119,20 @@ def _find_settings(reads: list[ReadFile]) -> Any:
     return next((item.document.value for item in reads if item.document and item.source.role is FileRole.SETTINGS), {})
 
 
-def _find_in_file(item: ReadFile, context: ValidationContext) -> tuple[list[Finding], list[str]]:
+def lint_files(reads: Iterable[ReadFile], context: ValidationContext) -> Iterator[FileFindings]:
+    """Yield the findings of each file."""
+    return (lint_file(item, context) for item in reads)
+
+
+def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
     """Return the findings of a file, and the rules of those that the settings switch off."""
     policy = context.find_policy(item.artifact) if item.artifact else context.base
     notes = list(_lint_file(item, context))
     found = [finding for note in notes if (finding := _make_finding(note, item, policy))]
     found, file = add_source_lines(found, item.source), item.source.file
     off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
-    return sorted(found, key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule)), off
+    found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
+    return FileFindings(found, off)
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
@@ -194,7 +211,7 @@ def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[No
 
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     notes = lint_questions(artifact, item.source.root, context)
-    if rows := _find_rows_path(item):
+    if rows := find_rows_path(item):
         defaults = get_mapping(artifact.document.value, "defaults")
         notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), defaults=defaults, context=context))
     for note in notes:
@@ -233,7 +250,7 @@ def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Itera
     return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)
 
 
-def _find_rows_path(item: ReadFile) -> str | None:
+def find_rows_path(item: ReadFile) -> str | None:
     """Return the path, below the root, of the rows beside a dataset; None when it names no file beside it."""
     if item.artifact is None or item.artifact.kind is not Kind.DATASET or item.source.root is None:
         return None
@@ -244,6 +261,11 @@ def _find_rows_path(item: ReadFile) -> str | None:
     return str(PurePosixPath(item.source.path).with_name(name))
 
 
+def name_rows_file(source: ValidationSource, path: str) -> str:
+    """Return how the file of rows at `path`, beside a source or the source itself, is shown."""
+    return str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
+
+
 def _lint_rows_file(
     source: ValidationSource,
     path: str,
@@ -252,9 +274,11 @@ def _lint_rows_file(
     defaults: Mapping[str, Any] | None,
     context: ValidationContext,
 ) -> Iterator[Note]:
-    file = str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
+    file = name_rows_file(source, path)
     try:
-        if source.root:
+        if source.root and (parts := context.linted_rows.get(file)):
+            yield from join_row_parts(parts)
+        elif source.root:
             yield from lint_rows(source.root, path, file, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.audits import row_workers
-from evalstore.workers import JobOptions
 from tests.audits.conftest import Desk, Repo, Sample
 
 pytestmark = pytest.mark.heavy
@@ -24,20 +22,6 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Do what workers would do in this process, with all that goes to them and comes back as bytes; count the tasks."""
-    counts: list[int] = []
-
-    def map_here(_: JobOptions, function: Callable[[Any], Any], items: Sequence[Any], __: int) -> Iterator[Any]:
-        counts.append(len(items))
-        for item in items:
-            yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))  # noqa: S301  # our own bytes
-
-    monkeypatch.setattr(JobOptions, "map_in_processes", map_here)
-    return counts
-
-
 def run_both(cli: Callable[..., Any], folder: Path, *words: str) -> Any:
     """Return what a command answers with two jobs, once it is known to be what it answers with one."""
     one, two = (cli(*words, "--format", "json", "--jobs", jobs, cwd=folder) for jobs in ("1", "2"))
@@ -47,12 +31,12 @@ def run_both(cli: Callable[..., Any], folder: Path, *words: str) -> Any:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_two_jobs_answer_what_one_does(
-    words: tuple[str, ...], sample: Sample, cli: Callable[..., Any], tasks: list[int]
+    words: tuple[str, ...], sample: Sample, cli: Callable[..., Any], worker_tasks: list[int]
 ) -> None:
     runs = {"A": str(sample.a.path), "B": str(sample.b.path)}
     assert run_both(cli, sample.root, *(runs.get(word, word) for word in words)).code == 0
-    assert tasks
-    assert min(tasks) > 1
+    assert worker_tasks
+    assert min(worker_tasks) > 1
 
 
 @pytest.mark.process
@@ -63,7 +47,9 @@ def test_two_processes_answer_what_one_does(sample: Sample, cli: Callable[..., A
         assert run_both(cli, sample.root, *(runs.get(word, word) for word in command)).code == 0
 
 
-def test_where_a_judge_has_a_part_one_process_grades(desk: Desk, cli: Callable[..., Any], tasks: list[int]) -> None:
+def test_where_a_judge_has_a_part_one_process_grades(
+    desk: Desk, cli: Callable[..., Any], worker_tasks: list[int]
+) -> None:
     desk.judge("1.0.0")
     judged = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0"}
     said = {"id": "s", "kind": "format", "format": "text"}
@@ -73,12 +59,12 @@ def test_where_a_judge_has_a_part_one_process_grades(desk: Desk, cli: Callable[.
     run = str(desk.score("1.0.0", ["good"] * 4).path)
     # The run knows no judge, the second release asks one: the workers find that out.
     ran = run_both(cli, desk.repo.root, "history", "rubric/r", "--run", run)
-    assert (ran.code, json.loads(ran.out)["calls"], len(tasks)) == (0, 1, 1)
+    assert (ran.code, json.loads(ran.out)["calls"], len(worker_tasks)) == (0, 1, 1)
     assert run_both(cli, desk.repo.root, "history", "judge/acc", "--run", run).code == 0
 
 
 def test_what_cannot_grade_is_told_as_one_process_tells_it(
-    repo: Repo, answers: Callable[..., Path], cli: Callable[..., Any], tasks: list[int]
+    repo: Repo, answers: Callable[..., Path], cli: Callable[..., Any], worker_tasks: list[int]
 ) -> None:
     text = 'id: r\nversion: "{}"\nchecks:\n  - {{id: a, kind: format, format: text}}\nscoring: {}\n'
     repo.release("rubrics/r", text.format("1.0.0", "{combine: min}"))
@@ -90,11 +76,15 @@ def test_what_cannot_grade_is_told_as_one_process_tells_it(
     )
     run = repo.score("dataset/d@1.0.0", answers("a", **{f"q{i}": "yes" for i in range(9)}))
     ran = run_both(cli, repo.root, "replay", str(run.path), "--rubric", "rubric/r@2.0.0")
-    assert (ran.code, "cannot grade anything" in ran.err, tasks) == (3, True, [5])
+    assert (ran.code, "cannot grade anything" in ran.err, worker_tasks) == (3, True, [5])
 
 
 def test_a_version_that_is_found_elsewhere_is_noted_once(
-    repo: Repo, answers: Callable[..., Path], cli: Callable[..., Any], tasks: list[int], monkeypatch: pytest.MonkeyPatch
+    repo: Repo,
+    answers: Callable[..., Path],
+    cli: Callable[..., Any],
+    worker_tasks: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inner = 'id: inner\nversion: "{}"\nchecks:\n  - {{id: a, kind: format, format: text, max_chars: {}}}\nscoring: {{combine: min}}\n'
     repo.release("rubrics/inner", inner.format("1.0.0", 9))
@@ -111,5 +101,5 @@ def test_a_version_that_is_found_elsewhere_is_noted_once(
     monkeypatch.setattr(row_workers, "_MOST_ROWS", 1)
     ran = run_both(cli, repo.root, "replay", str(run.path), "--rubric", "rubric/r@1.0.0")
     notes = json.loads(ran.out)["notes"]
-    assert (ran.code, len(tasks)) == (0, 1)
+    assert (ran.code, len(worker_tasks)) == (0, 1)
     assert len([note for note in notes if note.startswith("rubric/inner@1.0.0 cannot be read")]) == 1
