@@ -47,15 +47,18 @@ scoring: {{combine: weighted_avg, weights: {{names: 2}}}}
 """
 DATASET = "id: d\nversion: {version}\ndefaults: {{rubric_ref: rubric/r@{version}}}\nrows: d.jsonl\n"
 PHRASES, FILLERS = [f"word{number:02d}x" for number in range(20)], [f"fill{number:02d}x" for number in range(40)]
-WORDS = ["alpha tag", "max-age", "is", "the", "block", "cached"] * 4 + FILLERS + PHRASES[:4]
+CLEAN = ["alpha tag", "max-age", "is", "the", "block", "cached"] * 4 + FILLERS
+WORDS = [*CLEAN, *PHRASES[:4]]
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 ROUNDS, LARGE, DENSE = 3, 20_000, 200
-# what changes -> the phrases and the limit of version 2.0.0, and whether B has outputs of its own
+# what changes -> the phrases and the limit of version 2.0.0, the words of outputs, and whether B has some of its own
 PAIRS = {
-    "outputs only": (PHRASES, 700, True),
-    "one changed check": (PHRASES, 500, False),
-    "40 phrases": ([*PHRASES, *FILLERS], 700, True),
+    "outputs only": (PHRASES, 700, WORDS, True),
+    "one changed check": (PHRASES, 500, WORDS, False),
+    "40 phrases": ([*PHRASES, *FILLERS], 700, WORDS, True),
+    "40 that decide": ([*PHRASES, *FILLERS], 700, CLEAN, True),
 }
+DENSE_PAIRS = {"40 phrases", "40 that decide"}
 
 
 def run_git(store: Path, *argv: str) -> None:
@@ -66,7 +69,7 @@ def run_git(store: Path, *argv: str) -> None:
 
 def write_store(store: Path, size: int, pair: str) -> None:
     """Release a rubric and a dataset twice; the second rubric is the pair's."""
-    phrases, most, _ = PAIRS[pair]
+    phrases, most, *_ = PAIRS[pair]
     for folder in ("rubrics", "datasets"):
         (store / folder).mkdir(parents=True)
     run_git(store, "init", "-q")
@@ -81,12 +84,12 @@ def write_store(store: Path, size: int, pair: str) -> None:
             run_git(store, "tag", "-a", name, "-m", "x")
 
 
-def write_outputs(path: Path, size: int, seed: int) -> Path:
+def write_outputs(path: Path, size: int, seed: int, words: list[str]) -> Path:
     """Write an output of 40 to 110 words for each question."""
     chance = random.Random(seed)  # noqa: S311  # no secret
     with path.open("w") as file:
         for number in range(size):
-            text = " ".join(chance.choice(WORDS) for _ in range(chance.randint(40, 110)))
+            text = " ".join(chance.choice(words) for _ in range(chance.randint(40, 110)))
             file.write(json.dumps({"id": f"q{number}", "output": text}) + "\n")
     return path
 
@@ -97,8 +100,9 @@ def build_pair(folder: Path, size: int, pair: str) -> tuple[Path, Path]:
     from evalstore.store import ArtifactStore
 
     write_store(folder / "store", size, pair)
-    outputs = [write_outputs(folder / "a.jsonl", size, 1)]
-    outputs.append(write_outputs(folder / "b.jsonl", size, 2) if PAIRS[pair][2] else outputs[0])
+    _, _, words, has_others = PAIRS[pair]
+    outputs = [write_outputs(folder / "a.jsonl", size, 1, words)]
+    outputs.append(write_outputs(folder / "b.jsonl", size, 2, words) if has_others else outputs[0])
     versions = ("1.0.0", "1.0.0" if pair == "outputs only" else "2.0.0")
     runs = []
     with ArtifactStore.open(folder / "store") as store:
@@ -164,7 +168,7 @@ def main() -> None:
     heads = ("questions", "reading", "scoring", "audit", "/ reading", "/ scoring", "MB")
     print(f"{'':18}" + "".join(f"{head:>10}" for head in heads))
     for pair in PAIRS:
-        for size in [DENSE] if pair == "40 phrases" else sizes:
+        for size in [DENSE] if pair in DENSE_PAIRS else sizes:
             with tempfile.TemporaryDirectory() as top:
                 folder = Path(top)
                 runs = build_pair(folder, size, pair)

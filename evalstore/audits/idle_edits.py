@@ -6,13 +6,14 @@ any hybrid. Items that hit alike are interchangeable, so a check is graded once 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from evalstore.audits.attribution import Coalition
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
-from evalstore.audits.rubric_plan import CheckVariant, PlannedCheck, PlannedRubric
+from evalstore.audits.rubric_plan import ItemProbe, PlannedCheck, PlannedRubric
 from evalstore.model import Combine, Sample, Verdict
+from evalstore.patterns.limits import OUTPUT_LIMIT
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
@@ -52,19 +53,19 @@ def prune_tree(node: Coalition, idle: int) -> Coalition | None:
 def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int]) -> int:
     if not check.probes:
         return 0
+    if _is_decided_without(check, cells, contexts):
+        return sum(1 << probe.bit for probe in check.probes)
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
     texts = [(place, cells.get_sample(place)) for place in places]
+    hits: dict[int, set[tuple[int, Content]]] = {}
+    for place, sample in texts:
+        for at, number in _list_hits(check.probes, cells, sample):
+            hits.setdefault(at, set()).add((number, place))
     idle = 0
     alike: dict[tuple[str, frozenset[tuple[int, Content]]], list[tuple[int, bool]]] = {}
-    for probe in check.probes:
-        hits = frozenset(
-            (number, place)
-            for number, variant in enumerate(probe.variants)
-            for place, sample in texts
-            if _hits(cells, variant, sample)
-        )
-        if hits:
-            alike.setdefault((probe.key, hits), []).append((probe.bit, probe.adds))
+    for at, probe in enumerate(check.probes):
+        if at in hits:
+            alike.setdefault((probe.key, frozenset(hits[at])), []).append((probe.bit, probe.adds))
         else:
             idle |= 1 << probe.bit
     cells.alike[check.path] = [
@@ -74,9 +75,34 @@ def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequen
     return idle
 
 
-def _hits(cells: QuestionCells, probe: CheckVariant, sample: Sample) -> bool:
-    result = cells.graders[0].grade_check(probe.check, probe.content, sample)
-    return result is None or result.score != _IDLE_SCORES.get(probe.check.kind, Fraction(1))
+def _is_decided_without(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int]) -> bool:
+    """Whether a check whose items alone are edited says the same with all of them as with none."""
+    if len(check.probes) < len(check.edits):
+        return False
+    # An item moves a score one way only, whatever others there are, so what both ends give all between them give.
+    most = sum(1 << probe.bit for probe in check.probes if probe.adds)
+    fewest = sum(1 << probe.bit for probe in check.probes if not probe.adds)
+    return all(
+        cells.grade_outcomes(check, most | context) == cells.grade_outcomes(check, fewest | context)
+        for context in contexts
+    )
+
+
+def _list_hits(probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample) -> Iterator[tuple[int, int]]:
+    """Yield the places of the probes that hit one text, each with the number of its variant that does."""
+    is_long = len(sample.text) > OUTPUT_LIMIT
+    texts = sample.lowercase_text, sample.text
+    for at, probe in enumerate(probes):
+        for number, variant in enumerate(probe.variants):
+            phrase = probe.phrases[number]
+            # Most items are phrases, whose check need not be graded to see whether they are there.
+            if phrase is not None and not is_long:
+                is_hit = phrase.text in texts[phrase.is_exact]
+            else:
+                result = cells.graders[0].grade_check(variant.check, variant.content, sample)
+                is_hit = result is None or result.score != _IDLE_SCORES.get(variant.check.kind, Fraction(1))
+            if is_hit:
+                yield at, number
 
 
 def _find_idle_variants(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:

@@ -17,12 +17,13 @@ from evalstore.audits.attribution import Coalition
 from evalstore.audits.check_pins import insert_check_pins, list_slots
 from evalstore.audits.edit_history import EditHistory, trace_edits, trace_repin
 from evalstore.audits.grader import RunArtifactLoader
-from evalstore.audits.rubric_edits import Edit, RubricEdits, RubricPart, encode_check
+from evalstore.audits.rubric_edits import Edit, RubricEdits, encode_check
 from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import combine_results
+from evalstore.checks.phrases import Phrase, read_phrase
 from evalstore.model import (
     Artifact,
     Check,
@@ -99,12 +100,16 @@ class CheckVariant:
 
 @dataclass(frozen=True, slots=True)
 class ItemProbe:
-    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is."""
+    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
+
+    `phrases` are what these checks look for, None of one that is no phrase.
+    """
 
     bit: int
     key: str
     adds: bool
     variants: tuple[CheckVariant, ...]
+    phrases: tuple[Phrase | None, ...]
 
 
 @dataclass
@@ -145,11 +150,7 @@ class PlannedCheck:
     def probes(self) -> tuple[ItemProbe, ...]:
         """The items that edits add or remove."""
         bases = self._list_bases()
-        return tuple(
-            ItemProbe(bit, edit.part.key, bool(edit.after[edit.part]), _build_probe(bases, edit.part))
-            for bit, edit in self.edits
-            if edit.part.area == "item"
-        )
+        return tuple(_build_probe(bit, edit, bases) for bit, edit in self.edits if edit.part.area == "item")
 
     @cached_property
     def decisive_hits(self) -> int:
@@ -359,15 +360,18 @@ class PlanBuilder:
         return found
 
 
-def _build_probe(bases: Sequence[Check], item: RubricPart) -> tuple[CheckVariant, ...]:
-    """Return checks that hold one item and nothing else that could fail, with each setting that says what a hit is."""
+def _build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
+    """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
+    key, item = edit.part.key, edit.part.item
     found: dict[str, CheckVariant] = {}
     for base in bases:
-        kept = {key: value for key, value in base.params.items() if key in _PROBED_PARAMS}
-        probe = Check(base.id, base.kind, {**kept, item.key: [item.item]}, Fraction(1))
+        kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
+        probe = Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
         content = encode_check(probe)
         found[content] = CheckVariant(probe, content)
-    return tuple(found.values())
+    variants = tuple(found.values())
+    phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
+    return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)
 
 
 def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:

@@ -8,14 +8,16 @@ ever, so that no answer depends on a hash.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from evalstore.patterns.limits import OUTPUT_LIMIT
 
 STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
 PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
 
+_PHRASE_KINDS = frozenset({"must_contain_any", "must_not_contain"})
 # Shorter texts are looked through sooner than indexed.
 _INDEXED_LENGTH = 2_048
 # Measured: about so many phrases take as long as the index.
@@ -24,6 +26,21 @@ _PHRASES_BEFORE = 300
 _PIECE_LENGTHS, _PIECES_LIMIT = (8, 4), 32
 # Of an index, about one entry in so many is taken.
 _ENTRIES_PER_PIECE = 4
+
+
+class Phrase(NamedTuple):
+    """A text to look for, in an output as it is where `is_exact`, else in lower case as the phrase is."""
+
+    text: str
+    is_exact: bool
+
+
+def read_phrase(kind: str, value: object, params: Mapping[str, Any]) -> Phrase | None:
+    """Return what a check of this kind looks for where it has this one value; None for what is no plain phrase."""
+    if kind not in _PHRASE_KINDS or not isinstance(value, str):
+        return None
+    is_exact = bool(params.get("case_sensitive", False))
+    return Phrase(value if is_exact else value.lower(), is_exact)
 
 
 def find_excess(phrases: Sequence[object], text: str) -> str | None:
