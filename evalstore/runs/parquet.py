@@ -7,33 +7,33 @@ Ever they are -1. A column of Parquet's type JSON, or a text where only an objec
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.about import suggest_install
-from evalstore.documents import LINE_LIMIT, read_row, write_row
-from evalstore.errors import LimitError, LoadError, Place, RefusedError
+from evalstore.documents import LINE_LIMIT
+from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import open_user_file
 from evalstore.runs.eee_format import UNKNOWN
+from evalstore.runs.parquet_columns import write_rows
+from evalstore.runs.parquet_pages import (
+    CONTAINER_LIMIT,
+    check_columns,
+    check_footer,
+    count_batch_rows,
+    list_dictionaries,
+)
 from evalstore.runs.spans import CutFile, OutputSpan, cut_at
 
-# Rows that are decoded at once: few, because what compresses to nothing may be large.
-_BATCH = 128
 _BATCH_LIMIT = 64 * LINE_LIMIT
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
-# Where texts hold JSON, as in tables whose tool had no other way to nest.
-_NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
     *("input_digest", "reference_digest", "output_digest", "group", "sample", "tool_calls"),
 )
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class RowGroup(NamedTuple):
@@ -47,7 +47,7 @@ class RowGroup(NamedTuple):
 
 def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
     """Return the row groups of a Parquet file, in their order; `LoadError` where it is none."""
-    with _open_parquet(path) as file:
+    with _open_parquet(path) as (_, file):
         return tuple(_iterate_groups(file))
 
 
@@ -65,17 +65,15 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
 
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
-    with _open_parquet(path) as file:
+    with _open_parquet(path) as (source, file):
         for part in _iterate_groups(file):
             if span is not None and not span.start <= part.offset < span.end:
                 continue
-            number = part.first_row
-            for batch in file.iter_batches(_BATCH, row_groups=[part.number], use_threads=False):
-                if batch.nbytes > _BATCH_LIMIT:
-                    raise LimitError(f"the rows are larger than {LINE_LIMIT:,} bytes", place=Place(str(path), number))
-                special = _list_special(batch.schema)
-                for row in batch.to_pylist(maps_as_pydicts="strict"):
-                    yield number, _encode_row(row, special, Place(str(path), number))
+            number, place = part.first_row, Place(str(path), part.first_row)
+            count = count_batch_rows(source, file.metadata, part.number, place)
+            for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
+                for line in _write_lines(batch, Place(str(path), number)):
+                    yield number, line.encode()
                     number += 1
 
 
@@ -111,72 +109,41 @@ def _find_offset(group: Any) -> int:
 
 
 @contextmanager
-def _open_parquet(path: Path) -> Iterator[Any]:
-    """Open a Parquet file; what Arrow raises of its content becomes one sentence."""
+def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
+    """Open a Parquet file, beside the bytes of it; what Arrow raises of its content becomes one sentence."""
     pq = import_parquet()
     with open_user_file(path) as source:
         try:
+            check_footer(source, Place(str(path)))
             # Read as it is asked for: reading ahead would hold whole row groups.
-            with pq.ParquetFile(source, pre_buffer=False, buffer_size=1 << 16) as file:
-                yield file
+            options: dict[str, Any] = {
+                "pre_buffer": False,
+                "buffer_size": 1 << 16,
+                "thrift_container_size_limit": CONTAINER_LIMIT,
+            }
+            metadata = pq.ParquetFile(source, **options).metadata
+            check_columns(metadata, Place(str(path)))
+            options["read_dictionary"] = list_dictionaries(metadata)
+            with pq.ParquetFile(source, metadata=metadata, **options) as file:
+                yield source, file
         except (import_module("pyarrow").ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
             first = next(iter(str(error).splitlines()), "")
             hint = f"Arrow says: {first}" if first else None
             raise LoadError("is no sound Parquet file", place=Place(str(path)), hint=hint) from None
 
 
-@cache
-def _list_special(schema: Any) -> frozenset[str]:
-    """Return the columns whose values are more than texts, whole numbers and truth values."""
-    types = import_module("pyarrow").types
-    plain = (types.is_string, types.is_large_string, types.is_integer, types.is_boolean)
-    return frozenset(
-        field.name for field in schema if field.name in _NESTED or not any(is_type(field.type) for is_type in plain)
-    )
-
-
-def _encode_row(row: dict[str, Any], special: frozenset[str], place: Place) -> bytes:
-    found = {
-        key: _convert_column(key, value, place) if key in special else value
-        for key, value in row.items()
-        if value is not None
-    }
-    evaluation = found.get("evaluation")
-    if isinstance(evaluation, dict) and "score" not in evaluation:
-        found["evaluation"] = {"score": UNKNOWN, "is_correct": False, **evaluation}
+def _write_lines(batch: Any, place: Place) -> Iterator[str]:
+    """Yield the JSON of each row from the one at `place` on; what fails is tried in halves, down to the row."""
     try:
-        return _encode(found).encode()
-    except TypeError:  # an exact number
-        return write_row(found).removesuffix("\n").encode()
-    except ValueError:
-        raise LoadError("a number is infinite, or none at all, and JSON has neither", place=place) from None
-
-
-def _convert_column(key: str, value: Any, place: Place) -> Any:
-    if isinstance(value, str) and key in _NESTED:
-        return read_row(value.encode(), place.file, place.line or 0)
-    return _convert_value(value, place)
-
-
-def _convert_value(value: Any, place: Place) -> Any:
-    """Return a value as JSON has it: null and not-a-number in a struct are absent, bytes are text, times are words."""
-    if isinstance(value, dict):
-        converted = ((str(key), _convert_value(item, place)) for key, item in value.items())
-        return {key: item for key, item in converted if item is not None}
-    if isinstance(value, list):
-        return [_convert_value(item, place) for item in value]
-    if isinstance(value, bytes):
-        return _decode_text(value, place)
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
-    return value if value is None or isinstance(value, str | int | Decimal) else str(value)
-
-
-def _decode_text(value: bytes, place: Place) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise LoadError("a text is not UTF-8", place=place) from None
+        lines = write_rows(batch, _BATCH_LIMIT)
+    except LoadError as error:
+        if batch.num_rows == 1:
+            raise type(error)(error.message, place=place, hint=error.hint) from None
+        half = batch.num_rows // 2
+        yield from _write_lines(batch.slice(0, half), place)
+        yield from _write_lines(batch.slice(half), Place(place.file, (place.line or 1) + half))
+    else:
+        yield from lines
 
 
 def _gather_groups(lines: Iterable[bytes]) -> Iterator[list[dict[str, Any]]]:

@@ -1,0 +1,151 @@
+"""Rows of Parquet are the JSON of their values, whatever their columns are; hostile files end before memory does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalstore.errors import LimitError, LoadError, Place
+from evalstore.runs import parquet, parquet_pages
+from evalstore.runs.parquet_columns import write_rows
+
+pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+
+LIMIT = 1 << 30
+texts = st.text(max_size=4) | st.sampled_from(['"', "\\", "\x00", "\u2028", "ü", "\U0001f600"])
+leaves = [
+    (pa.string(), texts),
+    (pa.large_string(), texts),
+    (pa.dictionary(pa.int8(), pa.string()), texts),
+    (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    (pa.uint8(), st.integers(0, 255)),
+    (pa.bool_(), st.booleans()),
+    (pa.float64(), st.floats(allow_infinity=False)),
+    (pa.binary(), texts.map(str.encode)),
+]
+
+
+def draw_types(depth: int) -> st.SearchStrategy[tuple[Any, st.SearchStrategy[Any]]]:
+    """Return Arrow types, each with its values."""
+    plain = st.sampled_from(leaves)
+    if not depth:
+        return plain
+    inner = draw_types(depth - 1)
+    lists = inner.map(lambda one: (pa.list_(one[0]), st.lists(st.none() | one[1], max_size=3)))
+    structs = st.lists(inner, min_size=1, max_size=3).map(
+        lambda many: (
+            pa.struct([(f"k{number}", type_) for number, (type_, _) in enumerate(many)]),
+            st.fixed_dictionaries({f"k{number}": st.none() | values for number, (_, values) in enumerate(many)}),
+        )
+    )
+    return plain | lists | structs
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Any:
+    columns = draw(st.lists(draw_types(2), min_size=1, max_size=3))
+    count = draw(st.integers(0, 5))
+    arrays = [
+        pa.array(draw(st.lists(st.none() | values, min_size=count, max_size=count)), type=type_)
+        for type_, values in columns
+    ]
+    return pa.record_batch(arrays, names=[f"c{number}" for number in range(len(arrays))])
+
+
+def drop_empty(value: Any) -> Any:
+    """Return a value as JSON has it: null and not-a-number are absent within objects, and null in lists."""
+    if isinstance(value, dict):
+        cleaned = ((key, drop_empty(item)) for key, item in value.items())
+        return {key: item for key, item in cleaned if item is not None}
+    if isinstance(value, list):
+        return [drop_empty(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+@given(tables(), st.integers(0, 4))
+def test_each_row_is_the_json_of_its_values(batch: Any, start: int) -> None:
+    for part in (batch, batch.slice(start), batch.slice(0, start)):
+        assert [json.loads(row) for row in write_rows(part, LIMIT)] == drop_empty(part.to_pylist())
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Write columns as a Parquet file."""
+
+    def write(columns: dict[str, Any], **options: Any) -> Path:
+        path = tmp_path / "hostile.parquet"
+        pq.write_table(pa.table(columns), path, compression="zstd", **options)
+        return path
+
+    return write
+
+
+def read(path: Path) -> list[bytes]:
+    return [line for _, line in parquet.read_parquet_lines(path)]
+
+
+def test_rows_that_repeat_one_large_text_are_read_few_at_a_time(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repeated = pa.array(["x" * 100_000] * 40).dictionary_encode()
+    path = write({"id": [str(number) for number in range(40)], "output": repeated, "more": [["y"] * 3] * 40})
+    monkeypatch.setattr(parquet_pages, "DECODE_LIMIT", 1_000_000)
+    with path.open("rb") as source:
+        rows = parquet_pages.count_batch_rows(source, pq.ParquetFile(path).metadata, 0, Place(str(path)))
+    assert rows == 9
+    assert [len(line) > 100_000 for line in read(path)] == [True] * 40
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "columns", "sentence"),
+    [
+        ("DECODE_LIMIT", 1000, {"id": ["a"], "output": ["x" * 2000]}, "its pages need more than 1,000 bytes"),
+        ("_LISTS_LIMIT", 1000, {"id": ["a"], "tool_calls": [[1] * 500]}, "the lists of a row group need more than"),
+        ("_COLUMN_LIMIT", 9, {f"c{number}": [1] for number in range(10)}, "more than 9 columns"),
+        ("_FOOTER_LIMIT", 50, {"id": ["a"], "output": ["x"]}, "its footer is larger than 50 bytes"),
+    ],
+)
+def test_what_would_need_too_much_memory_is_refused_before_it_is_decoded(
+    limit: str,
+    value: int,
+    columns: dict[str, Any],
+    sentence: str,
+    write: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = write(columns)
+    assert read(path)
+    monkeypatch.setattr(parquet_pages, limit, value)
+    with pytest.raises(LimitError, match=sentence) as raised:
+        read(path)
+    assert raised.value.place is not None
+    assert raised.value.place.file == str(path)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_pages_say_how_large_they_become(version: str, write: Callable[..., Path]) -> None:
+    columns = {"id": [str(number) for number in range(5000)], "output": ["x" * 100] * 5000}
+    path = write(columns, data_page_version=version, use_dictionary=False, data_page_size=100_000)
+    with path.open("rb") as source:
+        chunk = pq.ParquetFile(path).metadata.row_group(0).column(1)
+        pages = list(parquet_pages._list_pages(source, *parquet_pages._find_range(chunk)))
+    assert len(pages) > 1
+    assert sum(page.values for page in pages) == 5000
+    assert 5000 * 104 <= sum(page.unpacked for page in pages) <= 5000 * 104 + 100 * len(pages)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "twice.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"]), path)
+    with pytest.raises(LoadError, match="two columns have one name"):
+        read(path)
