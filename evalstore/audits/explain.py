@@ -223,7 +223,9 @@ class AuditJob:
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
         yield from list_reuse_notes(*self.attributor.graders)
-        yield from list_strictness_notes(*self.attributor.graders)
+        yield from list_strictness_notes(
+            *(read_strictness(one.run, self.attributor.finder.store) for one in (self.a, self.b))
+        )
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
@@ -246,10 +248,9 @@ def open_attributor(
     loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    graders = [
-        Grader(tokens, session, model, strict=read_strictness(stored.run, finder.store))
-        for model, stored in zip(models, (a, b), strict=True)
-    ]
+    # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a line of its own.
+    strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))
+    graders = [Grader(tokens, session, model, strict=strict) for model in models]
     return QuestionAttributor(
         a=a,
         b=b,

@@ -166,11 +166,15 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
         yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
 
 
-def list_strictness_notes(old: Grader, new: Grader) -> Iterator[str]:
-    """Yield a note where two runs were graded under another `strict`, which is no player: mixes have A's."""
-    if old.strict != new.strict:
-        strict, other = ("A", "B") if old.strict else ("B", "A")
+def list_strictness_notes(*strict: bool) -> Iterator[str]:
+    """Yield a note where runs A and B were graded under another `strict`.
+
+    That is no player: `strict` makes an error of what an engine only approximates, and a check that one run graded and
+    the other could not has a line of its own. All else is graded without it, and what was an error stays as recorded.
+    """
+    if len({*strict}) > 1:
+        one, other = ("A", "B") if strict[0] else ("B", "A")
         yield (
-            f"{strict} was graded under strict and {other} was not; all is graded again as in A, so an answer that an "
-            "engine only approximates may count as not reproduced in B"
+            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
+            f"{one}, and its questions count among those with checks that failed"
         )

@@ -138,8 +138,7 @@ class QuestionAttributor:
 
     def _prepare_replay(self, plan: RubricPlan) -> AnswerReplay | None:
         if id(plan) not in self._replays:
-            has_one_grader = self.graders[0].strict == self.graders[1].strict
-            self._replays[id(plan)] = AnswerReplay.prepare(plan, self.graders[0]) if has_one_grader else None
+            self._replays[id(plan)] = AnswerReplay.prepare(plan, self.graders[0])
         return self._replays[id(plan)]
 
     def _mix(self, id_: str, plan: RubricPlan) -> AttributedQuestion:

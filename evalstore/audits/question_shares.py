@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
@@ -149,13 +149,12 @@ def join_sources(sources: Sequence[EditSource]) -> EditSource:
     if len(sources) == 1:
         return sources[0]
     named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
-    origin = named[0]
-    if any(other.ref != origin.ref for other in named):
-        origin = Origin(" + ".join(dict.fromkeys(str(other.ref) for other in named)), "A", "B")
-    elif len(named) > 1:
-        origin = Origin(origin.ref, origin.old, named[-1].new)
+    first, last = named[0], named[-1]
+    ref = " + ".join(dict.fromkeys(str(one.ref) for one in named)) if len(named) > 1 else first.ref
+    origin = Origin(ref, *((first.old, last.new) if ref == first.ref else ("A", "B")))
     if len({(one.commit, one.author) for one in named}) == 1:
-        origin = Origin(origin.ref, origin.old, origin.new, named[0].commit, named[0].author, named[0].date)
+        # One commit: of one artifact, the last to say so names its version, and not what it pins.
+        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else origin.old, new=origin.new)
     rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
     message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
     return EditSource(rules[0] if rules else None, origin, "", rules, message)

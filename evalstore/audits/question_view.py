@@ -79,7 +79,8 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
     load = RunArtifactLoader(finder, list_run_pins(rules.run))
-    grader = Grader(load, session, read_judge_model(rules.run), strict=read_strictness(rules.run, finder.store))
+    strict = all(read_strictness(stored.run, finder.store) for stored in runs.values())
+    grader = Grader(load, session, read_judge_model(rules.run), strict=strict)
     question = add_to_mix(rules.questions[id_], answer.questions[id_])
     missing, graded = 0, list[list[CheckResult]]()
     for one in row.outputs:

@@ -243,6 +243,9 @@ def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> 
     found = desk.audit(desk.score("1.0.0", ["ok"] * 6), desk.score("2.0.0", ["ok"] * 6))
     assert points(found) == {"rubric + dataset": -33.3333}
     assert found.sentence == "The score fell by 33.33 points: the rubric and changed references together took 33.33."
+    (origin,) = (cause.source.origin for one in found.factors for cause in one.causes)
+    assert (origin.ref, origin.old, origin.new) == ("dataset/d", "1.0.0", "2.0.0")
+    assert (origin.author, origin.released_in) == ("Ada", "2.0.0")
 
 
 def test_an_interaction_is_told_as_one(desk: Desk) -> None:
