@@ -183,7 +183,7 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 
 def _few(count: int) -> int:
-    return min(count // 8, 40)
+    return max(1, min(count // 12, 25))
 
 
 @pytest.fixture

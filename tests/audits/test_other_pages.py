@@ -17,6 +17,7 @@ from tests.audits.test_acceptance import BAN, BRIEF
 from tests.audits.test_page import PageReader, attack, fail, points, require_inert, worsen
 from tests.report.payloads import PAYLOADS
 from tests.report.test_hostile import diff as compare_hostile
+from tests.rows import each
 
 Ask = Callable[..., str]
 
@@ -54,7 +55,7 @@ def test_all_pages_are_inert_and_below_300_kb(desk: Desk, print_page: Ask) -> No
         assert re.search("[A-Za-z]", read.words)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+@each(PAYLOADS, name=ascii)
 def test_a_hostile_document_compares_as_text(payload: str) -> None:
     require_inert(render(compare_hostile(payload), "html"))
 

@@ -16,6 +16,7 @@ from evalstore.checks.context import NO_CONTEXT
 from evalstore.model import Output, Sample
 from evalstore.patterns.engine import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine
 from evalstore.patterns.matcher import compile_matcher
+from tests.rows import each
 
 MODES = ("search", "match", "fullmatch")
 ORDINARY = [
@@ -47,7 +48,7 @@ def _python(pattern: str, mode: str, text: str, flags: int = 0) -> bool:
     return getattr(compiled, mode)(text) is not None
 
 
-@pytest.mark.parametrize("pattern", ORDINARY)
+@each(ORDINARY)
 def test_ordinary_patterns_answer_as_in_python(pattern: str) -> None:
     apart = [
         (text, mode) for text in TEXTS for mode in MODES if _ours(pattern, mode, text) != _python(pattern, mode, text)

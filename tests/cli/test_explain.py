@@ -17,6 +17,7 @@ from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.screen import Screen
+from tests.rows import each
 
 Cli = Callable[..., Any]
 FOLDERS = {"rubric": "rubrics", "judge": "judges", "dataset": "datasets"}
@@ -173,8 +174,8 @@ def test_names_are_completed(cli: Cli) -> None:
     assert len(list_names()) == len(set(list_names()))
 
 
-@pytest.mark.parametrize("name", list_schema_names())
-def test_a_schema_is_printed_as_it_is(name: str, cli: Cli, tmp_path: Path) -> None:
+@each(list_schema_names())
+def test_a_schema_is_printed_as_it_is(name: str) -> None:
     from evalstore.catalogue.schema_files import load_schema
     from evalstore.report import render
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from evalstore.documents import read_yaml
 from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
 from tests.diff.fuzz.draw import another, draw, randomness
-from tests.rows import thin
+from tests.rows import each, thin
 
 OLD = """\
 id: tone
@@ -61,9 +62,9 @@ def prints(new: Any, old: Any = None, **options: Any) -> list[str]:
     return [finding.fingerprint for finding in compare(old, new, **options).findings]
 
 
-@pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("edit", EDITS)
-def test_it_stays_while_the_file_around_it_changes(edit: str, around: str) -> None:
+@each(product(EDITS, AROUND))
+def test_it_stays_while_the_file_around_it_changes(row: tuple[str, str]) -> None:
+    edit, around = row
     (alone,) = prints(edited(EDITS[edit]))
     assert alone in prints(edited(AROUND[around], EDITS[edit]))
 

@@ -15,6 +15,7 @@ from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
 from evalstore.model import Artifact, Kind
 from evalstore.schema_inclusion import SchemaRelation, compare_schemas
+from tests.rows import each
 
 TABLE = Path(__file__).with_name("schema_pairs.yaml")
 PAIRS = [tuple(row) for row in read_yaml(TABLE.read_bytes(), TABLE.name).value]
@@ -22,8 +23,9 @@ MIRRORED = {SchemaRelation.TIGHTENED: SchemaRelation.LOOSENED, SchemaRelation.LO
 SURE = frozenset({SchemaRelation.TIGHTENED, SchemaRelation.LOOSENED, SchemaRelation.INCOMPARABLE})
 
 
-@pytest.mark.parametrize(("old", "new", "answer"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS])
-def test_what_the_new_schema_is_to_the_old_one(old: Any, new: Any, answer: str) -> None:
+@each(PAIRS, name=lambda row: row[0])
+def test_what_the_new_schema_is_to_the_old_one(row: tuple[str, Any, Any, str]) -> None:
+    _, old, new, answer = row
     found, back = compare_schemas(old, new), compare_schemas(new, old)
     assert found.relation == answer
     assert back.relation is MIRRORED.get(found.relation, found.relation)
@@ -33,7 +35,7 @@ def test_what_the_new_schema_is_to_the_old_one(old: Any, new: Any, answer: str) 
         assert compile_untrusted(old).is_valid(value) is not compile_untrusted(new).is_valid(value)
 
 
-@pytest.mark.parametrize("schema", [row[index] for row in PAIRS for index in (1, 2)])
+@each(row[index] for row in PAIRS for index in (1, 2))
 def test_a_schema_is_what_it_is(schema: Any) -> None:
     try:
         compile_untrusted(schema)

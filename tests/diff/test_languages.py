@@ -31,6 +31,7 @@ from evalstore.regex_inclusion import (
     compare_patterns,
 )
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
+from tests.rows import each
 
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation
 
@@ -101,8 +102,9 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), EQUALS)
-def test_equal_languages_are_found_equal(old: Any, new: Any) -> None:
+@each(EQUALS)
+def test_equal_languages_are_found_equal(row: tuple[Any, Any]) -> None:
+    old, new = row
     assert compare_patterns(expression(old), expression(new)) == LanguageComparison(EQUAL)
 
 
@@ -115,7 +117,7 @@ def test_the_shortest_texts_show_what_differs(
     assert compare_patterns(expression(new), expression(old)) == LanguageComparison(mirror, only_new, only_old)
 
 
-@pytest.mark.parametrize("pattern", REFUSED)
+@each(REFUSED)
 def test_what_is_not_known_for_sure_is_left_open(pattern: str) -> None:
     for old, new in ((pattern, "a"), ("a", pattern)):
         answer = compare_patterns(Expression(old), Expression(new))

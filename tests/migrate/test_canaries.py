@@ -29,7 +29,7 @@ from evalstore.migration.legacy_files import SUFFIXES, parse_whole, render_legac
 from evalstore.migration.readers import run_reader
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import load_tables
-from tests.rows import thin
+from tests.rows import each, thin
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 Place = tuple[Any, ...]
@@ -209,7 +209,7 @@ def test_there_is_something_to_keep(format_: str) -> None:
     assert any(check({path: []}) for path in paths)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
+@each(FILES)
 def test_a_key_that_nobody_knows_beside_the_cases_is_named(path: Path) -> None:
     value = value_of(path)
     if isinstance(value, dict) and (taken := taken_of(render_legacy(marked(value, {(): "zq"}), path.name), path)):

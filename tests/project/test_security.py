@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import each
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
 NAMES = sorted(set(re.findall(r"`(tests/[\w/.]+\.py(?:::\w+)?)`", PAGE)))
@@ -21,7 +23,7 @@ def functions(path: str) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_a_named_test_exists(name: str) -> None:
     path, _, function = name.partition("::")
     assert (ROOT / path).is_file()

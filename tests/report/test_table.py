@@ -7,11 +7,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import evalstore
 from evalstore.report import FITTED_TO_SCREEN, RENDERERS
 from evalstore.report.reports import PROBLEM_REPORTS
+from tests.rows import each
 
 PACKAGE = Path(evalstore.__file__).parent
 
@@ -26,12 +25,12 @@ def classes() -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", sorted({*RENDERERS, *PROBLEM_REPORTS}))
+@each(sorted({*RENDERERS, *PROBLEM_REPORTS}))
 def test_every_key_is_a_class_of_the_package(name: str) -> None:
     assert name in classes()
 
 
-@pytest.mark.parametrize("module", sorted(set(RENDERERS.values())))
+@each(sorted(set(RENDERERS.values())))
 def test_every_renderer_makes_a_document(module: str) -> None:
     assert callable(import_module(f"evalstore.report.{module}").document)
 
