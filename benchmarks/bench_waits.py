@@ -320,8 +320,10 @@ def resolve_references(folder: Path, count: int) -> Pair | None:
 
 
 def show_status(folder: Path, count: int) -> Pair | None:
-    """Ask for what changed where nothing did."""
+    """Ask again for what changed where nothing did."""
     write_many(folder, count)
+    time.sleep(2.1)  # files of the last two seconds are not trusted to stay as they are
+    subprocess.run(run_ours(folder, "status"), check=True, capture_output=True)
     return Pair(run_ours(folder, "status"), [["git", "-C", str(folder), "status"]])
 
 
@@ -333,7 +335,7 @@ ROWS = (
     Row("audit --static, 2 runs", "DuckDB, read and join", 3, (1_000, 10_000, 100_000), audit_runs),
     Row("php_lint, snippets", "php -l each", 1 / 8, (30, 100, 300), lint_snippets),
     Row("resolve, references at once", "git cat-file", 4, (30, 100, 300), resolve_references),
-    Row("status, nothing changed", "git status", 20, (100, 300, 1_000), show_status),
+    Row("status, nothing changed, again", "git status", 20, (100, 300, 1_000), show_status),
 )
 
 if __name__ == "__main__":

@@ -66,7 +66,8 @@ def _build_stored_run(
     known = {question.id: digest_question(question) for question in store.questions(dataset)}
     questions = {id_: question for id_, question in known.items() if id_ in rows}
     refs = {id_: rubric.ref if rubric else question.question.rubric_ref or "" for id_, question in questions.items()}
-    resolved = {ref: store.resolve(ref) for ref in dict.fromkeys(refs.values()) if ref}
+    asked = [ref for ref in dict.fromkeys(refs.values()) if ref]
+    resolved = dict(zip(asked, store.resolve_all(asked), strict=True))
     rubrics = {ref: RunRubric.from_version(_build_version(store, one)) for ref, one in resolved.items()}
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)

@@ -32,7 +32,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> E
     from evalstore.store.resolve import Resolution
 
     with settings.open_store() as store:
-        resolved = tuple(store.resolve(ref) for ref in refs)
+        resolved = store.resolve_all(refs)
         policy = store.settings.get("unpinned", "warn")
         strict = strict or store.strict or policy == "forbid"
     settings.print_result(Resolution(resolved))

@@ -45,6 +45,21 @@ def test_pins_of_releases(
     assert found.artifact.version == version
 
 
+def test_many_references_are_read_ahead_and_mean_what_each_means(
+    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refs = [f"rubric/tone{pin}" for pin in ("@1.0.0", "@1.2", "@^1", "@worktree", "@2.0.0", "@1.0.0")]
+    each = tuple(map(store.resolve, refs))
+    asked: list[object] = []
+    monkeypatch.setattr("evalstore.store.resolve._MANY_REFS", 4)
+    monkeypatch.setattr("evalstore.store.object_reader.ObjectReader.expect", lambda _, oids: asked.extend(oids))
+    assert store.resolve_all(refs) == each
+    assert {each[0].blob, each[1].blob, each[4].blob} <= set(asked)
+    assert each[3].blob not in asked
+    with pytest.raises(RefError, match=r"no version 9\.9\.9"):
+        store.resolve_all([*refs, "rubric/tone@9.9.9"])
+
+
 def test_worktree_is_the_file_on_disk(store: ArtifactStore, repo: Path, git: Git) -> None:
     (repo / "rubrics/tone.yaml").write_text(rubric(version="3.0.0", word="new"))
     found = store.resolve("rubric/tone@worktree")
