@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 from typing import TypeVar
@@ -102,6 +102,25 @@ def open_processes(jobs: int) -> OpenExecutor:
             _end_processes(executor)
 
     return open_pool
+
+
+@contextmanager
+def open_lasting_processes(jobs: int) -> Iterator[OpenExecutor]:
+    """Give what opens an executor of so many processes, the same each time until one of them is killed."""
+    with ExitStack() as opened:
+        kept: list[Executor] = []
+
+        @contextmanager
+        def open_kept() -> Iterator[Executor]:
+            if not kept:
+                kept.append(opened.enter_context(open_processes(jobs)()))
+            try:
+                yield kept[0]
+            except BrokenExecutor:
+                kept.clear()
+                raise
+
+        yield open_kept
 
 
 def _wait(future: Future[_Result]) -> _Result:

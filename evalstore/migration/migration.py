@@ -10,6 +10,7 @@ from pathlib import Path
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.artifact_names import ArtifactNames
+from evalstore.migration.artifact_texts import open_writers
 from evalstore.migration.orphans import list_orphans
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
@@ -26,6 +27,9 @@ from evalstore.migration.suite_identity import SuitePlace, place_suites
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.places import is_git_directory
+from evalstore.workers import ONE_PROCESS, JobOptions
+
+_WEIGHT = 32  # a byte of a source takes as long as so many of outputs that are graded
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
     watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
+    jobs: JobOptions = ONE_PROCESS,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
@@ -60,8 +65,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dialect of every file whose format has it. `judges_from` is the folder of the legacy program, by whose prompts
     judges then ask; nothing in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps
     the iteration over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are
-    called. Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
-    written, `ConflictError` when another process created a file meanwhile.
+    called; `jobs` says how many processes write texts. Raises `LoadError` for a named path or a table that cannot be
+    read, `RefusedError` when the store cannot be written, `ConflictError` when another process made a file meanwhile.
     """
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
@@ -72,7 +77,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     files: list[PlannedFile] = []
     side = ConflictSide.SOURCE if force else ConflictSide.STORE if keep else ConflictSide.NONE
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
-    with open_ as stage, ReleaseLookup(root) as releases:
+    size = _WEIGHT * sum(map(_find_size, sources))
+    with open_ as stage, ReleaseLookup(root) as releases, open_writers(jobs, size) as write_texts:
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
         prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
         options = MigrationOptions(
@@ -82,7 +88,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             find_prompts=lambda table: prompts[table.format],
         )
         survey = _survey_suites(sources, all_paths, root, options, watch_survey)
-        target = StoreTarget(survey.stored, ArtifactNames(), side, releases.find, share_all)
+        target = StoreTarget(survey.stored, ArtifactNames(), side, releases.find, share_all, write_texts)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
         for result in read_sources(watch(sources), replace(options, plan=_make_planner(survey, target))):
@@ -105,6 +111,13 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         dry_run=dry_run,
         recovered=bool(stage and stage.recovered),
     )
+
+
+def _find_size(source: LegacyFile) -> int:
+    try:
+        return source.path.lstat().st_size
+    except OSError:  # it is reported where it is read
+        return 0
 
 
 def _open_root(into: Path | str) -> Path:

@@ -15,7 +15,15 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
-from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, plan_texts, read_current
+from evalstore.migration.planned_writes import (
+    PlannedText,
+    PlannedValue,
+    build_path,
+    keep_source_text,
+    list_texts,
+    plan_texts,
+    read_current,
+)
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.stored_artifacts import list_inputs
@@ -25,6 +33,7 @@ from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.runs.stored_names import STORED_PATH, decode_path
+from evalstore.workers import WorkerLostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,11 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
             )
         # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
-        files = {path: text for item in batch.planned for path, text in _plan_item(item, batch, context, size)}
+        listed = (file for item in batch.planned for file in _plan_item(item, batch, context, size))
+        files = dict(plan_texts(listed, target.write_texts))
         files |= {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)} if run else {}
+    except WorkerLostError:  # it says nothing of the source
+        raise
     except EvalstoreError as error:
         return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
     # From here on the source is planned for good, and its ids are used.
@@ -112,11 +124,11 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
 
 def _plan_item(
     item: PlannedArtifact, batch: SuiteBatch, context: SourceContext, size: int
-) -> Iterator[tuple[str, PlannedText]]:
+) -> Iterator[tuple[str, PlannedText | PlannedValue]]:
     stands = "file" in item.origin
     head = {"format": context.table.format, **({"dialect": context.extraction.dialect} if stands else {})}
     read_text = partial(read_current, batch.target.stored.root)
-    return plan_texts(item, head, batch.place.moved if stands else "", read_text, size)
+    return list_texts(item, head, batch.place.moved if stands else "", read_text, size)
 
 
 def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) -> Iterator[MigrationEntry]:

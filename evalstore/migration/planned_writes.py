@@ -13,10 +13,11 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
+from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.migration.artifact_merge import SEEN, ConflictSide
+from evalstore.migration.artifact_texts import ArtifactValue, WriteTexts, write_text
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin
@@ -28,12 +29,20 @@ from evalstore.store.text_merge import merge_texts
 _ROWS_FROM = 256 << 10
 _ROWS_TO = 64 << 20
 _LIMIT = 64 << 20
-_SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is no UTF-8 text, so it stays"
 _RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
 _RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
+
+
+class PlannedValue(NamedTuple):
+    """What the source asks of an artifact's file, not yet written as a text, and as `PlannedText` what follows."""
+
+    file: ArtifactValue
+    current: str | None
+    state: FileState
+    reason: str = ""
 
 
 class PlannedText(NamedTuple):
@@ -50,10 +59,10 @@ def build_path(draft: ArtifactDraft) -> str:
     return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def plan_texts(
+def list_texts(
     item: PlannedArtifact, head: Mapping[str, str], moved: str, read_text: ReadText, size: int
-) -> Iterator[tuple[str, PlannedText]]:
-    """Yield the files of an artifact with their texts.
+) -> Iterator[tuple[str, PlannedText | PlannedValue]]:
+    """Yield the files of an artifact with their texts, or with the value that is to be written.
 
     `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is that of its source in
     characters.
@@ -78,7 +87,11 @@ def plan_texts(
         state, reason = FileState.RENAMED, f"{moved}; {reason}"
     has_rows = size >= _ROWS_FROM or bool(item.stored and read_text(f"{path.removesuffix('.yaml')}.jsonl") is not None)
     for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
-        yield part_path, render_text(part_path, part, read_text(part_path) if item.stored else None, state, reason)
+        there = read_text(part_path) if item.stored else None
+        if part_path.endswith(".jsonl"):
+            yield part_path, render_rows(part, there, state, reason)
+        else:
+            yield part_path, PlannedValue(ArtifactValue(part_path, part), there, state, reason)
 
 
 def _find_moves(item: PlannedArtifact) -> dict[str, str]:
@@ -110,25 +123,34 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
     yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def render_text(path: str, value: Any, current: str | None, state: FileState, reason: str = "") -> PlannedText:
-    """Return the text of a file of an artifact; one that says the same as the current text stays byte for byte."""
-    if path.endswith(".jsonl"):
-        return _keep_line_ends(_render_rows(value), current, state, reason)
-    new = _write_artifact(path, value)
+def plan_texts(
+    listed: Iterable[tuple[str, PlannedText | PlannedValue]], write: WriteTexts
+) -> Iterator[tuple[str, PlannedText]]:
+    """Yield the texts of files; all values are written at one time."""
+    files = list(listed)
+    texts = iter(write([one.file for _, one in files if isinstance(one, PlannedValue)]))
+    for path, one in files:
+        yield path, _place_text(one, next(texts)) if isinstance(one, PlannedValue) else one
+
+
+def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reason: str = "") -> PlannedText:
+    """Return the text of rows; one that says the same as the current text stays byte for byte."""
+    return _keep_line_ends(_render_rows(rows), current, state, reason)
+
+
+def _place_text(planned: PlannedValue, new: str) -> PlannedText:
+    """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
+    (path, value), current, state, reason = planned
     if state not in {FileState.UPDATED, FileState.RENAMED} or current is None:
         return PlannedText(new, current, state, reason)
     kept = _keep_layout(path, value, current, new)
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
 
 
-def _write_artifact(path: str, value: Any) -> str:
-    return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
-
-
 def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
     """Return the current text with the lines of `new`, the text of `value`, and its comments; None where they meet."""
     try:
-        base = _write_artifact(path, read_yaml(current.encode(), path).value)
+        base = write_text(ArtifactValue(path, read_yaml(current.encode(), path).value))
     except (LoadError, RefusedError):
         return None
     # git may have converted the line ends of a file.

@@ -17,6 +17,7 @@ from evalstore.migration.artifact_merge import (
     merge_artifact,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
+from evalstore.migration.artifact_texts import WriteTexts, write_texts
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
@@ -42,7 +43,8 @@ class StoreTarget:
     """The store that a migration writes to, as every suite of it meets it.
 
     `find_release` returns the version of a release of an artifact by the digest of its content. `settled` has the
-    artifacts that every suite uses, by kind and content; rubrics are among them only where suites share.
+    artifacts that every suite uses, by kind and content; rubrics are among them only where suites share. `write_texts`
+    writes the texts of artifacts.
     """
 
     stored: StoredArtifacts
@@ -50,6 +52,7 @@ class StoreTarget:
     side: ConflictSide
     find_release: FindRelease
     shares_rubrics: bool = False
+    write_texts: WriteTexts = write_texts
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 
     def is_taken(self, name: str) -> bool:

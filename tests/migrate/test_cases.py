@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.migration import FileState, MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
-from evalstore.migration.planned_writes import render_text
+from evalstore.migration.planned_writes import render_rows
 from evalstore.migration.remainder import is_same_data
 from evalstore.model import parse_ref
 from evalstore.report.migrate import document
@@ -108,7 +108,7 @@ def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
         (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
     assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
     there = '{"id":"a","input":"x"}\r\n'
-    text = render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there, FileState.UPDATED)
+    text = render_rows([{"id": "a", "input": "x"}], there, FileState.UPDATED)
     assert (text.new, text.state) == (there, FileState.UNCHANGED)
 
 
