@@ -40,14 +40,11 @@ class StoreContents:
     objects: ObjectReader
     settings: Mapping[str, Any]
     tags: Tags
+    moves: StoreMoves
     ledgers: Ledgers
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     folders: FolderReader = field(default_factory=FolderReader)
     _lock: Lock | None = None
-    moves: StoreMoves = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.moves = StoreMoves(self.repository.git, self.objects, self.prefix)
 
     def __repr__(self) -> str:
         return format_repr(self, self.root or self.repository.git.directory)
@@ -67,8 +64,9 @@ class StoreContents:
         objects = ObjectReader(repository.git)
         settings = read_settings(repository, objects, root=root, prefix=prefix)
         tags = Tags(repository.git, TagGrammar.from_prefix(read_tag_prefix(settings)))
-        ledgers = Ledgers(repository.git, objects, prefix)
-        return cls(repository, root, prefix, objects, settings.value or {}, tags, ledgers)
+        moves = StoreMoves(repository.git, objects, prefix)
+        ledgers = Ledgers(repository.git, objects, moves)
+        return cls(repository, root, prefix, objects, settings.value or {}, tags, moves, ledgers)
 
     @property
     def git(self) -> Git:

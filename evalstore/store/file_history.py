@@ -32,8 +32,8 @@ class FileHistory:
     cut: frozenset[str] = frozenset()
 
     def list_roots(self) -> list[str]:
-        """Return the commits with which this history begins."""
-        return [oid for oid, parents in self.commits.items() if not parents]
+        """Return the commits with which this history begins: without parents, or with one that lies before the base."""
+        return [oid for oid, parents in self.commits.items() if not parents or not self.commits.keys() >= {*parents}]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
         """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""

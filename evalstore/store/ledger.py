@@ -17,6 +17,7 @@ from evalstore.store.git import Git
 from evalstore.store.object_reader import ObjectReader, find_committed_blobs
 from evalstore.store.objects import find_file, is_regular, list_folder
 from evalstore.store.revisions import find_head
+from evalstore.store.store_moves import StoreMoves
 from evalstore.versions import Version, find_version
 
 _MANY = 32  # ledgers, from which on all are listed
@@ -51,7 +52,7 @@ class Ledgers:
 
     git: Git
     objects: ObjectReader
-    prefix: str
+    moves: StoreMoves
     _head: str | None = None
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
@@ -76,22 +77,26 @@ class Ledgers:
                 self.objects.expect(found[name] for name in asked if name in found)
 
     def read_at(self, commit: str, name: str) -> Ledger:
-        """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""
+        """Return the ledger of `<kind>/<id>` as of a commit ("": before the first), wherever the store lay then."""
         blob = find_file(self.objects, commit, self.locate(name)) if commit else None
+        if commit and blob is None and (prefix := self.moves.find_prefix(commit)) != self.moves.prefix:
+            blob = find_file(self.objects, commit, f"{prefix}{locate_ledger(name)}")
         return _read_ledger(self.objects, blob) if blob else Ledger()
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
         if not (commit := self._find_head()):
             return []
-        folders = ((kind, list_folder(self.objects, commit, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
+        folders = (
+            (kind, list_folder(self.objects, commit, f"{self.moves.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind
+        )
         listed = {f"{kind}/{id_}": entry for kind, entries in folders for id_, entry in entries.items() if is_id(id_)}
         self._blobs = {name: entry.oid for name, entry in listed.items() if is_regular(entry)}
         return sorted(listed)
 
     def locate(self, name: str) -> str:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
-        return f"{self.prefix}{locate_ledger(name)}"
+        return f"{self.moves.prefix}{locate_ledger(name)}"
 
     def forget(self) -> None:
         """Forget HEAD and the ledgers, because HEAD has moved: they are read again when needed."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.provenance import blame
+from evalstore.provenance import OriginFinder, blame
 from evalstore.store import ArtifactStore
 from tests.conftest import Ran
 
@@ -79,6 +79,19 @@ def test_a_part_is_traced_to_the_commit_before_the_moves(moved: Path) -> None:
         assert sorted(found.values(), key=str) == ["now 1.0.0", "now 2.0.0", "now 3.0.0"]
 
 
+def test_an_edit_before_the_move_is_its_authors(git: Callable[..., str], moved: Path) -> None:
+    """On the way from a release, too, where the edit was not released before the store moved."""
+    (moved / "b/c/rubrics/r.yaml").write_text(RUBRIC.format(version="3.0.0", values="one, two, three, four"))
+    git("commit", "-qam", "edit")
+    move(git, moved, "b/c", "d")
+    release(git, moved, "d", "4.0.0", "one, two, three, four, five")
+    with ArtifactStore.open(moved / "d") as store:
+        old, new = store.resolve("rubric/r@3.0.0"), store.resolve("rubric/r@4.0.0")
+        parts = [part.part for part in blame(store, "rubric/r@4.0.0").parts if part.part.area == "item"]
+        found = OriginFinder(store).find_origins(old, new, parts)
+        assert sorted(str(one.subject) for one in found.values() if one.commit) == ["edit", "now 4.0.0"]
+
+
 def test_all_is_well_after_a_move_and_a_lost_line_is_found(
     git: Callable[..., str], cli: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -89,9 +102,12 @@ def test_all_is_well_after_a_move_and_a_lost_line_is_found(
     git("add", "-A")
     git("commit", "-qm", "begin")
     assert cli("bump", "--all", cwd=root).code == 0
+    before = git("rev-parse", "HEAD").strip()
     (root / "sub").mkdir()
     git("mv", "rubrics", ".evalstore", "sub")
     git("commit", "-qm", "move")
+    with ArtifactStore.open(root / "sub") as store:
+        assert [*store.ledgers.read_at(before, "rubric/r").by_version] == ["1.0.0"]
     for command in ("status", "verify", "validate"):
         ran = cli(command, cwd=root / "sub")
         assert ran.code == 0, ran.out
