@@ -9,6 +9,7 @@ from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_topic
 from evalstore.cli.main import GROUPS
 from evalstore.migration.table import load_tables
 from evalstore.report.explain import format_example
+from tests.project import format_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMATS = re.compile(r"(?<=\| format \| what it is \| dialects \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
@@ -77,7 +78,12 @@ def render_formats(text: str) -> str:
 def render_pages() -> dict[str, str]:
     """Return every page that is generated, or generated in part, by its name."""
     migrating = (DOCS / "migrating.md").read_text("utf-8")
-    return {"commands.md": render_commands(), "kinds.md": render_kinds(), "migrating.md": render_formats(migrating)}
+    return {
+        "commands.md": render_commands(),
+        "kinds.md": render_kinds(),
+        "migrating.md": render_formats(migrating),
+        "formats.md": format_page.render_page(),
+    }
 
 
 if __name__ == "__main__":

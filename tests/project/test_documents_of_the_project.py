@@ -26,7 +26,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 LINE = re.compile(r"^\$ (.*?)(?:\s{2,}#.*)?$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["commands.md", "kinds.md", "migrating.md"])
+@pytest.mark.parametrize("name", ["commands.md", "formats.md", "kinds.md", "migrating.md"])
 def test_a_page_from_the_code_is_fresh(name: str) -> None:
     assert render_pages()[name] == PAGES[f"docs/{name}"], "run `python -m tests.project.generate`"
 
