@@ -20,6 +20,7 @@ from evalstore.cli.diff_sides import (
     read_side,
 )
 from evalstore.cli.param_types import REF, name_artifact, read_ref
+from evalstore.cli.progress import make_count_watch, make_watch
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (read_side(a, settings, store), read_side(b, settings, store))
-        diff = compare_sides(pair, store, profile)
+        diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet))
         if suggest:
             diff = replace(diff, suggestion=_find_suggestion(diff, pair, store, profile))
         diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
@@ -120,7 +121,11 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_co
     from evalstore.cli.diff_all import compare_all
 
     with settings.open_judged_store() as store:
-        result = compare_all(store, lambda word: read_side(word, settings, store), profile)
+        watches = (
+            make_watch("comparing", quiet=settings.quiet, fewest=2),
+            make_count_watch("reading rows", quiet=settings.quiet),
+        )
+        result = compare_all(store, lambda word: read_side(word, settings, store), profile, watches)
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.diff_sides import DiffSide, compare_sides
 from evalstore.errors import EvalstoreError
@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from evalstore.status.store_diff import StoreDiff
     from evalstore.store import ArtifactStore
 
+FileWatch = Callable[[Sequence[Any]], Iterable[Any]]
+RowWatch = Callable[[Iterable[Any]], Iterable[Any]]
 
-def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], profile: str | None) -> StoreDiff:
-    """Return what changed in the working tree of a store; a file that cannot be compared hides no other."""
+
+def compare_all(
+    store: ArtifactStore, read_side: Callable[[str], DiffSide], profile: str | None, watches: tuple[FileWatch, RowWatch]
+) -> StoreDiff:
+    """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
+
+    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
+    """
     from evalstore.status.comparison import find_base_release
     from evalstore.status.store_changes import find_store_changes
     from evalstore.status.store_diff import BrokenComparison, StoreDiff
@@ -23,11 +31,14 @@ def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], prof
     from evalstore.status.values import ArtifactState
     from evalstore.versions import find_version
 
-    changes = find_store_changes(store)
+    watch, watch_rows = watches
+    changes = find_store_changes(store, watch=watch)
+    changed = changes.scan.changed
+    watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
     diffs: list[Diff] = []
     new: list[str] = []
     broken = [BrokenComparison(gone.ref, gone.message) for gone in changes.removed if not gone.ok]
-    for ref in changes.scan.changed:
+    for ref in watch(changed):
         name, releases = ref.name, changes.releases.get(ref.name, ())
         try:
             # In a clone without tags everything would be new.
@@ -38,7 +49,7 @@ def compare_all(store: ArtifactStore, read_side: Callable[[str], DiffSide], prof
             working = read_side(f"{name}@worktree")
             version = find_version(working.artifact.version)
             base = (find_base_release(store, releases, version) if version else None) or last
-            diff = compare_sides((read_side(f"{name}@{base.version}"), working), store, profile)
+            diff = compare_sides((read_side(f"{name}@{base.version}"), working), store, profile, watch_rows)
             # On a branch that has not seen the last release, the file may well be the one that it began from.
             if base == last or diff.findings:
                 diffs.append(diff)

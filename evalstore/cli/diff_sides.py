@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -39,14 +39,25 @@ class DiffSide:
     settings: Mapping[str, Any] | None = None
 
 
-def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None) -> Diff:
-    """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds."""
+def compare_sides(
+    sides: tuple[DiffSide, DiffSide],
+    store: ArtifactStore | None,
+    profile: str | None,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = lambda rows: rows,
+) -> Diff:
+    """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds.
+
+    `watch` wraps the iteration over the rows of each side (a progress bar).
+    """
     from evalstore.diff import compare
 
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
-    rows = store.pair_rows(old.resolved, new.resolved) if store and old.resolved and new.resolved else None
+    rows = None
+    if store and old.resolved and new.resolved:
+        before, after = store.pair_rows(old.resolved, new.resolved)
+        rows = watch(before), watch(after)
     load = make_loader(store, working=new.working) if store else None
     diff = compare(
         old.artifact, new.artifact, load=load, rows=rows, terms=_read_comparison_settings(old, new, store, profile)

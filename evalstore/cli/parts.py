@@ -81,12 +81,14 @@ class PartOptions:
 
     def merge_all(self, settings: CommandSettings, out: Path, judges: Judges) -> Run:
         """Join all parts of a plan; with an engine or jobs the parts that are missing are done first."""
+        from evalstore.cli.progress import make_stream_watch
         from evalstore.scoring.by_parts import merge_plan
 
+        watches = judges.watch, make_stream_watch("joining", quiet=settings.quiet, fewest=2)
         plan = settings.path / (self.merge or Path())
         with settings.open_store() as store:
             workers = self._open_workers(settings, judges, self.jobs or 1) if self.jobs or self.engine else None
-            return merge_plan(plan, store, root=self._find_root(settings), out=out, workers=workers)
+            return merge_plan(plan, store, root=self._find_root(settings), out=out, workers=workers, watches=watches)
 
     def score_job(self, settings: CommandSettings, job: ScoringJob, out: Path, judges: Judges) -> Run:
         """Score a job in this process, in several, or on a cluster."""

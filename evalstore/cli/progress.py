@@ -15,6 +15,7 @@ from evalstore.cli.streams import can_show_bars
 _FEWEST = 100  # things; with fewer a bar is gone before anybody has read it
 _PATIENCE = 0.5  # seconds, after which somebody wonders
 _STEPS = 500  # of a whole bar
+_UNCOUNTED = 500_000  # things, of which nobody knows how many there are
 
 
 def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[Sequence[Any]], Iterable[Any]]:
@@ -31,7 +32,13 @@ def make_stream_watch(
     return lambda items, count: _draw_bar(items, count, label) if shows and count >= fewest else items
 
 
-def _draw_bar(items: Iterable[Any], count: int, label: str) -> Iterator[Any]:
+def make_count_watch(label: str, *, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted."""
+    shows = can_show_bars(quiet=quiet)
+    return lambda items: _draw_bar(items, None, label) if shows else items
+
+
+def _draw_bar(items: Iterable[Any], count: int | None, label: str) -> Iterator[Any]:
     """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
     bar, start, done = None, time.monotonic(), 0
     with ExitStack() as stack:
@@ -46,12 +53,13 @@ def _draw_bar(items: Iterable[Any], count: int, label: str) -> Iterator[Any]:
                 bar.update(1, done / max(elapsed, 1e-9))
 
 
-def _open_bar(count: int, label: str) -> Any:
+def _open_bar(count: int | None, label: str) -> Any:
     return click.progressbar(
+        (nothing for nothing in range(0)),  # a generator: click asks it for no length
         length=count,
         label=label,
         file=sys.stderr,
         show_pos=True,
         item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
-        update_min_steps=max(1, count // _STEPS),
+        update_min_steps=max(1, (count or _UNCOUNTED) // _STEPS),
     )

@@ -7,11 +7,12 @@ import os
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from evalstore.documents import write_json
 from evalstore.errors import Place, RefusedError, UsageError
@@ -93,15 +94,33 @@ def write_plan(plan: ScorePlan, path: Path) -> WrittenPlan:
     return WrittenPlan(path, read_plan(path))
 
 
-def merge_plan(plan_file: Path, store: ArtifactStore, *, root: Path, out: Path, workers: PartWorkers | None) -> Run:
-    """Join the parts of a plan into its run in `out`; with `workers` the parts that are missing are done first."""
+def _watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
+    return items
+
+
+def merge_plan(  # noqa: PLR0913  # where everything lies, and who watches
+    plan_file: Path,
+    store: ArtifactStore,
+    *,
+    root: Path,
+    out: Path,
+    workers: PartWorkers | None,
+    watches: tuple[Watch, Watch] = (_watch_nothing, _watch_nothing),
+) -> Run:
+    """Join the parts of a plan into its run in `out`; with `workers` the parts that are missing are done first.
+
+    `watches` wrap the iteration over the parts that are done, and over those that are joined.
+    """
     plan = read_plan(plan_file)
+    watch_work, watch_join = watches
     if workers:
-        for _ in workers.run_parts(plan_file, root, list_missing_parts(plan_file, plan)):
+        missing = list_missing_parts(plan_file, plan)
+        for _ in watch_work(workers.run_parts(plan_file, root, missing), len(missing)):
             pass
     refuse_missing_parts(plan_file, plan)
     with open_planned_job(plan, store, root / plan.outputs) as planned:
-        return join_parts(planned.job, plan, read_parts(plan_file, plan), out)
+        parts = watch_join(read_parts(plan_file, plan), len(plan.spans))
+        return join_parts(planned.job, plan, parts, out)
 
 
 def _run_and_read(

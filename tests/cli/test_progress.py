@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from evalstore.cli.progress import make_watch
 LONG = {
     "audit": ["grading"],
     "bump": ["planning", "writing", "signing"],
+    "diff": ["comparing", "reading rows"],
     "history": ["grading"],
     "index": ["indexing"],
     "list": ["listing"],
@@ -62,7 +64,7 @@ def test_what_takes_long_has_a_bar(command: str) -> None:
         source = (folder / "judging.py").read_text("utf-8")
     for words in LONG[command]:
         assert f'"{words}"' in source
-    assert "make_watch(" in source or "make_stream_watch(" in source
+    assert re.search(r"make_(stream_|count_)?watch\(", source)
 
 
 def test_grading_draws_its_bar(monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any], tmp_path: Path) -> None:
@@ -81,3 +83,15 @@ def test_grading_draws_its_bar(monkeypatch: pytest.MonkeyPatch, cli: Callable[..
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     ran = cli("score", "dataset/d@worktree", "outputs.jsonl", cwd=tmp_path)
     assert (ran.code, "grading" in ran.err) == (0, True)
+
+
+def test_a_large_diff_counts_its_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "can_show_bars", lambda **_: True)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_UNCOUNTED", 500)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(progress.make_count_watch("reading rows", quiet=False)(iter("abc"))) == ["a", "b", "c"]
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "reading rows" in shown.err
+    assert "  3  " in shown.err
