@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import mark_slow
+
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
 
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -65,12 +67,12 @@ def test_the_model_under_test_never_judges_itself(repo: Path, mock: Any, evaluat
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("I say two.", "is not JSON"),
-        ("", "the reply is empty"),
+        mark_slow(("I say two.", "is not JSON")),
+        mark_slow(("", "the reply is empty")),
         (RuntimeError("on fire"), "RuntimeError: on fire"),
         ([ModelOutput.from_content("m", TWO, "max_tokens")] * 2, "cut off"),
-        ([ModelOutput.from_content("m", TWO, "content_filter")] * 2, "content filter"),
-        ([ModelOutput.from_content("m", TWO, error="overloaded")] * 2, "overloaded"),
+        mark_slow(([ModelOutput.from_content("m", TWO, "content_filter")] * 2, "content filter")),
+        mark_slow(([ModelOutput.from_content("m", TWO, error="overloaded")] * 2, "overloaded")),
     ],
 )
 def test_a_judge_that_fails_leaves_no_score(

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from evalstore.runs import read_rows, read_run
+from tests.integrations.conftest import of_inspect
+from tests.rows import mark_slow
 
 pytestmark = pytest.mark.process
 
@@ -22,7 +24,6 @@ pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip insta
 
 TASK = Path(__file__).with_name("task.py")
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
-EVALUATED: dict[str, bytes] = {}  # the log, once it is there: Inspect takes seconds to start
 SCORES = {"one": "1", "two": "1/3", "three": "2/3"}
 
 
@@ -45,20 +46,26 @@ def inspect() -> Callable[..., str]:
     return run
 
 
-@pytest.fixture
-def log(repo: Path, tmp_path: Path, inspect: Callable[..., str]) -> Path:
-    """The log of a task that lies in its store's folder and is run from elsewhere."""
+@pytest.fixture(params=["here", mark_slow("process")])
+def log(
+    request: pytest.FixtureRequest,
+    repo: Path,
+    tmp_path: Path,
+    inspect: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """The log of a task that lies in its store's folder and is run from elsewhere: Inspect takes seconds to start."""
     shutil.copy(TASK, repo / "task.py")
-    if EVALUATED:
-        (tmp_path / "logs").mkdir()
-        for name, data in EVALUATED.items():
-            (tmp_path / "logs" / name).write_bytes(data)
-        return tmp_path / "logs" / name
-    argv = ("eval", "repo/task.py", "--model", "mockllm/model", "--log-dir", "logs", "--log-format", "json")
-    shown = inspect(*argv, cwd=tmp_path)
-    assert "pass_rate" in shown
+    if request.param == "here":
+        from inspect_ai import eval as run_eval
+
+        monkeypatch.chdir(tmp_path)
+        with of_inspect():
+            run_eval("repo/task.py", model="mockllm/model", log_dir="logs", log_format="json", display="none")
+    else:
+        argv = ("eval", "repo/task.py", "--model", "mockllm/model", "--log-dir", "logs", "--log-format", "json")
+        assert "pass_rate" in inspect(*argv, cwd=tmp_path)
     (found,) = (tmp_path / "logs").glob("*.json")
-    EVALUATED[found.name] = found.read_bytes()
     return found
 
 

@@ -18,6 +18,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.judging import REFUSAL_FINISH, Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeReply
 from tests.judging.conftest import CALL
+from tests.rows import thin
 
 HERE = Path(__file__).parent
 TEXT = '{"score": 1, "rationale": "sound"}'
@@ -108,7 +109,7 @@ def test_an_answer_is_a_reply_and_is_kept(
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("behaviour", FAILS)
+@pytest.mark.parametrize("behaviour", thin(FAILS, 2))
 def test_a_failure_has_words_and_is_not_kept(
     behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache
 ) -> None:
@@ -144,7 +145,7 @@ def test_what_every_call_would_meet_ends_the_asking(
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("behaviour", [*FAILS, "slow", "never", "hang up"])
+@pytest.mark.parametrize("behaviour", ["slow", "never", "hang up", *thin(reversed(FAILS), 2)])
 def test_what_may_pass_is_asked_again(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     judge_server.play(behaviour, "ok")
     failed = ask_all([CALL], patient, cache)

@@ -58,6 +58,7 @@ def test_of_worktrees_that_release_one_version_one_wins(released: Shop, tmp_path
         assert side.git("rev-list", "--count", "HEAD") == ("2" if number == winner else "1")
 
 
+@pytest.mark.slow
 def test_worktrees_that_release_different_artifacts_all_win(released: Shop, tmp_path: Path) -> None:
     sides = trees(released, 2, tmp_path)
     for number, side in enumerate(sides):
@@ -82,6 +83,7 @@ def test_of_bumps_of_one_tree_one_releases(released: Shop, count: int) -> None:
     check_sound(released)
 
 
+@pytest.mark.slow
 def test_dependents_are_moved_once(shop: Shop) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     for number in range(3):

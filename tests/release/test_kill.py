@@ -181,6 +181,7 @@ def test_killed_within_git(cli: Cli, busy: Room) -> None:
 
 
 @STRACE
+@pytest.mark.slow
 def test_killed_within_git_that_signs_and_pushes(cli: Cli, whole: Room) -> None:
     assert struck(cli, whole, [("connect", 1)]) == 1
 

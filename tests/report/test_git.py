@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import mark_slow
+
 pytestmark = pytest.mark.process  # git starts evalstore
 
 Git = Callable[..., str]
@@ -129,7 +131,7 @@ def test_a_file_that_is_no_artifact_is_given_to_git_as_it_is(cli: Callable[..., 
         assert not {"\x1b", "\x07", "\0"} & set(ran.out)
 
 
-@pytest.mark.parametrize("driver", [False, True])
+@pytest.mark.parametrize("driver", [mark_slow(False), True])
 @pytest.mark.parametrize("names", [("escapes", "a judge"), pytest.param(tuple(ODD), marks=pytest.mark.slow)])
 def test_a_file_that_is_no_artifact_is_shown_as_it_is(
     git: Git, repo: Path, names: tuple[str, ...], *, driver: bool

@@ -275,6 +275,7 @@ JOBS = 4
 
 
 @pytest.mark.chaos
+@pytest.mark.slow
 def test_killed_half_way_no_call_whose_reply_was_kept_is_made_again(
     judged: Path, many: Many, judge_server: Any
 ) -> None:
@@ -329,6 +330,7 @@ def test_interrupted_it_says_what_it_has_and_the_same_command_goes_on(
 
 
 @pytest.mark.chaos
+@pytest.mark.slow
 def test_two_at_once_share_the_asking_and_both_are_right(judged: Path, many: Many, judge_server: Any) -> None:
     outputs, judge_server.delay = many(150), 0.05
     argv = ("dataset/many@worktree", outputs, "--judge-url", judge_server.url, "--judge-jobs", str(JOBS))
