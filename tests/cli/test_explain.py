@@ -23,13 +23,13 @@ Cli = Callable[..., Any]
 FOLDERS = {"rubric": "rubrics", "judge": "judges", "dataset": "datasets"}
 # What the examples refer to.
 STORE = {
-    "rubric/drupal_caching": "1.2.0",
+    "rubric/refund_answers": "1.2.0",
     "judge/accuracy": "1.0.0",
     "judge/tone": "1.0.0",
     "judge/states_fact": "1.0.0",
     "judge/meets_criterion": "1.0.0",
     "dataset/gold": "1.0.0",
-    "dataset/drupal_questions": "1.0.0",
+    "dataset/shop_questions": "1.0.0",
 }
 BUNDLE = '{"type": "object"}'
 # What is true of an example by itself, or gets true with the days.

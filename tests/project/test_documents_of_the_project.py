@@ -142,9 +142,7 @@ def test_the_tutorial_goes_from_an_empty_folder_to_an_audit(cli: Callable[..., A
     told = play(first, cli, tmp_path)
     store = tmp_path / "rulers"
     path = store / "rubrics/answer_style.yaml"
-    path.write_text(
-        path.read_text("utf-8").replace("      - db_query(\n", "      - db_query(\n      - Of course\n"), "utf-8"
-    )
+    path.write_text(path.read_text("utf-8").replace("      - RMA\n", "      - RMA\n      - Of course\n"), "utf-8")
     told += play(second.partition("From here")[0], cli, store)
     codes = {line: ran.code for line, ran in told}
     assert codes.pop("evalstore status --check") == 1
