@@ -47,7 +47,7 @@ class AnswerReplay:
     plan: RubricPlan
     graders: Sequence[tuple[str, _Grade]]
     sides: tuple[_Side, _Side]
-    # By what differs and the outcomes of all variants on the samples of both runs.
+    # By what differs, and the outcomes of all variants on the samples of both runs.
     _shares: dict[tuple[object, ...], QuestionShares] = field(default_factory=dict)
 
     @classmethod
@@ -98,7 +98,11 @@ class AnswerReplay:
             return None
         if not self._reproduces(0, question, old, graded) or not self._reproduces(1, question, new, others):
             return None
-        key = is_same, *_list_outcomes(graded), *(() if is_same else ("B", *_list_outcomes(others)))
+        if not self.plan.trees:
+            # All variants are one rubric, which has given what was recorded.
+            key: tuple[object, ...] = (is_same, *_read_outcome(old), *_read_outcome(new))
+        else:
+            key = is_same, *_list_outcomes(graded), *(() if is_same else ("B", *_list_outcomes(others)))
         if key not in self._shares:
             if (shares := attribute()) is None:
                 return None
@@ -109,7 +113,10 @@ class AnswerReplay:
 
     def _grade(self, question: QuestionVersion, row: GradedRow) -> list[CheckResult]:
         sample = Sample(row.output, question.question)
-        return [_name_result(grade(sample), name) for name, grade in self.graders]
+        # Checks of equal content are prepared once, whatever their names.
+        return [
+            result if (result := grade(sample)).id == name else result._replace(id=name) for name, grade in self.graders
+        ]
 
     def _reproduces(
         self, number: int, question: QuestionVersion, row: GradedRow, graded: Sequence[Sequence[CheckResult]]
@@ -141,11 +148,6 @@ class AnswerReplay:
         return verdict is row.verdict and _has_score(row.score, score)
 
 
-def _name_result(result: CheckResult, name: str) -> CheckResult:
-    # Checks of equal content are prepared once, whatever their names.
-    return result if result.id == name else result._replace(id=name)
-
-
 def _is_alike(recorded: CheckResult, id_: str, result: CheckResult) -> bool:
     return (
         recorded.id == id_
@@ -160,6 +162,10 @@ def _has_score(recorded: Fraction | None, score: Fraction | None) -> bool:
         return recorded is score
     # A third of the time of comparing fractions, which are in lowest terms.
     return recorded.as_integer_ratio() == score.as_integer_ratio()
+
+
+def _read_outcome(row: GradedRow) -> tuple[object, ...]:
+    return None if row.score is None else row.score.as_integer_ratio(), row.pass_share.as_integer_ratio()
 
 
 def _list_outcomes(graded: Sequence[Sequence[CheckResult]]) -> Iterator[object]:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from evalstore.audits.attribution import Coalition
+from evalstore.audits.check_variants import ItemProbe
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
-from evalstore.audits.rubric_plan import ItemProbe, PlannedCheck, PlannedRubric
+from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.model import Combine, Sample, Verdict
 from evalstore.patterns.limits import OUTPUT_LIMIT
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
+from evalstore.audits.check_variants import CheckVariant
 from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_versions import QuestionVersion, add_to_mix
@@ -18,7 +19,6 @@ from evalstore.audits.rubric_plan import (
     OUTPUTS,
     SERVICE,
     CheckPath,
-    CheckVariant,
     PlannedCheck,
     PlannedRubric,
 )

@@ -122,18 +122,19 @@ class QuestionAttributor:
         shares = replay.share_question(new, rows, lambda: self._mix(id_, plan).shares)
         if shares is None:
             return None
-        outputs = () if rows[0].has_output_of(rows[1]) else (PlayerName.OUTPUTS,)
+        changed = frozenset((*plan.trees, *(name for players in shares.blocks for name in players)))
         open_cells = partial(self._open_cells, id_, plan)
         return AttributedQuestion(
             id_,
             shares,
-            frozenset((*plan.trees, *outputs)),
+            changed,
             is_judged=False,
             anchors=0,
             silent=plan.silent,
             drift=(),
             open_cells=open_cells,
-            whole=sum(tree.edits for tree in plan.trees.values()) | (1 << OUTPUTS if outputs else 0),
+            whole=sum(tree.edits for tree in plan.trees.values())
+            | (1 << OUTPUTS if PlayerName.OUTPUTS in changed else 0),
         )
 
     def _prepare_replay(self, plan: RubricPlan) -> AnswerReplay | None:

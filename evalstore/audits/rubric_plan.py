@@ -8,13 +8,14 @@ its composites, and the released versions that lie between two pins of a judge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
 from evalstore.audits.check_pins import insert_check_pins, list_slots
+from evalstore.audits.check_variants import CheckVariant, ItemProbe, build_probe
 from evalstore.audits.edit_history import EditHistory, trace_edits, trace_repin
 from evalstore.audits.grader import RunArtifactLoader
 from evalstore.audits.rubric_edits import Edit, RubricEdits, encode_check
@@ -23,7 +24,6 @@ from evalstore.audits.stored_run import RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import combine_results
-from evalstore.checks.phrases import Phrase, read_phrase
 from evalstore.model import (
     Artifact,
     Check,
@@ -41,8 +41,6 @@ CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
 _FIRST_EDIT = 4
 _JUDGE_RULE = "judge-released"
-# What decides whether an item of a list hits; other parameters would fail by themselves.
-_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
 _TRIED_PARAMS = 8
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
@@ -90,28 +88,6 @@ class Slot:
         return self.tokens[sum(mask >> bit & 1 for bit in self.bits)]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckVariant:
-    """One check as some cells grade it, and its content as one text."""
-
-    check: Check
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class ItemProbe:
-    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
-
-    `phrases` are what these checks look for, None of one that is no phrase.
-    """
-
-    bit: int
-    key: str
-    adds: bool
-    variants: tuple[CheckVariant, ...]
-    phrases: tuple[Phrase | None, ...]
-
-
 @dataclass
 class PlannedCheck:
     """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
@@ -150,7 +126,7 @@ class PlannedCheck:
     def probes(self) -> tuple[ItemProbe, ...]:
         """The items that edits add or remove."""
         bases = self._list_bases()
-        return tuple(_build_probe(bit, edit, bases) for bit, edit in self.edits if edit.part.area == "item")
+        return tuple(build_probe(bit, edit, bases) for bit, edit in self.edits if edit.part.area == "item")
 
     @cached_property
     def decisive_hits(self) -> int:
@@ -221,7 +197,11 @@ def _read_outcome(result: CheckResult) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RubricPlan:
-    """The plan of one pair of rubrics; `sources` are by bit, and `silent` are findings that can move nothing."""
+    """The plan of one pair of rubrics; `sources` are by bit.
+
+    `silent` are findings that can move nothing, and the edits themselves where each has shares of its own: those that
+    move no question are said as well.
+    """
 
     rubric: PlannedRubric
     trees: Mapping[PlayerName, Coalition]
@@ -257,7 +237,8 @@ class PlanBuilder:
         judges = tuple(_build_chain(slot.bits) for slot in self._judges.values())
         trees = {PlayerName.RUBRIC: Coalition(build_members(rubric)), PlayerName.JUDGE: Coalition(judges)}
         trees = {name: tree for name, tree in trees.items() if tree.members}
-        return RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)
+        plan = RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)
+        return replace(plan, silent=(*plan.silent, *self.sources.values())) if plan.is_plain else plan
 
     def _plan_rubric(self, history: EditHistory, sides: tuple[Rubric, Rubric], path: CheckPath = ()) -> PlannedRubric:
         rubric = self._reserve_bits(history, path)
@@ -358,20 +339,6 @@ class PlanBuilder:
             else:
                 found |= {model for inner in read_rubric(value).checks for model in self._find_judges(inner, side)}
         return found
-
-
-def _build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
-    """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
-    key, item = edit.part.key, edit.part.item
-    found: dict[str, CheckVariant] = {}
-    for base in bases:
-        kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
-        probe = Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
-        content = encode_check(probe)
-        found[content] = CheckVariant(probe, content)
-    variants = tuple(found.values())
-    phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
-    return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)
 
 
 def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:

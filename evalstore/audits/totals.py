@@ -149,7 +149,7 @@ class AuditTotals:
     has_estimates: bool = False
     has_other_outputs: bool = False
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
-    _silent: dict[EditSource, None] = field(default_factory=dict)
+    _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
 
     def add_question(self, question: AttributedQuestion, group: str | None) -> None:
         """Add one question."""
@@ -162,7 +162,8 @@ class AuditTotals:
         self.has_estimates |= bool(question.anchors)
         self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
         if question.silent:
-            self._silent |= dict.fromkeys(question.silent)
+            # One value a plan of rubrics, and there are few.
+            self._silent[id(question.silent)] = question.silent
         blocks = question.shares.blocks if question.shares else {}
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
@@ -256,9 +257,10 @@ class AuditTotals:
             Cause(source, found.share.total / size, found.passes.total / size, found.moved, found.error / size)
             for source, found in total.causes.items()
         ]
-        if players == (PlayerName.RUBRIC,):
-            # Findings that can move nothing (metadata, order) belong to the rubric.
-            causes += [Cause(source, _ZERO, _ZERO, 0) for source in self._silent if source not in total.causes]
+        # Findings that can move nothing (metadata, order) belong to the rubric, and so do edits that moved nothing.
+        if players == (PlayerName.RUBRIC,) and not any(len(one) > 1 and PlayerName.RUBRIC in one for one in self._sums):
+            silent = dict.fromkeys(source for sources in self._silent.values() for source in sources)
+            causes += [Cause(source, _ZERO, _ZERO, 0) for source in silent if source not in total.causes]
         return tuple(sorted(causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,3 +65,14 @@ def test_a_record_that_replay_does_not_give_is_found_by_every_path(desk: Desk, m
     found = audit_by_every_path(desk, monkeypatch, runs)
     assert [one.drift for one in found] == [found[0].drift] * 3
     assert [(drift.run, drift.id) for drift in found[0].drift] == [("B", "q2")]
+
+
+def test_phrases_that_no_output_says_are_counted(desk: Desk, print_page: Callable[..., str]) -> None:
+    desk.rubric("1.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo"]})
+    desk.rubric("2.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo", "never"]})
+    desk.rubric("3.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo", "ok", "never", "at all"]})
+    for version in ("1.0.0", "2.0.0", "3.0.0"):
+        desk.dataset(version, 2)
+    runs = [desk.score(f"{version}.0.0", ["ok", "yes"], f"run{version}").path for version in (1, 2, 3)]
+    assert "  1 edit moved nothing\n" in print_page("audit", runs[0], runs[1], form="text")
+    assert "  2 other edits moved nothing\n" in print_page("audit", runs[0], runs[2], form="text")
