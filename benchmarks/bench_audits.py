@@ -13,6 +13,7 @@ on 2026-11-23:
                              questions   reading   scoring     audit / reading / scoring        MB
     outputs only                 1,000     0.08s     0.27s     0.45s      5.68      1.66         2
     outputs only                10,000     1.08s     2.99s     4.75s      4.39      1.59         3
+    outputs only               100,000     7.78s    27.59s    38.26s      4.92      1.39         5
     one changed check            1,000     0.06s     0.22s     0.29s      4.52      1.31        15
     one changed check           10,000     0.65s     2.36s     3.80s      5.82      1.61        15
     40 phrases                     200     0.01s     0.06s     0.24s     16.52      3.80         3
