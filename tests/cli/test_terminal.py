@@ -51,9 +51,9 @@ def read_terminal(argv: list[str], folder: Path, **variables: str) -> tuple[int,
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("pager", "first"), [("sed s/^/paged:/", "paged:"), pytest.param("no-such-pager", "", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize(("pager", "first"), [("sed s/^/paged:/", "paged:"), ("no-such-pager", "")])
 def test_a_long_run_goes_through_the_pager(cli: Callable[..., Any], tmp_path: Path, pager: str, first: str) -> None:
     assert cli("init", "--example", cwd=tmp_path).code == 0
     argv = [sys.executable, "-m", "evalstore", "show", "runs/help_desk-worktree-model_a.json"]
