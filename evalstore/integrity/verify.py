@@ -91,7 +91,9 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     _check_known(store, selected, [*listing.releases, *expected_tags])
     missing = tuple(_report_missing_tags(store, expected_tags, listing))
     unchecked = LockedReleases(records, blocks)
-    checked = {tag.name: tuple(check_release(records, tag, unchecked.check)) for tag in watch(releases)}
+    checked = {
+        tag.name: tuple(check_release(records, tag, unchecked.check if blocks else None)) for tag in watch(releases)
+    }
     unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
         chain.from_iterable(checked.values()),
@@ -224,11 +226,14 @@ def _expect_ledger_tags(
 ) -> dict[str, Callable[[], Finding]]:
     prefix = records.store.tag_prefix
     lines = (
-        (name, line) for name in names if (ledger := records.find_ledger(name)) for line in ledger.by_version.values()
+        (name, version, line)
+        for name in names
+        if (ledger := records.find_ledger(name))
+        for version, line in ledger.by_version.items()
     )
     return {
-        f"{prefix}{name}@{line.version}": partial(report_untagged_line, records, name, line)
-        for name, line in lines
+        f"{prefix}{name}@{version}": partial(report_untagged_line, records, name, line)
+        for name, version, line in lines
         if is_wanted(name, line.version)
     }
 
