@@ -78,7 +78,7 @@ def _find_digest(tag_data: bytes) -> str:
 def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
     file = read_tagged(store, tag.ref, commit, tag=tag.name)
-    if file.artifact.version == str(tag.version):
+    if file.artifact.version == tag.ref.pin:
         return file
     place = file.artifact.document.locate(("version",))
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
@@ -142,7 +142,7 @@ def _check_against_ledgers(
     ledger = records.find_ledger(tag.ref.name)
     if ledger is None:  # it cannot be read, which `check_ledger` reports
         return
-    line = ledger.by_version.get(str(tag.version))
+    line = ledger.by_version.get(tag.ref.pin)
     if line is None:
         yield from _check_unlisted(records, tag, commit, file)
     elif line.sha256 != file.sha256:

@@ -42,7 +42,7 @@ class Ledger:
 
     def hash_prefix(self, length: int) -> str:
         """Return the SHA-256 over the first `length` lines."""
-        return hashlib.sha256(b"".join(line + b"\n" for line in self.raw[:length])).hexdigest()
+        return hashlib.sha256(b"\n".join((*self.raw[:length], b"")) if length else b"").hexdigest()
 
 
 @dataclass(slots=True)

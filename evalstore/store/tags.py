@@ -11,7 +11,7 @@ from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
-from evalstore.versions import VERSION_PATTERN, Version, find_version
+from evalstore.versions import VERSION_PATTERN, Version, parse_version
 
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
@@ -96,12 +96,12 @@ class TagGrammar:
 
     def format_name(self, kind: Kind, id_: str, version: Version) -> str:
         """Return the name of one version's tag."""
-        return f"{self.prefix}{kind}/{id_}@{version}"
+        return self.prefix + kind + "/" + id_ + "@" + str(version)
 
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
         """Parse the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
-        return (_KINDS[match[1]], match[2], _read_version(match)) if match else None
+        return (_KINDS[match[1]], match[2], parse_version(match[3])) if match else None
 
     def read_release(self, tag: GitTag) -> Release | None:
         """Return the release of a tag; None when its name is outside the grammar or it has a flaw."""
@@ -205,13 +205,6 @@ def _parse_tags(listing: bytes) -> Iterator[GitTag]:
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git releases a tag in a form that cannot be read")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
-
-
-def _read_version(match: re.Match[str]) -> Version:
-    # Most versions have three numbers, which the expression has parsed already.
-    if match[7] or match[8]:
-        return find_version(match[3]) or Version(0, 0, 0)
-    return Version(int(match[4]), int(match[5]), int(match[6]))
 
 
 def _find_sort_key(release: Release) -> tuple[object, ...]:
