@@ -3,25 +3,24 @@
     python benchmarks/bench_audits.py [QUESTIONS ...]
 
 Writes a store with so many questions (default 1,000 and 10,000) in a file of rows and outputs of about 500 characters,
-and scores two runs: of other outputs under one rubric, and of the same outputs under two that differ in one check. A
-last pair has 200 questions and 40 new phrases, most of which are in most of the outputs. Seconds are those of the
+and scores two runs: of other outputs under one rubric, and of the same outputs under two that differ in one check. Two
+last pairs have 200 questions and 40 new phrases, most of which are in most of the outputs. Seconds are those of the
 processor, the least of three (above 20,000 questions of one); memory is the growth of a process of its own.
 
 An audit wants at most twice the reading, three scorings, and flat memory. Recorded on two cores that eight others used,
-on 2026-11-23 (the rows marked * on 2026-11-22, by code that held more and was slower):
+on 2026-11-23:
 
                              questions   reading   scoring     audit / reading / scoring        MB
-    outputs only                 1,000     0.31s     0.48s     1.13s      3.69      2.37         2
-    outputs only                10,000     1.77s     2.40s     6.02s      3.41      2.50         5
-    outputs only *             100,000    24.69s    28.29s    99.41s      4.03      3.51        65
-    one changed check            1,000     0.17s     0.27s     0.98s      5.93      3.62         3
-    one changed check *         10,000     1.32s     2.53s     8.22s      6.23      3.25        10
-    one changed check *        100,000        --    35.53s   109.42s        --      3.08        68
-    40 phrases *                   200     0.03s     0.06s     0.93s     27.94     14.47         5
+    outputs only                 1,000     0.08s     0.27s     0.45s      5.68      1.66         2
+    outputs only                10,000     1.08s     2.99s     4.75s      4.39      1.59         3
+    outputs only               100,000     7.78s    27.59s    38.26s      4.92      1.39         5
+    one changed check            1,000     0.06s     0.22s     0.29s      4.52      1.31        15
+    one changed check           10,000     0.65s     2.36s     3.80s      5.82      1.61        15
+    40 phrases                     200     0.01s     0.06s     0.24s     16.52      3.80         3
+    40 that decide                 200     0.02s     0.06s     0.92s     57.43     14.84         7
 
-Of an audit of outputs alone, two fifths is reading, a quarter grading both runs again (that they are reproduced: no
-record vouches for itself), a tenth the index of rows, and the rest the digests of questions and the sums. The 40
-phrases cost 2.3 times two commands `evalstore score`, start included.
+In most outputs of the 40 phrases another phrase decides already, so that all 40 are known at once to move nothing; in
+those that decide, the first phrase that is banned turns the check.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,8 +70,8 @@ assert len(DeepDiff(old, new)["values_changed"]) > 0
 """
 DUCKDB = """
 import duckdb, sys
-read = "read_json('{}', format='newline_delimited')"
-a, b = map(read.format, sys.argv[1:])
+readers = {"jsonl": "read_json('%s', format='newline_delimited')", "parquet": "read_parquet('%s')"}
+a, b = (readers[name.rpartition(".")[2]] % name for name in sys.argv[1:])
 print(duckdb.sql(f"select avg(b.evaluation.score - a.evaluation.score), count(*) filter (where "
     f"a.evaluation.is_correct != b.evaluation.is_correct) from {a} a join {b} b using (sample_id)").fetchall())
 """
@@ -269,19 +270,20 @@ def score_outputs(folder: Path, count: int) -> Pair | None:
     return Pair(argv, [[sys.executable, "-c", SCORE_LOOP, str(outputs)]])
 
 
-def audit_runs(folder: Path, count: int) -> Pair | None:
+def audit_runs(folder: Path, count: int, *, suffix: str = "jsonl") -> Pair | None:
     """Audit two runs without replaying them; the peer reads both and joins them."""
     peer = PEERS / "python"
-    if not peer.exists():
+    if not peer.exists() or (suffix == "parquet" and find_spec("pyarrow") is None):
         return None
     write_released(folder, count)
     for name, good in (("a", 3), ("b", 4)):
         outputs = folder / f"{name}.jsonl"
         outputs.write_text(write_outputs(count, good=good), "utf-8")
-        scored = ("score", "dataset/many@1.0.0", str(outputs), "--model", name, "--out", str(folder / "runs"), "-q")
+        scored = ("score", "dataset/many@1.0.0", str(outputs), "--model", name, "--rows", suffix, "-q")
+        scored += ("--out", str(folder / "runs"))
         subprocess.run(run_ours(folder, *scored), check=True, capture_output=True)
     runs = [str(folder / f"runs/many-1.0.0-{name}") for name in ("a", "b")]
-    argv = [str(peer), "-c", DUCKDB, *(f"{run}_samples.jsonl" for run in runs)]
+    argv = [str(peer), "-c", DUCKDB, *(f"{run}_samples.{suffix}" for run in runs)]
     return Pair(run_ours(folder, "audit", "--static", *(f"{run}.json" for run in runs)), [argv])
 
 
@@ -333,6 +335,13 @@ ROWS = (
     Row("diff, rows, 1 in 100 changed", "DeepDiff by id", 1 / 20, (1_000, 10_000, 100_000), diff_rows),
     Row("score, 2 kB outputs, five checks", "bare loop", 4, (1_000, 10_000, 100_000), score_outputs),
     Row("audit --static, 2 runs", "DuckDB, read and join", 3, (1_000, 10_000, 100_000), audit_runs),
+    Row(
+        "audit --static, 2 runs in Parquet",
+        "DuckDB, read and join",
+        3,
+        (1_000, 10_000, 100_000),
+        partial(audit_runs, suffix="parquet"),
+    ),
     Row("php_lint, snippets", "php -l each", 1 / 8, (30, 100, 300), lint_snippets),
     Row("resolve, references at once", "git cat-file", 4, (30, 100, 300), resolve_references),
     Row("status, nothing changed, again", "git status", 20, (100, 300, 1_000), show_status),

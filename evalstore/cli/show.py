@@ -48,7 +48,7 @@ def command(  # noqa: PLR0913  # the command line
     A run is named by its aggregate JSON or its samples. Its outputs come as they were graded, the worst first: the
     score, every check with its reason, which of a judge is what it said, and the output, shortened, in which a text
     that should not be there is marked. Nothing is graded again, so no store is needed. A long list on a terminal goes
-    through the pager (PAGER, else less).
+    through the pager (PAGER, else less; an empty PAGER means none).
     """
     chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
     if is_run_name(name, settings.path):

@@ -50,9 +50,12 @@ def find_git_screen() -> Screen:
 
 
 def needs_pager(text: str) -> bool:
-    """Whether a text is longer than the terminal on which somebody reads it and can type."""
+    """Whether a text is longer than the terminal on which somebody reads it and can type, and who has a pager.
+
+    An empty PAGER means none, as git has it.
+    """
     at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return at_terminal and text.count("\n") >= shutil.get_terminal_size().lines
+    return at_terminal and os.environ.get("PAGER") != "" and text.count("\n") >= shutil.get_terminal_size().lines
 
 
 def can_show_bars(*, quiet: bool) -> bool:

@@ -14,8 +14,11 @@ from evalstore.model import Kind, Ref
 from evalstore.references.reading import find_working_rows
 from evalstore.store import ArtifactStore, Release
 
-_NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
-_MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)
+# One expression a kind, tried where its first letters are found: most rows name no artifact at all.
+_MENTIONS = {
+    first: re.compile(rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?" % first)
+    for first in (f"{kind}/".encode() for kind in Kind)
+}
 # Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
 _HIDING = re.compile(rb"\\[xuU/\r\n]")
 _OVERLAP = 128  # bytes, more than any mention has
@@ -44,10 +47,10 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
     rest = b""
     for piece in pieces:
         data = rest + piece
-        mentions = _MENTION.findall(data)
+        mentions = [found for first, pattern in _MENTIONS.items() if first in data for found in pattern.findall(data)]
         names |= {name.decode("ascii") for name, _ in mentions}
         floating = floating or not all(pin for _, pin in mentions)
-        hidden = hidden or _HIDING.search(data) is not None
+        hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)
         # A mention may begin in one piece and end in the next; found twice it changes nothing.
         rest = data[-_OVERLAP:]
     return Mentions(frozenset(names), floating or hidden, hidden)

@@ -28,7 +28,6 @@ from evalstore.site.values import (
     SiteStep,
     StepDiff,
 )
-from evalstore.status.comparison import compare_resolved
 from evalstore.status.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
@@ -107,13 +106,12 @@ class StoreSite:
         )
 
     def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
-        """Yield what each step of an artifact changed."""
+        """Yield what each step of an artifact changed, as its log has it: by the rules, without overrides."""
         name = artifact.summary.name
+        diffs = {str(entry.logged.version): entry.diff for entry in artifact.log.releases} if artifact.log else {}
         for step in artifact.steps:
-            old, new = (self.store.resolve(f"{name}@{version}") for version in (step.old, step.new))
-            found = compare_resolved(self.store, old, new, self.store.load)
-            if found is not None:
-                yield StepDiff(step, _name_sides(found, old.ref, new.ref))
+            if found := diffs[step.new]:
+                yield StepDiff(step, _name_sides(found, f"{name}@{step.old}", f"{name}@{step.new}"))
 
     def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, str]:
         """Return the audit of two runs, or None and why they cannot be audited."""

@@ -27,6 +27,7 @@ class ReleaseLogEntry:
     `rules` say how often each found something at which level, and `required` is the bump for all, by the rules alone,
     whatever was overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest release
     whose scores are comparable, None where that is not known; with `open` an earlier one might be, too.
+    `diff` is the whole comparison, where something changed.
     """
 
     logged: ReleaseSummary
@@ -36,6 +37,7 @@ class ReleaseLogEntry:
     problem: str | None = None
     since: Version | None = None
     open: bool = False
+    diff: Diff | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +186,5 @@ def _summarize_step(step: _LogStep) -> dict[str, Any]:
         return {"required": None if step.before is None else Bump.NONE}
     resolved = Counter((finding.rule, finding.level) for finding in step.diff.findings)
     ordered = sorted(resolved.items(), key=lambda summary: (-summary[0][1].rank, summary[0][0]))
-    return {"required": step.diff.required_bump, "rules": tuple((*key, count) for key, count in ordered)}
+    rules = tuple((*key, count) for key, count in ordered)
+    return {"required": step.diff.required_bump, "rules": rules, "diff": step.diff}

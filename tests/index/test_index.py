@@ -19,6 +19,7 @@ import pytest
 from evalstore.index.columns import COLUMNS
 from evalstore.runs import UsedArtifact, write_run
 from evalstore.runs.row_tables import ColumnType, write_json_rows, write_parquet_rows
+from evalstore.runs.run_folders import find_run_time
 from tests.runs.conftest import RUN
 
 pytestmark = pytest.mark.heavy
@@ -233,6 +234,23 @@ def test_without_a_store_an_index_stays(stores: Path, cli: Callable[..., Any]) -
 def test_the_page_says_what_the_columns_are() -> None:
     table = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", PAGE, re.MULTILINE)
     assert table == [(name, str(column.type), column.meaning) for name, column in COLUMNS.items()]
+
+
+@pytest.mark.parametrize(
+    ("at", "time"),
+    [
+        ("1760000000", "2025-10-09T08:53:20"),
+        ("1760000000.5", "2025-10-09T08:53:20.500000"),
+        ("2025-10-09T10:53:20+02:00", "2025-10-09T08:53:20"),
+        ("2025-10-09", "2025-10-09T00:00:00"),
+        ("9" * 30, None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("yesterday", None),
+    ],
+)
+def test_the_time_of_a_run_is_read_in_every_form(at: str, time: str | None) -> None:
+    found = find_run_time(replace(RUN, at=at))
+    assert (found and found.isoformat().removesuffix("+00:00")) == time
 
 
 def test_a_value_that_no_column_can_hold_is_null(tmp_path: Path) -> None:
