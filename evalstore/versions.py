@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache, total_ordering
 
@@ -62,12 +62,17 @@ class Version:
     patch: int
     prerelease: str = ""
     build: str = ""
+    # Thousands of releases share a few versions, and each is written ten times.
+    _text: str = field(init=False, repr=False, compare=False)
 
-    def __str__(self) -> str:
+    def __post_init__(self) -> None:
         text = f"{self.major}.{self.minor}.{self.patch}"
         if self.prerelease:
             text += f"-{self.prerelease}"
-        return f"{text}+{self.build}" if self.build else text
+        object.__setattr__(self, "_text", f"{text}+{self.build}" if self.build else text)
+
+    def __str__(self) -> str:
+        return self._text
 
     @property
     def final(self) -> tuple[int, int, int]:

@@ -24,8 +24,10 @@ from evalstore.documents.json_writer import (
     compute_document_digest,
     convert_fraction,
     format_exact,
+    hash_members,
     write_canonical,
     write_json,
+    write_members,
     write_row,
 )
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
@@ -52,6 +54,7 @@ __all__ = [
     "encode_document",
     "format_exact",
     "format_json_pointer",
+    "hash_members",
     "make_document",
     "read_json",
     "read_legacy_json",
@@ -66,6 +69,7 @@ __all__ = [
     "write_canonical",
     "write_json",
     "write_legacy_yaml",
+    "write_members",
     "write_row",
     "write_yaml",
 ]

@@ -59,10 +59,16 @@ def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
     """Return what commits changed in ledgers, newest first; one that came with its store to another folder is there."""
     # The tags are where a store of another folder would have lain.
     prefixes = [store.prefix]
-    if any(store.moves.find_prefix(release.commit) != store.prefix for release in store.releases()):
+    if any(store.moves.find_prefix(commit) != store.prefix for commit in _list_release_commits(store)):
         prefixes = [*store.moves.list_prefixes()]
     changes = read_changes(store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT")
     return [change if change.new else change._replace(new=_find_moved(store, change)) for change in changes]
+
+
+def _list_release_commits(store: ArtifactStore) -> set[str]:
+    # Most tags were read by now; to list the commits of all by git takes as long as all else that git does.
+    commits = [store.ahead.commits.get(name) for name in store.tags.list_unread()]
+    return {commit or "" for commit in commits} if all(commits) else {one.commit for one in store.releases()}
 
 
 def _find_moved(store: ArtifactStore, change: PathChange) -> str | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
-from evalstore.integrity.records import describe_rewrite
-from evalstore.model import PinType, Ref, parse_ref
+from evalstore.integrity.records import describe_rewrite, find_tag_object
+from evalstore.model import PinType, Ref, compute_digests, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.references.reading import FindPlace, walk_references
 from evalstore.store import ArtifactStore, Resolved
@@ -98,14 +98,14 @@ def _resolve_references(
 
 
 def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
-    tag = store.tags.find(resolved.tag) if resolved.tag else None
+    digest, scoring_digest = compute_digests(resolved.artifact)
     return LockEntry(
         version=resolved.version,
-        tag_object=tag.oid if tag and tag.target else None,
+        tag_object=find_tag_object(store, resolved),
         commit=resolved.commit or "",
         blob=resolved.blob or "",
-        digest=resolved.digest,
-        scoring_digest=resolved.scoring_digest,
+        digest=digest,
+        scoring_digest=scoring_digest,
         rows=find_rows_blob(store, resolved.artifact, resolved.commit),
     )
 

@@ -12,7 +12,7 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.rules import make_finding
 from evalstore.model import Finding
 from evalstore.model.lock import Lock, LockedLedger
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import list_branch_tips
@@ -119,6 +119,12 @@ def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) 
             place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
             path = records.quote_ledger_path(name)
             yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
+
+
+def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
+    """Return the tag object of a resolved release; None where its tag is lightweight, or it is of no tag."""
+    oid = store.tags.find_oid(resolved.tag) if resolved.tag else None
+    return None if oid == resolved.commit else oid
 
 
 def describe_rewrite(ledger: Ledger, locked: LockedLedger) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.errors import EvalstoreError, Place
@@ -34,8 +34,12 @@ def check_bumps(
     `tags` are all releases of the store; those named in `unsound` have other content than was released, so that they
     are neither judged nor what others are judged by. A major version says enough for anything and is not compared.
     """
-    sound = sorted((tag for tag in tags if tag.name not in unsound), key=lambda tag: (tag.ref.name, tag.version.key))
-    steps = [step for _, group in groupby(sound, key=lambda tag: tag.ref.name) for step in _list_steps(group)]
+    groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
+    for tag in tags:
+        if tag.name not in unsound:
+            groups[tag.ref.name].append(tag)
+    ascending = (sorted(groups[name], key=lambda tag: tag.version.key) for name in sorted(groups))
+    steps = [step for group in ascending if len(group) > 1 for step in _list_steps(group)]
     steps = [step for step in steps if is_wanted(step.tag) and step.said is not Bump.MAJOR]
     expect_releases(store, dict.fromkeys(ref for step in steps for ref in (step.finals[-1].ref, step.tag.ref)))
     checker = _BumpChecker(store)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
 from evalstore.integrity.records import ReleaseRecords
 from evalstore.integrity.rules import make_finding
-from evalstore.model import Finding, PinType, Ref
+from evalstore.model import Finding, PinType, Ref, compute_digests
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import parse_tag
-from evalstore.store.resolve import CommittedArtifact, read_committed
+from evalstore.store.resolve import CommittedArtifact, read_tagged
 from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.versions import Version
 
@@ -45,7 +45,7 @@ def list_tag_refs(store: ArtifactStore) -> TagListing:
     git reads no object for it: one that is damaged would end the listing of all.
     """
     listing = TagListing({}, [])
-    for name, oid, symref in store.tags.list_unread():
+    for name, (oid, symref) in store.tags.list_unread().items():
         if release := store.tags.grammar.parse_name(name):
             kind, id_, version = release
             ref = Ref(kind, id_, str(version), PinType.EXACT, version)
@@ -60,19 +60,25 @@ def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]
 
     Raises `GitError` when the object is missing or damaged.
     """
+    if ahead := store.ahead.find(tag.name):
+        return ahead.tag, _find_digest(ahead.tag_data)
     stored = store.objects.read(tag.oid)
     if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
         return GitTag(tag.name, tag.oid, tag.symref, stored.type, "", "", ""), ""
     fields = parse_tag(stored.data)
-    digests = _DIGEST.findall(stored.data)
     git_tag = GitTag(tag.name, tag.oid, tag.symref, stored.type, fields.target, fields.type, fields.name)
-    return git_tag, digests[-1].decode("ascii") if digests else ""
+    return git_tag, _find_digest(stored.data)
+
+
+def _find_digest(tag_data: bytes) -> str:
+    digests = _DIGEST.findall(tag_data)
+    return digests[-1].decode("ascii") if digests else ""
 
 
 def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
-    file = read_committed(store, tag.ref, commit, label=tag.name)
-    if file.artifact.version == str(tag.version):
+    file = read_tagged(store, tag.ref, commit, tag=tag.name)
+    if file.artifact.version == tag.ref.pin:
         return file
     place = file.artifact.document.locate(("version",))
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
@@ -81,11 +87,11 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
 def check_release(
     records: ReleaseRecords,
     tag: ReleaseTag,
-    receive: Callable[[GitTag, CommittedArtifact, str], None] = lambda *_: None,
+    receive: Callable[[GitTag, CommittedArtifact, tuple[str, str]], None] | None = None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
-    `receive` gets the tag, the file and its digest when they are those of one release.
+    `receive` gets the tag, the file and both digests when they are those of one release.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
@@ -94,8 +100,11 @@ def check_release(
             yield make_invalid_tag_finding(tag, git_tag.flaw)
             return
         file = read_release_file(records.store, tag, git_tag.commit)
-        digest = file.artifact.digest
-        receive(git_tag, file, digest)
+        if receive is None:
+            digest = file.artifact.digest
+        else:
+            digest, scoring_digest = compute_digests(file.artifact)
+            receive(git_tag, file, (digest, scoring_digest))
         if said and said != digest:
             what = f"its tag was made for digest {said[:12]}…, and its file has {digest[:12]}…"
             raise RefusedError(what, place=file.artifact.document.locate())
@@ -133,7 +142,7 @@ def _check_against_ledgers(
     ledger = records.find_ledger(tag.ref.name)
     if ledger is None:  # it cannot be read, which `check_ledger` reports
         return
-    line = ledger.by_version.get(str(tag.version))
+    line = ledger.by_version.get(tag.ref.pin)
     if line is None:
         yield from _check_unlisted(records, tag, commit, file)
     elif line.sha256 != file.sha256:

@@ -84,14 +84,17 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     ledgers = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records, file)
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
-    expect_releases(store, (tag.ref for tag in releases))
+    store.ahead.expect((tag.name, tag.ref.path) for tag in releases)
     store.ledgers.expect(ledgers)
     # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
-    expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
+    tagged_blocks = [(find_expected_tag(records, block), block) for block in blocks]
+    expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
     missing = tuple(_report_missing_tags(store, expected_tags, listing))
-    unchecked = LockedReleases(records, blocks)
-    checked = {tag.name: tuple(check_release(records, tag, unchecked.check)) for tag in watch(releases)}
+    unchecked = LockedReleases(records, tagged_blocks)
+    checked = {
+        tag.name: tuple(check_release(records, tag, unchecked.check if blocks else None)) for tag in watch(releases)
+    }
     unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
         chain.from_iterable(checked.values()),
@@ -147,8 +150,9 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
         return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
     blocks, malformed = read_lock_blocks(records, LOCK_FILE)
-    expected_tags = _expect_block_tags(records, blocks)
+    expected_tags = _expect_block_tags((find_expected_tag(records, block), block) for block in blocks)
     unchecked = {str(block.ref): block for block in blocks}
+    store.ledgers.expect(store.ledgers.list_names())
     found: list[Finding] = []
 
     def resolve_and_check(_: FindPlace, ref: Ref) -> Resolved | None:
@@ -224,18 +228,20 @@ def _expect_ledger_tags(
 ) -> dict[str, Callable[[], Finding]]:
     prefix = records.store.tag_prefix
     lines = (
-        (name, line) for name in names if (ledger := records.find_ledger(name)) for line in ledger.by_version.values()
+        (name, version, line)
+        for name in names
+        if (ledger := records.find_ledger(name))
+        for version, line in ledger.by_version.items()
     )
     return {
-        f"{prefix}{name}@{line.version}": partial(report_untagged_line, records, name, line)
-        for name, line in lines
+        f"{prefix}{name}@{version}": partial(report_untagged_line, records, name, line)
+        for name, version, line in lines
         if is_wanted(name, line.version)
     }
 
 
-def _expect_block_tags(records: ReleaseRecords, blocks: Iterable[LockBlock]) -> dict[str, Callable[[], Finding]]:
-    tags = ((find_expected_tag(records, block), block) for block in blocks)
-    return {tag: partial(report_untagged_block, block, tag) for tag, block in tags if tag}
+def _expect_block_tags(blocks: Iterable[tuple[str | None, LockBlock]]) -> dict[str, Callable[[], Finding]]:
+    return {tag: partial(report_untagged_block, block, tag) for tag, block in blocks if tag}
 
 
 def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:

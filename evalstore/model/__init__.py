@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 from evalstore.lazy_names import import_lazily
-from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
+from evalstore.model.artifact import (
+    COSMETIC_KEYS,
+    MALFORMED_ERRORS,
+    Artifact,
+    compute_digests,
+    is_cosmetic,
+    select_scoring_part,
+)
 from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
 from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
 
@@ -62,6 +69,7 @@ __all__ = [
     "ToolCall",
     "UnscoredReason",
     "Verdict",
+    "compute_digests",
     "find_check_pins",
     "find_kind",
     "find_pins",

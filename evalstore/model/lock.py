@@ -50,6 +50,11 @@ class LockEntry:
     rows: str | None = None
     line: int = field(default=0, compare=False)
 
+    @property
+    def content(self) -> tuple[str | None, ...]:
+        """All that was locked but the version: tag object, commit, blob, digests and rows."""
+        return self.tag_object, self.commit, self.blob, self.digest, self.scoring_digest, self.rows
+
 
 @dataclass(frozen=True, slots=True)
 class LockedLedger:
@@ -158,7 +163,8 @@ def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, Lock
 
 
 def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
-    return LockEntry(**{key: text for key, text in match.groupdict().items() if key != "key"}, line=line)
+    _, version, tag_object, commit, blob, digest, scoring_digest, rows = match.groups()
+    return LockEntry(version, tag_object, commit, blob, digest, scoring_digest, rows, line)
 
 
 def _format_entry(ref: str, entry: LockEntry) -> str:

@@ -101,8 +101,8 @@ def _require_version(document: Document, kind: Kind) -> str:
 
 
 def _find_rows_path(dataset: Artifact) -> str | None:
-    name = dataset.value.get("rows")
-    if dataset.kind is not Kind.DATASET or name is None:
+    name = dataset.value.get("rows") if dataset.kind is Kind.DATASET else None
+    if name is None:
         return None
     if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
         place = dataset.document.locate(("rows",))

@@ -21,6 +21,7 @@ from evalstore.store.locate import Repository, find_repository, find_root, resol
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.parsed_documents import ParsedDocuments
+from evalstore.store.release_reader import ReleaseReader
 from evalstore.store.settings import find_bare_prefix, read_root_file, read_settings, read_tag_prefix
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import Release, TagGrammar, Tags
@@ -45,6 +46,10 @@ class StoreContents:
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     folders: FolderReader = field(default_factory=FolderReader)
     _lock: Lock | None = None
+    ahead: ReleaseReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ahead = ReleaseReader(self.objects, self.tags, self.moves)
 
     def __repr__(self) -> str:
         return format_repr(self, self.root or self.repository.git.directory)
@@ -131,6 +136,7 @@ class StoreContents:
     def forget(self) -> None:
         """Forget tags, ledgers and the lock, because this process has changed some: they are read again when needed."""
         self.tags.forget()
+        self.ahead.forget()
         self.ledgers.forget()
         self._lock = None
 

@@ -43,7 +43,7 @@ class Ledger:
 
     def hash_prefix(self, length: int) -> str:
         """Return the SHA-256 over the first `length` lines."""
-        return hashlib.sha256(b"".join(line + b"\n" for line in self.raw[:length])).hexdigest()
+        return hashlib.sha256(b"\n".join((*self.raw[:length], b"")) if length else b"").hexdigest()
 
 
 @dataclass(slots=True)
@@ -56,6 +56,7 @@ class Ledgers:
     _head: str | None = None
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
+    _names: list[str] | None = None
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`, empty when there is none; `RefusedError` for a link in its place."""
@@ -85,8 +86,11 @@ class Ledgers:
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
-        if not (commit := self._find_head()):
-            return []
+        if self._names is None:
+            self._names = self._list_names(commit) if (commit := self._find_head()) else []
+        return self._names
+
+    def _list_names(self, commit: str) -> list[str]:
         folders = (
             (kind, list_folder(self.objects, commit, f"{self.moves.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind
         )
@@ -100,7 +104,7 @@ class Ledgers:
 
     def forget(self) -> None:
         """Forget HEAD and the ledgers, because HEAD has moved: they are read again when needed."""
-        self._head = None
+        self._head, self._names = None, None
         self._by_name.clear()
         self._blobs.clear()
 

@@ -101,6 +101,20 @@ class ObjectReader:
         with self._lock:
             self._expected |= {oid: (sequence, index) for index, oid in enumerate(sequence)}
 
+    def read_many(self, oids: Iterable[str]) -> dict[str, GitObject]:
+        """Return the objects of some ids; what is missing, damaged or large is left out, for `read` to report."""
+        sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
+        found: dict[str, GitObject] = {}
+        with self._lock:
+            try:
+                for start in range(0, len(sequence), _AHEAD):
+                    found |= self._read_batch(sequence[start : start + _AHEAD])
+            except BaseException as error:
+                self.close()
+                if not isinstance(error, GitError):
+                    raise
+        return found
+
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces; `GitError` after the last one when the hash differs."""
         # A separate process: the caller may read other objects between two pieces.
@@ -145,11 +159,14 @@ class ObjectReader:
         self._send(oids)
         found: dict[str, GitObject] = {}
         for oid in oids:
-            line = self._read_line(oid)
-            if not (header := _HEADER.fullmatch(line)):
+            if header := _HEADER.match(self._buffer, self._offset):
+                self._offset = header.end()
+            else:  # the line goes on in what git has yet to write, or says that there is no such object
+                line = self._read_line(oid)
                 if line == f"{oid} missing\n".encode("ascii"):
                     continue
-                raise GitError(f"git answered with another object than {oid[:12]}")
+                if not (header := _HEADER.fullmatch(line)):
+                    raise GitError(f"git answered with another object than {oid[:12]}")
             size = int(header[3])
             if size > _AHEAD_SIZE:
                 self._skip_bytes(size + 1, oid)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
+from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
@@ -106,12 +105,9 @@ def resolve_at_commit(store: StoreContents, ref: Ref, commit: str) -> Resolved:
 def resolve_release(store: StoreContents, ref: Ref, version: Version) -> Resolved:
     """Resolve a reference at one released version; `RefusedError` when its file is not the one that was released."""
     name = store.tags.grammar.format_name(ref.kind, ref.id, version)
-    tag = store.tags.find(name)
-    if tag is None:
-        raise build_unknown_error(store, ref)
-    commit = _find_tag_commit(store, tag)
+    commit = _find_release_commit(store, ref, name)
     try:
-        file = read_committed(store, ref, commit, label=name)
+        file = read_tagged(store, ref, commit, tag=name)
     except (LoadError, RefError) as error:
         raise RefusedError(
             f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED_HINT
@@ -131,13 +127,9 @@ def expect_releases(store: StoreContents, refs: Iterable[Ref]) -> None:
     exact = [(ref, ref.version) for ref in refs if ref.version]
     if len(exact) < _MANY_REFS:
         return
-    names = [store.tags.grammar.format_name(ref.kind, ref.id, version) for ref, version in exact]
-    with suppress(EvalstoreError):
-        tags = [(ref, tag) for (ref, _), name in zip(exact, names, strict=True) if (tag := store.tags.find(name))]
-        store.objects.expect(tag.oid for _, tag in tags)
-        files = [(tag.commit, ref.path) for ref, tag in tags if not tag.flaw]
-        store.objects.expect(blob for blob in store.moves.find_blobs(files) if blob)
-        store.ledgers.expect(ref.name for ref, _ in tags)
+    format_name = store.tags.grammar.format_name
+    store.ahead.expect((format_name(ref.kind, ref.id, version), ref.path) for ref, version in exact)
+    store.ledgers.expect(ref.name for ref, _ in exact)
 
 
 def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
@@ -165,6 +157,15 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
     data = store.objects.read(blob).data
     document = store.documents.read(data, f"{label}:{path}")
     return CommittedArtifact(make_artifact(ref, document), blob, hashlib.sha256(data).hexdigest())
+
+
+def read_tagged(store: StoreContents, ref: Ref, commit: str, *, tag: str) -> CommittedArtifact:
+    """Read the artifact of `ref` at the commit of a tag, which may be read already; raises as `read_committed`."""
+    file = store.ahead.find(tag)
+    if file is None or file.tag.commit != commit:
+        return read_committed(store, ref, commit, label=tag)
+    document = store.documents.read(file.data, f"{tag}:{file.path}")
+    return CommittedArtifact(make_artifact(ref, document), file.blob, file.sha256)
 
 
 def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
@@ -210,7 +211,7 @@ def _resolve_locked_release(store: StoreContents, ref: Ref, entry: LockEntry) ->
     version = find_locked_version(ref, entry)
     if version is None:
         raise _build_lock_error(f"{ref} is locked at {entry.version or 'no version'}, which it cannot mean", entry, ref)
-    if store.tags.find(store.tags.grammar.format_name(ref.kind, ref.id, version)) is None:
+    if store.tags.find_oid(store.tags.grammar.format_name(ref.kind, ref.id, version)) is None:
         raise _build_lock_error(f"{ref} is locked at {version}, and there is no such tag", entry, ref)
     return resolve_release(store, ref, version)
 
@@ -247,6 +248,15 @@ def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtif
             place=Place(locate_ledger(ref.name), line.number),
             hint=f"{_MOVED_HINT}: evalstore verify {ref.name}",
         )
+
+
+def _find_release_commit(store: StoreContents, ref: Ref, name: str) -> str:
+    if ahead := store.ahead.find(name):
+        return ahead.tag.commit
+    tag = store.tags.find(name)
+    if tag is None:
+        raise build_unknown_error(store, ref)
+    return _find_tag_commit(store, tag)
 
 
 def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:

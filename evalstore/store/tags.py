@@ -11,7 +11,7 @@ from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
-from evalstore.versions import VERSION_PATTERN, Version, find_version
+from evalstore.versions import VERSION_PATTERN, Version, parse_version
 
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
@@ -73,6 +73,13 @@ class GitTag(NamedTuple):
         return self.target or self.oid
 
 
+class TagRef(NamedTuple):
+    """The object that a tag's ref names, which nobody has read, and the ref that it stands for ("": none)."""
+
+    oid: str
+    symref: str
+
+
 @dataclass(frozen=True, slots=True)
 class TagGrammar:
     """The names of tags, `<prefix><kind>/<id>@<version>`, with a literal prefix."""
@@ -89,12 +96,12 @@ class TagGrammar:
 
     def format_name(self, kind: Kind, id_: str, version: Version) -> str:
         """Return the name of one version's tag."""
-        return f"{self.prefix}{kind}/{id_}@{version}"
+        return self.prefix + kind + "/" + id_ + "@" + str(version)
 
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
         """Parse the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
-        return (_KINDS[match[1]], match[2], _read_version(match)) if match else None
+        return (_KINDS[match[1]], match[2], parse_version(match[3])) if match else None
 
     def read_release(self, tag: GitTag) -> Release | None:
         """Return the release of a tag; None when its name is outside the grammar or it has a flaw."""
@@ -120,6 +127,7 @@ class Tags:
     git: Git
     grammar: TagGrammar
     _all: TagIndex | None = None
+    _unread: dict[str, TagRef] | None = None
     _question_count: int = 0
 
     def find(self, name: str) -> GitTag | None:
@@ -138,17 +146,24 @@ class Tags:
         """Return (name, reason) of every tag among the releases that is no release."""
         return self._list_matching(*list_patterns(self.grammar)).ignored
 
-    def list_unread(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, object and symbolic ref ("" without one) of each tag among the releases; reads no object."""
+    def list_unread(self) -> Mapping[str, TagRef]:
+        """Return all tags among the releases by name, listed once; reads no object."""
         # A field that makes git read an object would let one damaged tag end the listing of all.
-        out = self.git.run("for-each-ref", _UNREAD_FORMAT, "--", *list_patterns(self.grammar))
-        for line in out.split(b"\n")[:-1]:
-            ref, oid, symref = line.decode("utf-8", "surrogateescape").split("\0")
-            yield ref.removeprefix(TAG_REFS), oid, symref
+        if self._unread is None:
+            out = self.git.run("for-each-ref", _UNREAD_FORMAT, "--", *list_patterns(self.grammar))
+            rows = (line.split("\0") for line in out.decode("utf-8", "surrogateescape").split("\n")[:-1])
+            self._unread = {ref[len(TAG_REFS) :]: TagRef(oid, symref) for ref, oid, symref in rows}
+        return self._unread
+
+    def find_oid(self, name: str) -> str | None:
+        """Return the object that the tag of exactly this name refers to, be it a tag object or a commit."""
+        if self._unread is not None:
+            return ref.oid if (ref := self._unread.get(name)) else None
+        return tag.oid if (tag := self.find(name)) else None
 
     def forget(self) -> None:
-        """Forget the listing, because a tag was made or moved: it is read again when needed."""
-        self._all, self._question_count = None, 0
+        """Forget the listings, because a tag was made or moved: they are read again when needed."""
+        self._all, self._unread, self._question_count = None, None, 0
 
     def _list_matching(self, *refs: str) -> TagIndex:
         self._question_count += 1
@@ -190,13 +205,6 @@ def _parse_tags(listing: bytes) -> Iterator[GitTag]:
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git releases a tag in a form that cannot be read")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
-
-
-def _read_version(match: re.Match[str]) -> Version:
-    # Most versions have three numbers, which the expression has parsed already.
-    if match[7] or match[8]:
-        return find_version(match[3]) or Version(0, 0, 0)
-    return Version(int(match[4]), int(match[5]), int(match[6]))
 
 
 def _find_sort_key(release: Release) -> tuple[object, ...]:
