@@ -199,8 +199,12 @@ def _find_merge_conflict(text: str, file: str) -> LoadError | None:
     return LoadError("holds a merge conflict", place=place, hint=hint)
 
 
+_NO_TOKEN = "found character that cannot start any token"
+
+
 def _explain_yaml_error(error: Any, file: str) -> LoadError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-    return LoadError(f"not YAML: {problem}", place=place)
+    hint = "a tab cannot indent, and a text that begins with @, ` or % needs quotes" if problem == _NO_TOKEN else None
+    return LoadError(f"not YAML: {problem}", place=place, hint=hint)

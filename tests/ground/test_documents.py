@@ -335,3 +335,10 @@ def test_an_edit_of_many_scalars_changes_them_at_once() -> None:
     assert after.decode() == before.replace("one", "judge/x@2.0.0")
     with pytest.raises(RefusedError, match="/b cannot be changed without touching more"):
         replace_scalars(read_yaml(before, "f"), {("b",): "judge/x@2.0.0"})
+
+
+@pytest.mark.parametrize("text", [b"a:\n\t- x\n", b"a: @x\n", b"a: `x`\n", b"a: %x\n"])
+def test_what_cannot_start_a_token_is_explained(text: bytes) -> None:
+    with pytest.raises(LoadError) as caught:
+        read_yaml(text, "x.yaml")
+    assert caught.value.hint == "a tab cannot indent, and a text that begins with @, ` or % needs quotes"
