@@ -40,7 +40,8 @@ def trees(shop: Shop, count: int, folder: Path) -> list[Shop]:
 def check_winner(ran: list[tuple[int, str, str]], said: str) -> None:
     assert sorted(code for code, _, _ in ran) == [0] + [3] * (len(ran) - 1)
     assert sum(out.startswith("Released") for _, out, _ in ran) == 1
-    assert all(said in err for code, _, err in ran if code)
+    # On a machine that is too busy a bump waits in vain, and says so.
+    assert all(said in err or "another bump holds the lock" in err for code, _, err in ran if code)
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
