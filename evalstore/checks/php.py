@@ -14,10 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from evalstore.checks.php_worker import open_worker
+from evalstore.errors import RefusedError
 from evalstore.model.outcome import APPROXIMATE
 from evalstore.text import make_excerpt
 
-SECONDS = 10
+SECONDS = 60  # then the command ends: a clock must not decide what is recorded
 _OPEN, _FENCE = "```php", "```"
 _VERSION = re.compile(rb"PHP ([0-9]+(?:\.[0-9]+)+)")
 # No php.ini, no short tags, bounded memory: the answer depends on the code and on PHP's version only.
@@ -85,7 +86,7 @@ def find_php() -> str | None:
 def _read_php_version(path: str) -> str | None:
     try:
         version = _VERSION.match(_run_php(path, "-v").stdout)
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return None
     return version[1].decode() if version else None
 
@@ -112,8 +113,6 @@ def _lint_with_php(path: str, code: bytes) -> LintResult:
 def _lint_alone(path: str, code: bytes) -> LintResult:
     try:
         done = _run_php(path, "-l", code)
-    except subprocess.TimeoutExpired:
-        return LintResult(None, f"php did not finish within {SECONDS} s")
     except OSError as error:
         return LintResult(None, f"php could not be started: {error.strerror}")
     message = _read_message(done.stdout)
@@ -130,9 +129,16 @@ def _read_message(said: bytes) -> str:
 
 
 def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
-        [path, *_OPTIONS, action], input=code, capture_output=True, timeout=SECONDS, env={}, check=False
-    )
+    """Run `php`; raises `RefusedError` where it does not finish, because then nobody knows its answer."""
+    try:
+        return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
+            [path, *_OPTIONS, action], input=code, capture_output=True, timeout=SECONDS, env={}, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RefusedError(
+            f"`php {action}` did not finish within {SECONDS} s, so a php_lint check has no result",
+            hint="nothing is recorded, because a clock decides no score: try again when the machine has less to do",
+        ) from error
 
 
 def _lint_with_parser(code: bytes) -> LintResult:

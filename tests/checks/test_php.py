@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import evaluate, php
+from evalstore.errors import RefusedError
 from evalstore.model import UnscoredReason, Verdict
 
 needs_php = pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
@@ -125,17 +126,24 @@ def test_a_block_is_linted_once(program: Path, tmp_path: Path) -> None:
         ("echo; echo 'Fatal error: Allowed memory size of 134217728 bytes exhausted'; exit 255", "could not tell"),
         ("exit 137", "could not tell (exit 137)"),
         ("kill -9 $$", "could not tell (exit -9)"),
-        ("while :; do :; done", "did not finish"),
     ],
 )
-def test_what_php_could_not_tell_is_no_verdict(
-    program: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
-) -> None:
-    monkeypatch.setattr(php, "SECONDS", 1)
+def test_what_php_could_not_tell_is_no_verdict(program: Path, script: str, said: str) -> None:
     write(program, script)
     verdict, engine, reason, unscored = answer("```php\n$a = 1;\n```")
     assert (verdict, engine, unscored) == (Verdict.UNSCORED, "php 9.9.9", UnscoredReason.ERROR)
     assert said in reason
+
+
+@pytest.mark.parametrize("action", ["-l", "-v"])
+def test_no_clock_decides_a_verdict(program: Path, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    monkeypatch.setattr(php, "SECONDS", 0.3)
+    write(program, "exec sleep 9")
+    if action == "-v":
+        program.write_text("#!/bin/sh\nexec sleep 9\n")
+    monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
+    with pytest.raises(RefusedError, match=f"`php {action}` did not finish within 0.3 s"):
+        answer("```php\n$a = 1;\n```")
 
 
 def test_a_php_that_vanishes_is_no_verdict(program: Path) -> None:
