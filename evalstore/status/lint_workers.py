@@ -53,11 +53,13 @@ def lint_in_processes(
     reads: Sequence[ReadFile], context: ValidationContext, *, share: LintShare, jobs: JobOptions
 ) -> Iterator[FileFindings]:
     """Yield the findings of each file, as `lint_files` does; in other processes where there is much to look through."""
-    weights = [_weigh_file(item) for item in reads]
-    count = jobs.choose_jobs(sum(weights))
+    sizes = [_measure_rows(item) for item in reads]
+    # Each process reads all artifacts, so that only rows are worth more of them.
+    count = jobs.choose_jobs(sum(sizes))
     if count == 1:
         yield from lint_files(reads, context)
         return
+    weights = [size + _weigh_artifact(item) for item, size in zip(reads, sizes, strict=True)]
     shares = list(_cut_shares(reads, weights, share, count))
     done = 0
     try:
@@ -150,13 +152,17 @@ def _cut_file(index: int, item: ReadFile, weight: int, size: int) -> Iterator[Li
         yield LintUnit(index, None, weight)
 
 
-def _weigh_file(item: ReadFile) -> int:
-    weight = len(item.document.text) * _YAML_WEIGHT if item.document else 1
+def _weigh_artifact(item: ReadFile) -> int:
+    return len(item.document.text) * _YAML_WEIGHT if item.document else 1
+
+
+def _measure_rows(item: ReadFile) -> int:
+    """Return the bytes of the rows that are looked through with a file."""
     path, root = _find_rows(item), item.source.root
     if path and root:
         with suppress(LoadError), open_below(root, path) as file:  # what cannot be opened is a finding
-            weight += file.seek(0, 2)
-    return weight
+            return file.seek(0, 2)
+    return 0
 
 
 def _find_rows(item: ReadFile) -> str | None:
