@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.integrity import verify
+from evalstore.integrity import Verification, verify
 from evalstore.store import ArtifactStore
+from evalstore.store.release_reader import ReleaseReader
 from tests.rows import mark_slow
 
 from .conftest import World, rubric
@@ -118,11 +119,13 @@ def answers(store: ArtifactStore) -> dict[str, str]:
     return found
 
 
-def is_found(store: ArtifactStore) -> bool:
+def told(folder: Path) -> object:
+    """Return what verify says of a store, or the words with which it ends."""
     try:
-        return not verify(store).ok
-    except EvalstoreError:  # nothing can be looked at
-        return True
+        with ArtifactStore.open(folder) as store:
+            return verify(store)
+    except EvalstoreError as error:
+        return str(error)
 
 
 def check(template: Path, folder: Path, seed: int) -> tuple[list[str], bool]:
@@ -138,9 +141,14 @@ def check(template: Path, folder: Path, seed: int) -> tuple[list[str], bool]:
         except (AssertionError, IndexError, OSError, ValueError, zlib.error):  # an earlier one leaves no room for it
             continue
     names = [way.__name__ for way in ways]
+    said = told(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReleaseReader, "find", lambda *_: None)
+        assert told(folder) == said, (seed, names)  # releases that are read by the hundred are as each by itself
+    found = not (isinstance(said, Verification) and said.ok)
     try:
         with ArtifactStore.open(folder) as store:
-            after, found = answers(store), is_found(store)
+            after = answers(store)
     except EvalstoreError:
         return names, True
     if "lock" not in names:  # whoever writes the lock may let a range go on
@@ -153,8 +161,8 @@ def check(template: Path, folder: Path, seed: int) -> tuple[list[str], bool]:
 def test_what_verify_does_not_find_changed_nothing(
     templates: Callable[[str], Path], tmp_path: Path, format_: str
 ) -> None:
-    told = [check(templates(format_), tmp_path / str(seed), seed) for seed in range(SHORT)]
-    assert sum(found for _, found in told) > SHORT / 2
+    checked = [check(templates(format_), tmp_path / str(seed), seed) for seed in range(SHORT)]
+    assert sum(found for _, found in checked) > SHORT / 2
 
 
 @pytest.mark.slow
