@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from itertools import combinations, islice
 from typing import Any
 
@@ -54,6 +55,12 @@ def _make_alternative(type_: str, **keywords: Any) -> Alternatives:
 
 def _violate_type(_: ValueSet, types: frozenset[str]) -> Alternatives:
     yield from ((make_type_constraint({type_}),) for type_ in sorted(TYPES - types))
+
+
+def _violate_multiple(_: ValueSet, unit: int | Decimal) -> Alternatives:
+    # Every second multiple of the half is none of the whole.
+    yield (make_type_constraint({"fraction"}), *list_constraints({"multipleOf": Decimal(unit) / 2}))
+    yield (make_type_constraint(NUMBERS),)
 
 
 def _violate_pattern(value_set: ValueSet, pattern: str) -> Alternatives:
@@ -147,7 +154,7 @@ def _violate_one_of(value_set: ValueSet, schemas: list[NormalSchema]) -> Alterna
 
 _VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
     "type": _violate_type,
-    "multipleOf": lambda _, __: iter([(make_type_constraint(NUMBERS),)]),
+    "multipleOf": _violate_multiple,
     "pattern": _violate_pattern,
     "uniqueItems": _violate_unique_items,
     "list": _violate_items,
