@@ -58,10 +58,6 @@ class KeptValues:
         self._used[key] = line
         return _decode(payload.decode())
 
-    def has(self, data: bytes) -> bool:
-        """Whether a value is kept of these bytes."""
-        return self.find(data) is not ABSENT
-
     def add(self, data: bytes, value: Any) -> None:
         """Keep the value of a file's bytes."""
         key = hashlib.sha256(data).hexdigest().encode("ascii")

@@ -13,7 +13,6 @@ from evalstore.model import Artifact, Kind, Severity, find_pins, parse_ref
 from evalstore.validation.lookup import ArtifactFiles, Bundles, ReferenceLookup
 from evalstore.validation.notes import get_mapping
 from evalstore.validation.rules import VALIDATION_RULES
-from evalstore.validation.sound_texts import SoundTexts
 
 MAX_AGE_DAYS = 90
 
@@ -123,7 +122,7 @@ class ValidationContext:
     """The other artifacts, the bundles, the policies, what packages above know, and today's date.
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
-    against, by the root of their store, as far as anybody asked, and `sound` the texts that are known to be so.
+    against, by the root of their store, as far as anybody asked.
     `linted_rows` are the spans (`LintedRows`) of files of rows that somebody has looked through already, by the file.
     """
 
@@ -134,7 +133,6 @@ class ValidationContext:
     target_policies: Mapping[tuple[Kind, str], SeverityPolicy]
     known: KnownRules
     cosmetic: frozenset[str] = frozenset()
-    sound: SoundTexts | None = None
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
     linted_rows: dict[str, Sequence[Any]] = field(default_factory=dict)
 

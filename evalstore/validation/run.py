@@ -39,7 +39,6 @@ from evalstore.validation.rubrics import lint_judged_checks, lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.validation.shape import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.validation.sound_texts import KeptFacts, SoundTexts
 from evalstore.validation.source_lines import add_source_lines, quote_span
 from evalstore.validation.sources import (
     BUNDLE_SUFFIX,
@@ -74,7 +73,6 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
-    kept: KeptFacts | None = None,
     lint: LintFiles | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
@@ -83,9 +81,8 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML; `kept`
-    says of which texts earlier runs have found that they are sound by themselves; `lint` looks through the files, as
-    `lint_files` does, which is the default.
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML;
+    `lint` looks through the files, as `lint_files` does, which is the default.
     """
     with FolderReader() as folders:
         reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
@@ -103,8 +100,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         base,
         targets,
         known or KnownRules(),
-        cosmetic := frozenset(key for _, key in list_texts(settings, "cosmetic")),
-        SoundTexts(kept, cosmetic) if kept else None,
+        frozenset(key for _, key in list_texts(settings, "cosmetic")),
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
@@ -184,12 +180,7 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
-    sound = context.sound
-    if not (sound and sound.has(artifact)):
-        notes = list(_lint_by_itself(artifact, context.cosmetic))
-        if sound and not notes:
-            sound.add(artifact)
-        yield from notes
+    yield from _lint_by_itself(artifact, context.cosmetic)
     yield from lint_twins(artifact, context.lookup.files)
     yield from lint_references(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
