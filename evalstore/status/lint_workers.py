@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,17 +83,21 @@ def lint_share(share: LintShare) -> list[FileFindings | LintedRows]:
 
     with ArtifactStore.open(share.store) if share.store else nullcontext() as opened:
         store = opened if opened is None or share.has_lock else opened.without_lock()
-        options: dict[str, Any] = {"load": None}
-        if store:
-            options = {
-                "load": store.load,
-                "locked": store.lock.refs,
-                "expect": lambda artifacts: expect_references(store, artifacts),
-                "parse": store.documents.read,
-            }
         judged = {"settings": share.settings, "today": share.today, "strict": share.strict, "known": share.known}
-        validate(share.sources, lint=lint_units, **judged, **options)
+        validate(share.sources, lint=lint_units, **judged, **list_store_options(store))
     return found
+
+
+def list_store_options(store: ArtifactStore | None) -> dict[str, Any]:
+    """Return what `validate` is told of the store around the files (None: there is none)."""
+    if store is None:
+        return {"load": None}
+    return {
+        "load": store.load,
+        "locked": store.lock.refs,
+        "expect": partial(expect_references, store),
+        "parse": store.documents.read,
+    }
 
 
 def _lint_unit(item: ReadFile, unit: LintUnit, context: ValidationContext) -> FileFindings | LintedRows:

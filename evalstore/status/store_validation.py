@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any
 
 from evalstore.diff.rule_sets import RULE_SETS
-from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.model import Findings
 from evalstore.places import SETTINGS_FILE
-from evalstore.references.reading import expect_references
-from evalstore.status.lint_workers import LintShare, lint_in_processes
+from evalstore.status.lint_workers import LintShare, lint_in_processes, list_store_options
 from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, validate
 from evalstore.workers import ONE_PROCESS, JobOptions
@@ -37,14 +35,11 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     run = partial(
         validate,
         sources,
-        load=store.load if store else None,
         today=today,
         strict=strict,
-        locked=store.lock.refs if store else (),
-        expect=partial(expect_references, store) if store else None,
-        parse=store.documents.read if store else read_yaml,
         watch=watch,
         known=known,
+        **list_store_options(store),
     )
 
     root = (store.root or store.git.directory).absolute() if store else None
