@@ -166,6 +166,11 @@ def _deny_schema(schema: NormalSchema) -> tuple[Constraint, ...]:
     return (Constraint("not", schema, f"not {write_canonical(schema)}"),) if denied is None else denied
 
 
+def deny_schemas(schemas: Iterable[NormalSchema]) -> tuple[Constraint, ...]:
+    """Return the constraints to meet none of some schemas."""
+    return tuple(constraint for schema in schemas for constraint in _deny_schema(schema))
+
+
 def deny_constraint(constraint: Constraint) -> tuple[Constraint, ...] | None:
     """Return the constraints not to meet a constraint; None where no others than a `not` are known."""
     if constraint.name in _OPPOSITES:
@@ -194,7 +199,7 @@ def _deny_shape(shape: list[Any]) -> tuple[Constraint, ...] | None:
 _DENIALS: Mapping[str, Callable[[Any], tuple[Constraint, ...] | None]] = {
     "not": list_constraints,
     "nothing": lambda _: (),
-    "anyOf": lambda schemas: tuple(constraint for schema in schemas for constraint in _deny_schema(schema)),
+    "anyOf": deny_schemas,
     "type": lambda types: (make_type_constraint(TYPES - types),),
     "required": _deny_required,
     "shape": _deny_shape,

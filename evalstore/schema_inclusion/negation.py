@@ -14,6 +14,7 @@ from evalstore.schema_inclusion.constraints import (
     Constraint,
     ValueSet,
     deny_constraint,
+    deny_schemas,
     intersect_schemas,
     list_constraints,
     make_type_constraint,
@@ -143,12 +144,8 @@ def _violate_unique_items(_: ValueSet, __: Any) -> Alternatives:
     yield (make_type_constraint({"array"}), EQUAL_ITEMS)
 
 
-def _violate_any_of(_: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
-    yield _list_all(*({"not": schema} for schema in schemas))
-
-
-def _violate_one_of(value_set: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
-    yield from _violate_any_of(value_set, schemas)
+def _violate_one_of(_: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
+    yield deny_schemas(schemas)
     yield from (_list_all(*pair) for pair in combinations(schemas, 2))
 
 
@@ -162,6 +159,5 @@ _VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
     "unevaluated": _violate_unevaluated,
     "required": _violate_required,
     "dependentRequired": _violate_dependent_required,
-    "anyOf": _violate_any_of,
     "oneOf": _violate_one_of,
 }

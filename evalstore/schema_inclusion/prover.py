@@ -35,6 +35,7 @@ from evalstore.schema_inclusion.constraints import (
     TYPES,
     Constraint,
     ValueSet,
+    deny_schemas,
     list_constraints,
     make_choice_constraint,
     make_type_constraint,
@@ -164,7 +165,7 @@ def _may_hold(value_set: ValueSet, value: Any) -> bool:
 
 def _split_branches(value_set: ValueSet, choice: Constraint) -> list[ValueSet]:
     return [
-        value_set.replace(choice, *list_constraints(branch), *(_deny_all(others) if choice.name == "oneOf" else ()))
+        value_set.replace(choice, *list_constraints(branch), *(deny_schemas(others) if choice.name == "oneOf" else ()))
         for branch, others in _take_each(choice.value)
     ]
 
@@ -174,16 +175,12 @@ def _take_each(branches: list[NormalSchema]) -> Iterator[tuple[NormalSchema, lis
         yield branch, [*branches[:index], *branches[index + 1 :]]
 
 
-def _deny_all(schemas: list[NormalSchema]) -> tuple[Constraint, ...]:
-    return list_constraints({"not": {"anyOf": schemas}})
-
-
 def _prove_any_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]) -> bool:
     prover.spend(len(branches) // 8)
     if any(map(narrow.has_all_of, branches)) or any(prover.entails_schema(narrow, branch) for branch in branches):
         return True
     # What meets none of the others must meet the one that is left.
-    cases = ((narrow.narrow(*_deny_all(others)), branch) for branch, others in _take_each(branches))
+    cases = ((narrow.narrow(*deny_schemas(others)), branch) for branch, others in _take_each(branches))
     return any(prover.entails_schema(case, branch) for case, branch in cases)
 
 
