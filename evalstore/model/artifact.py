@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.documents import Document, compute_document_digest, hash_members, write_members
 from evalstore.model.refs import ArtifactIdentity, Kind
@@ -17,6 +18,7 @@ COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
 _COSMETIC = re.compile(rf'"(?:x_|(?:{"|".join(sorted(COSMETIC_KEYS))})")')  # in JSON: without it there is no such key
+_Item = TypeVar("_Item")
 # Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version"}),
@@ -64,8 +66,7 @@ def compute_digests(artifact: Artifact) -> tuple[str, str]:
     value = artifact.value
     members = write_members(value)
     digest = hash_members([text for key, text in members.items() if key != "version"])
-    unscored = _UNSCORED[artifact.kind] | COSMETIC_KEYS
-    scoring = {key: text for key, text in members.items() if key not in unscored and key[:2] != "x_"}
+    scoring = _drop_unscored(artifact.kind, members)
     for key in _PARTS:
         if key in scoring and isinstance(items := value[key], list) and _COSMETIC.search(scoring[key]):
             scoring |= write_members({key: [_drop_cosmetic(item) for item in items]})
@@ -74,8 +75,7 @@ def compute_digests(artifact: Artifact) -> tuple[str, str]:
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
     """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
-    unscored = _UNSCORED[kind] | COSMETIC_KEYS
-    part = {key: item for key, item in value.items() if key not in unscored and key[:2] != "x_"}
+    part = _drop_unscored(kind, value)
     for key in _PARTS:
         if isinstance(part.get(key), list):
             part[key] = [_drop_cosmetic(item) for item in part[key]]
@@ -85,6 +85,11 @@ def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
 def is_cosmetic(key: str) -> bool:
     """Whether no executor reads `key`: a declared cosmetic key or an `x_` extension."""
     return key in COSMETIC_KEYS or key.startswith("x_")
+
+
+def _drop_unscored(kind: Kind, members: Mapping[str, _Item]) -> dict[str, _Item]:
+    unscored = _UNSCORED[kind] | COSMETIC_KEYS
+    return {key: item for key, item in members.items() if key not in unscored and key[:2] != "x_"}
 
 
 def _drop_cosmetic(item: Any) -> Any:

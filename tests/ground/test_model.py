@@ -8,7 +8,17 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Kind, PinType, format_decimal, is_id, list_check_ids, parse_ref, read_rubric
+from evalstore.model import (
+    Artifact,
+    Kind,
+    PinType,
+    compute_digests,
+    format_decimal,
+    is_id,
+    list_check_ids,
+    parse_ref,
+    read_rubric,
+)
 
 RUBRIC = """id: a
 version: 1.0.0
@@ -81,6 +91,24 @@ def test_only_what_can_move_a_score_is_in_the_scoring_digest() -> None:
     assert one.digest != title.digest
     assert one.scoring_digest == title.scoring_digest
     assert one.scoring_digest != bar.scoring_digest
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "owner: us\nx_source: {file: a}\nretires: 2027-01-01",
+        "bars: [0.10, 1, 1.5e3]\nchecks: [{kind: regex, title: t, x_note: 1, pattern: '\"x_'}, 7]",
+        "questions: {title: no list}\nchecks: none",
+        "questions: [{id: a, tags: [b], metadata: {x_: 1}, input: {title: kept}}]",
+    ],
+)
+@pytest.mark.parametrize("kind", Kind)
+def test_both_digests_at_once_are_those_of_each(kind: Kind, more: str) -> None:
+    one = Artifact(
+        kind, "a", "1.0.0", read_yaml(f"id: a\nversion: 1.0.0\nvalidation: {{tpr: 0.9}}\n{more}\n".encode(), "a.yaml")
+    )
+    assert compute_digests(one) == (one.digest, one.scoring_digest)
 
 
 def test_ids_are_file_names_everywhere() -> None:
