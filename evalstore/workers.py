@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from evalstore.errors import EvalstoreError
 
-LARGE_INPUT = 32 << 20  # bytes from which on other processes are worth their start
+_LARGE_INPUT = 32 << 20  # bytes from which on other processes are worth their start
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -40,7 +40,7 @@ class JobOptions:
 
     def choose_jobs(self, size: int) -> int:
         """Return how many processes an input of so many bytes gets: all cores where it is large, else one."""
-        return self.jobs or (count_cores() if size >= LARGE_INPUT else 1)
+        return self.jobs or (count_cores() if size >= _LARGE_INPUT else 1)
 
     def map_in_processes(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int
@@ -50,7 +50,7 @@ class JobOptions:
             yield from results
 
 
-ONE_PROCESS = JobOptions(1)
+ONE_PROCESS, ANY_JOBS = JobOptions(1), JobOptions()
 
 
 def count_cores() -> int:

@@ -34,7 +34,8 @@ def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeRepl
     return nullcontext(lambda _: None)
 
 
-def _watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
+def watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
+    """Return the items, of which nobody wants to see a bar."""
     return items
 
 
@@ -54,7 +55,7 @@ class Judges:
     fresh: bool = False
     max_calls: int | None = None
     progress: Progress = _show_no_progress
-    watch: Watch = _watch_nothing
+    watch: Watch = watch_nothing
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")

@@ -7,17 +7,16 @@ import os
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from evalstore.documents import write_json
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.files import write_below
-from evalstore.judging.session import Watch
+from evalstore.judging.session import Watch, watch_nothing
 from evalstore.runs import Run
 from evalstore.scoring.job import ScoringJob
 from evalstore.scoring.joining import join_parts, list_missing_parts, read_parts, refuse_missing_parts
@@ -25,7 +24,7 @@ from evalstore.scoring.parts import PartFile, PartTask, locate_parts, read_part,
 from evalstore.scoring.plan import ScorePlan, WrittenPlan, format_plan, read_plan
 from evalstore.scoring.planning import has_judges, make_plan, open_planned_job
 from evalstore.store import ArtifactStore
-from evalstore.workers import LARGE_INPUT, OpenExecutor, count_cores, map_in_order, open_processes
+from evalstore.workers import ANY_JOBS, OpenExecutor, map_in_order, open_processes
 
 PART_SIZE = 64 << 20  # bytes of outputs in a part: a minute of work, and some hundred bytes a row in memory
 _ROUNDS = 4  # parts a worker, so that none waits long for the last
@@ -55,8 +54,8 @@ class PartWorkers:
 
 def choose_jobs(job: ScoringJob) -> int:
     """Return how many processes a job is worth: all cores for a large file without judges, else one."""
-    large = job.samples.stat().st_size >= LARGE_INPUT
-    return count_cores() if large and not has_judges(job) else 1
+    count = ANY_JOBS.choose_jobs(job.samples.stat().st_size)
+    return 1 if count > 1 and has_judges(job) else count
 
 
 def write_run_by_parts(job: ScoringJob, out: Path, workers: PartWorkers, jobs: int) -> Run:
@@ -94,10 +93,6 @@ def write_plan(plan: ScorePlan, path: Path) -> WrittenPlan:
     return WrittenPlan(path, read_plan(path))
 
 
-def _watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
-    return items
-
-
 def merge_plan(  # noqa: PLR0913  # where everything lies, and who watches
     plan_file: Path,
     store: ArtifactStore,
@@ -105,7 +100,7 @@ def merge_plan(  # noqa: PLR0913  # where everything lies, and who watches
     root: Path,
     out: Path,
     workers: PartWorkers | None,
-    watches: tuple[Watch, Watch] = (_watch_nothing, _watch_nothing),
+    watches: tuple[Watch, Watch] = (watch_nothing, watch_nothing),
 ) -> Run:
     """Join the parts of a plan into its run in `out`; with `workers` the parts that are missing are done first.
 
