@@ -28,7 +28,7 @@ from evalstore.runs.parquet_pages import (
 )
 from evalstore.runs.spans import CutFile, OutputSpan, cut_at
 
-_BATCH_LIMIT = 64 * LINE_LIMIT
+_BATCH_LIMIT = 16 * LINE_LIMIT  # characters of the rows that are decoded at once
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
@@ -47,7 +47,7 @@ class RowGroup(NamedTuple):
 
 def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
     """Return the row groups of a Parquet file, in their order; `LoadError` where it is none."""
-    with _open_parquet(path) as (_, file):
+    with _open_parquet(path) as (_, file, _):
         return tuple(_iterate_groups(file))
 
 
@@ -65,12 +65,12 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
 
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
-    with _open_parquet(path) as (source, file):
+    with _open_parquet(path) as (source, file, dictionaries):
         for part in _iterate_groups(file):
             if span is not None and not span.start <= part.offset < span.end:
                 continue
             number, place = part.first_row, Place(str(path), part.first_row)
-            count = count_batch_rows(source, file.metadata, part.number, place)
+            count = count_batch_rows(source, file.metadata, part.number, dictionaries, place)
             for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
                 for line in _write_lines(batch, Place(str(path), number)):
                     yield number, line.encode()
@@ -109,8 +109,11 @@ def _find_offset(group: Any) -> int:
 
 
 @contextmanager
-def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    """Open a Parquet file, beside the bytes of it; what Arrow raises of its content becomes one sentence."""
+def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
+    """Yield the bytes of a Parquet file, Arrow's reader of it, and the paths of the columns it reads as dictionaries.
+
+    What Arrow raises of its content becomes one sentence.
+    """
     pq = import_parquet()
     with open_user_file(path) as source:
         try:
@@ -123,9 +126,9 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
             }
             metadata = pq.ParquetFile(source, **options).metadata
             check_columns(metadata, Place(str(path)))
-            options["read_dictionary"] = list_dictionaries(metadata)
-            with pq.ParquetFile(source, metadata=metadata, **options) as file:
-                yield source, file
+            dictionaries = list_dictionaries(metadata)
+            with pq.ParquetFile(source, metadata=metadata, read_dictionary=dictionaries, **options) as file:
+                yield source, file, frozenset(dictionaries)
         except (import_module("pyarrow").ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
             first = next(iter(str(error).splitlines()), "")
             hint = f"Arrow says: {first}" if first else None
@@ -135,7 +138,7 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
 def _write_lines(batch: Any, place: Place) -> Iterator[str]:
     """Yield the JSON of each row from the one at `place` on; what fails is tried in halves, down to the row."""
     try:
-        lines = write_rows(batch, _BATCH_LIMIT)
+        lines = write_rows(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
     except LoadError as error:
         if batch.num_rows == 1:
             raise type(error)(error.message, place=place, hint=error.hint) from None

@@ -6,7 +6,7 @@ page becomes, and Arrow refuses a page that becomes another size: https://parque
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from io import SEEK_END
 from math import ceil
 from typing import Any, BinaryIO, NamedTuple
@@ -15,7 +15,6 @@ from evalstore.errors import LimitError, Place
 
 DECODE_LIMIT = 256 << 20  # bytes of the pages that are decoded at once
 _LISTS_LIMIT = 1 << 30  # bytes of all lists of a row group: nothing says before they are decoded where a row ends
-_REPEATED = 64  # bytes a value, below which most texts of a column have come before
 _COLUMN_LIMIT = 10_000
 _FOOTER_LIMIT = 64 << 20
 CONTAINER_LIMIT = 100_000  # columns, or row groups, in a footer
@@ -24,13 +23,31 @@ _HEADER, _LARGEST_HEADER = 256, 16 << 20  # bytes that are read of a header: a g
 _WIDTH = 12  # bytes of the widest value that is no text
 _LEVELS = 8  # bytes for the place of a value within lists
 # Fields of a page's header in its Thrift definition, and of the parts of it that say how many values there are.
-_UNPACKED, _PACKED, _DATA, _DATA_V2 = 2, 3, 5, 8
-_COUNT = 1
+_UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
+_COUNT, _ENCODING, _ENCODING_V2 = 1, 2, 4
+_PREFIXED = 7  # the encoding in which a text begins with as much of the one before as it says
+# Encodings of texts that Arrow reads as dictionaries, those of the levels beside them included.
+_KEPT_ONCE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 
 
 class _Page(NamedTuple):
+    """A page: its bytes when it is decoded, its values, and whether each of them may stand for all of those bytes."""
+
     unpacked: int
     values: int
+    repeats: bool
+
+
+class _ColumnBound(NamedTuple):
+    """What a column of a row group can take in bytes: one page, all values, and a row (of lists the mean of them)."""
+
+    page: int
+    whole: int
+    row: int
+    has_lists: bool
+
+    def bound_rows(self, count: int) -> int:
+        return min(self.whole, self.row * count)
 
 
 def check_columns(metadata: Any, place: Place) -> None:
@@ -52,40 +69,56 @@ def check_footer(source: BinaryIO, place: Place) -> None:
 
 
 def list_dictionaries(metadata: Any) -> list[str]:
-    """Return the paths of the columns whose texts come again and again: they are read as dictionaries."""
-    return [
-        column.path
-        for column, chunk in (_list_columns(metadata, 0) if metadata.num_row_groups else ())
-        if (column.physical_type, column.logical_type.type, column.max_repetition_level) == ("BYTE_ARRAY", "STRING", 0)
-        if chunk.total_uncompressed_size < _REPEATED * max(chunk.num_values, 1)
-    ]
+    """Return the paths of the columns whose texts are read as dictionaries, in which one that comes again is once."""
+    others = set[str]()
+    for group in range(metadata.num_row_groups):
+        chunks = (chunk for _, chunk in _list_columns(metadata, group))
+        others |= {chunk.path_in_schema for chunk in chunks if not _KEPT_ONCE.issuperset(chunk.encodings)}
+    columns = map(metadata.schema.column, range(metadata.num_columns))
+    return [column.path for column in columns if _has_texts(column) and column.path not in others]
 
 
-def count_batch_rows(source: BinaryIO, metadata: Any, group: int, place: Place) -> int:
-    """Return how many rows of a row group may be decoded at once; `LimitError` where its pages are too large.
+def _has_texts(column: Any) -> bool:
+    return column.physical_type == "BYTE_ARRAY" and column.logical_type.type in {"STRING", "NONE"}
 
-    A text may be as large as the largest page of its column, whatever stands there of it. Raises `ValueError` where a
-    header makes no sense.
+
+def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: Container[str], place: Place) -> int:
+    """Return how many rows of a row group may be decoded at once; `LimitError` where its pages or lists are too large.
+
+    `dictionaries` are the columns that are read as such; in others a text may be as large as the largest page, whatever
+    stands there of it. Raises `ValueError` where a header makes no sense.
     """
-    held, row, lists = 0, 0, 0
-    for column, chunk in _list_columns(metadata, group):
-        pages = list(_list_pages(source, *_find_range(chunk)))
-        largest, values = max((page.unpacked for page in pages), default=0), sum(page.values for page in pages)
-        width = max(column.length or 0, _WIDTH)
-        held += largest
-        if column.max_repetition_level:
-            lists += sum(page.unpacked for page in pages) + values * (width + _LEVELS)
-        a_row = ceil(values / max(metadata.row_group(group).num_rows, 1)) if column.max_repetition_level else 1
-        row += a_row * (largest if column.physical_type == "BYTE_ARRAY" else width)
-    if held > DECODE_LIMIT:
+    rows = metadata.row_group(group).num_rows
+    bounds = [
+        _bound_column(
+            column, list(_list_pages(source, *_find_range(chunk))), rows, is_dictionary=column.path in dictionaries
+        )
+        for column, chunk in _list_columns(metadata, group)
+    ]
+    if sum(bound.page for bound in bounds) > DECODE_LIMIT:
         raise LimitError(f"its pages need more than {DECODE_LIMIT:,} bytes of memory at once", place=place)
-    if lists > _LISTS_LIMIT:
+    if sum(bound.whole for bound in bounds if bound.has_lists) > _LISTS_LIMIT:
         raise LimitError(
             f"the lists of a row group need more than {_LISTS_LIMIT:,} bytes of memory",
             place=place,
             hint="write it anew with fewer rows in a row group",
         )
-    return max(1, min(_BATCH, DECODE_LIMIT // max(row, 1)))
+    count = _BATCH
+    while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > DECODE_LIMIT:
+        count //= 2
+    return count
+
+
+def _bound_column(column: Any, pages: Sequence[_Page], rows: int, *, is_dictionary: bool) -> _ColumnBound:
+    largest, values = max((page.unpacked for page in pages), default=0), sum(page.values for page in pages)
+    width = max(column.length or 0, _WIDTH) + (_LEVELS if column.max_repetition_level else 0)
+    whole, value = values * width, width
+    if column.physical_type == "BYTE_ARRAY":
+        repeats = not is_dictionary and any(page.repeats for page in pages)
+        whole += values * largest if repeats else sum(page.unpacked for page in pages)
+        value += largest
+    a_row = ceil(values / max(rows, 1)) if column.max_repetition_level else 1
+    return _ColumnBound(largest, whole, a_row * value, bool(column.max_repetition_level))
 
 
 def _list_columns(metadata: Any, group: int) -> Iterator[tuple[Any, Any]]:
@@ -109,7 +142,8 @@ def _list_pages(source: BinaryIO, start: int, size: int) -> Iterator[_Page]:
         packed = _find_number(header, _PACKED)
         data, data_v2 = _find_struct(header, _DATA), _find_struct(header, _DATA_V2)
         values = _find_number(data or data_v2, _COUNT) if data or data_v2 else 0
-        yield _Page(_find_number(header, _UNPACKED), values)
+        repeats = _DICTIONARY in header or _PREFIXED in {data.get(_ENCODING), data_v2.get(_ENCODING_V2)}
+        yield _Page(_find_number(header, _UNPACKED), values, repeats)
         start += length + packed
 
 

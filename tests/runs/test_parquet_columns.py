@@ -94,16 +94,41 @@ def read(path: Path) -> list[bytes]:
     return [line for _, line in parquet.read_parquet_lines(path)]
 
 
-def test_rows_that_repeat_one_large_text_are_read_few_at_a_time(
+def count_rows(path: Path, dictionaries: set[str]) -> int:
+    with path.open("rb") as source:
+        metadata = pq.ParquetFile(path).metadata
+        return parquet_pages.count_batch_rows(source, metadata, 0, dictionaries, Place(str(path)))
+
+
+def test_rows_that_repeat_one_large_text_are_read_few_at_a_time_where_each_is_a_copy(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repeated = pa.array(["x" * 100_000] * 40).dictionary_encode()
-    path = write({"id": [str(number) for number in range(40)], "output": repeated, "more": [["y"] * 3] * 40})
+    ids, repeated = [str(number) for number in range(40)], pa.array(["x" * 100_000] * 40)
+    path = write({"id": ids, "output": repeated.dictionary_encode(), "more": [["y"] * 3] * 40})
     monkeypatch.setattr(parquet_pages, "DECODE_LIMIT", 1_000_000)
-    with path.open("rb") as source:
-        rows = parquet_pages.count_batch_rows(source, pq.ParquetFile(path).metadata, 0, Place(str(path)))
-    assert rows == 9
+    assert count_rows(path, set()) == 8
+    assert count_rows(path, {"output"}) == 1024
+    monkeypatch.setattr(parquet, "_BATCH_LIMIT", 500_000)
     assert [len(line) > 100_000 for line in read(path)] == [True] * 40
+    # In this encoding a text begins as the one before did, and no dictionary is read.
+    prefixed = {"output": "DELTA_BYTE_ARRAY"}
+    path = write({"id": ids, "output": repeated}, use_dictionary=False, column_encoding=prefixed)
+    assert count_rows(path, set()) == 8
+    assert [len(line) > 100_000 for line in read(path)] == [True] * 40
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.binary()])
+def test_one_row_that_repeats_a_text_or_a_key_is_refused_in_little_memory(
+    type_: Any, write: Callable[..., Path]
+) -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["x" * 3_000_000], type_))
+    keyed = pa.StructArray.from_arrays([pa.array([1] * 1000)], ["k" * 10_000])
+    for values in (texts, keyed):
+        path = write({"id": ["a"], "tags": pa.ListArray.from_arrays(pa.array([0, 1000], pa.int32()), values)})
+        peak = pa.default_memory_pool().max_memory()
+        with pytest.raises(LimitError, match="a row is larger than 4,194,304 characters"):
+            read(path)
+        assert pa.default_memory_pool().max_memory() < peak + 20_000_000
 
 
 @pytest.mark.parametrize(
@@ -149,3 +174,11 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"]), path)
     with pytest.raises(LoadError, match="two columns have one name"):
         read(path)
+
+
+@pytest.mark.parametrize("text", ["", 'a\\"\n\r\t/', "\x00", "\x1f\x7f", "ü\u2028\U0001f600", "100 % %s"])
+def test_texts_are_encoded_together_as_they_are_alone(text: str) -> None:
+    rows = [{text: text}, {text: "plain"}, {text: None}]
+    batch = pa.record_batch([pa.array([row[text] for row in rows]).dictionary_encode()], names=[text])
+    assert [json.loads(row) for row in write_rows(batch, LIMIT)] == drop_empty(rows)
+    assert [json.loads(row) for row in write_rows(batch.slice(0, 2), LIMIT)] == rows[:2]
