@@ -1,10 +1,16 @@
 """Starts the process: Ctrl-C ends it with exit code 130 and no traceback, even while modules are imported."""
 
+from __future__ import annotations
+
 import os
 import sys
 
-from evalstore.about import VERSION
-from evalstore.kept_answers import CommandAnswer, find_answer, make_question
+from evalstore.about import COMPLETE_VARIABLE, VERSION
+from evalstore.kept_answers import CommandAnswer, CommandQuestion, find_answer, make_question
+
+TYPE_CHECKING = False  # typing itself would be the slowest import
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _INTERRUPTED = 130
 
@@ -22,14 +28,28 @@ def run() -> None:
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    from evalstore.cli.main import main
-
+    start = _load_start(question)
     try:
         if is_default:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        main(question=question)
+        start()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+
+
+def _load_start(question: CommandQuestion | None) -> Callable[[], None]:
+    """Import what runs the command line; click is not needed where every word can only be an argument."""
+    has_folder = len(sys.argv) > 2 and sys.argv[1] == "-C"  # noqa: PLR2004  # the program, -C, a folder
+    directory, words = (sys.argv[2], sys.argv[3:]) if has_folder else (".", sys.argv[1:])
+    # Whatever has an option, `--` or nothing to resolve is left to click, and so is a shell that asks for completions.
+    is_plain = words[:1] == ["resolve"] and len(words) > 1 and not any(word[:1] == "-" for word in (directory, *words))
+    if is_plain and COMPLETE_VARIABLE not in os.environ:
+        from evalstore.cli.ref_meanings import run_plain
+
+        return lambda: run_plain(directory, words[1:])
+    from evalstore.cli.main import main
+
+    return lambda: main(question=question)
 
 
 def _find_version(argv: list[str]) -> CommandAnswer | None:
@@ -41,7 +61,7 @@ def _print_known(answer: CommandAnswer | None) -> None:
     if answer is None:
         return
     if not answer.print():
-        from evalstore.cli.main import end_process
+        from evalstore.cli.process import end_process
 
         end_process(answer.code)
     sys.exit(answer.code)

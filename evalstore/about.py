@@ -1,8 +1,9 @@
-"""The version of evalstore, which the build reads here, and how this installation of it gets more packages."""
+"""The version of evalstore, which the build reads here, its own variable, and how it gets more packages."""
 
 from __future__ import annotations
 
 VERSION = "0.1.0"
+COMPLETE_VARIABLE = "_EVALSTORE_COMPLETE"  # by which a shell asks click for completions
 
 
 def suggest_install(extra: str) -> str:

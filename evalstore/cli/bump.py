@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import PROSE, REF, name_artifact, read_ref
+from evalstore.cli.param_types import PROSE, REF
 from evalstore.cli.progress import make_watch
+from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 _FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's

@@ -11,14 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from evalstore.cli.streams import find_screen, needs_pager, write_safely
 from evalstore.errors import GitError
 from evalstore.report.formats import FORMATS
 from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
+    import click
+
     from evalstore.errors import EvalstoreError, ExitCode
     from evalstore.store import ArtifactStore
 
@@ -86,6 +86,8 @@ class CommandSettings:
         text = text if text.endswith("\n") or not text else text + "\n"
         if paged and self.format == "text" and needs_pager(text):
             # As git has it: a text of one screen is left there, colours pass, nothing is cleared at the end.
+            import click
+
             os.environ.setdefault("LESS", "FRX")
             click.echo_via_pager(text, color=bool(result_screen.colours))
         else:
@@ -124,6 +126,7 @@ class CommandSettings:
 
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
     """Add --format, --quiet and --verbose to a command; click stores their values in its `CommandSettings`."""
+    import click
 
     def store_value(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if ctx.resilient_parsing:

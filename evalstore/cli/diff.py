@@ -19,8 +19,9 @@ from evalstore.cli.diff_sides import (
     open_optional_store,
     read_side,
 )
-from evalstore.cli.param_types import REF, name_artifact, read_ref
+from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_count_watch, make_watch
+from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

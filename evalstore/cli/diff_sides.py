@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.context import CommandSettings
-from evalstore.cli.param_types import read_ref
+from evalstore.cli.ref_words import read_ref
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.model import Artifact, PinType, find_kind
 from evalstore.versions import Version, find_version

@@ -1,8 +1,7 @@
-"""The root of the command line: finds the command; the only module that turns exceptions into exit codes."""
+"""The root of the command line: finds the command that the arguments name, and runs it."""
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib import import_module
@@ -10,16 +9,13 @@ from typing import Any
 
 import click
 
-from evalstore.about import VERSION
+from evalstore.about import COMPLETE_VARIABLE, VERSION
 from evalstore.cli.context import CommandSettings
-from evalstore.cli.streams import close_streams, open_streams, write_safely
-from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
+from evalstore.cli.process import READER_LEFT, end_process, prepare_process, run_action
+from evalstore.cli.streams import write_safely
+from evalstore.errors import ExitCode, UsageError
 from evalstore.kept_answers import CommandAnswer, CommandQuestion, keep_answer
 from evalstore.text import find_nearest
-
-_READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
-_GC_THRESHOLDS = 200_000, 50, 100  # objects, and rounds
-_COMPLETE = "_EVALSTORE_COMPLETE"  # the variable by which a shell asks click for completions
 
 # What people do -> name -> help; each name is the module `evalstore.cli.<name>`.
 GROUPS = {
@@ -120,31 +116,14 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
 
 def main(argv: list[str] | None = None, question: CommandQuestion | None = None) -> None:
     """Run the command line and leave the process with the right exit code; an answer to `question` is kept."""
-    open_streams()
-    # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles as often as Python
-    # does takes a fifth of the time.
-    gc.set_threshold(*_GC_THRESHOLDS)
-    if _COMPLETE in os.environ:
+    prepare_process()
+    if COMPLETE_VARIABLE in os.environ:
         import_module("evalstore.cli.param_types")
     settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
-    code = _run_command(argv, settings)
+    code = run_action(lambda: _run_click(argv, settings), settings)
     if question and settings.is_kept and code in {ExitCode.DONE, ExitCode.NO}:
         keep_answer(question, CommandAnswer(code, "".join(settings.stdout), "".join(settings.stderr)))
     end_process(code, settings)
-
-
-def end_process(code: int, settings: CommandSettings | None = None) -> None:
-    """Close the streams and leave the process with an exit code, or that of a stdout that cannot be written."""
-    if error := close_streams():
-        code = code or _report_write_error(error, settings or CommandSettings())
-    sys.exit(code)
-
-
-def _report_write_error(error: OSError, settings: CommandSettings) -> int:
-    if isinstance(error, BrokenPipeError):
-        return _READER_LEFT
-    words = f"the system refuses: {(error.strerror or str(error)).lower()}"
-    return settings.print_error(EvalstoreError(words, place=_error_place(error)))
 
 
 def _make_usage_error(error: click.UsageError) -> UsageError:
@@ -155,33 +134,17 @@ def _make_usage_error(error: click.UsageError) -> UsageError:
     return UsageError(message, hint=f"see {command} --help")
 
 
-def _error_place(error: OSError) -> Place | None:
-    return Place(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-
-
-def _run_command(argv: list[str] | None, settings: CommandSettings) -> int:
+def _run_click(argv: list[str] | None, settings: CommandSettings) -> int:
     stdout = sys.stdout
     try:
         result: Any = group.main(argv, prog_name="evalstore", standalone_mode=False, obj=settings)
         return int(result or ExitCode.DONE)
-    except EvalstoreError as error:
-        return settings.print_error(error)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:
-        return settings.print_error(_make_usage_error(error))
+        raise _make_usage_error(error) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except SystemExit as error:
         # click exits so after a completion, and when the reader has closed stdout, which click then replaces.
-        return int(error.code or 0) if sys.stdout is stdout else _READER_LEFT
-    except (KeyboardInterrupt, click.Abort):
-        return settings.print_error(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
-    except OSError as error:
-        return _report_write_error(error, settings)
-    except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
-        if settings.verbose:
-            import traceback
-
-            write_safely(sys.stderr, traceback.format_exc())
-        bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
-        hint = "run it again with --verbose for the trace, and report it"
-        return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)
+        return int(error.code or 0) if sys.stdout is stdout else READER_LEFT

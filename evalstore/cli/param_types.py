@@ -6,25 +6,20 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from evalstore.errors import EvalstoreError, RefError, UsageError
+from evalstore.cli.ref_words import check_ref
+from evalstore.errors import EvalstoreError, UsageError
 from evalstore.files import list_below, read_below
-from evalstore.text import make_excerpt
-
-if TYPE_CHECKING:
-    from evalstore.model import Ref
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LIMIT = 1 << 20
 _KINDS = ("rubric", "judge", "dataset")
 _FILE = re.compile(r"([a-z][a-z0-9_]{0,63})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
-_PATH = re.compile(r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?", re.DOTALL)
-_ARTIFACT = re.compile(rf"(?:{'|'.join(f'{kind}s' for kind in _KINDS)})/{_FILE.pattern}")
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
@@ -76,9 +71,7 @@ class ReferenceType(KnownName):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the reference; raises `UsageError` when it is none."""
         directory = ctx.find_root().params.get("directory") if ctx else None
-        ref = name_artifact(value, Path(directory or "."), of_content=self._of_content)
-        read_ref(ref)
-        return ref
+        return check_ref(value, Path(directory or "."), of_content=self._of_content)
 
 
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
@@ -117,38 +110,6 @@ class BashReferenceComplete(BashComplete):
     """Completion for bash that takes `kind/id@version` as one word; by default bash ends a word at an @."""
 
     source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"
-
-
-def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:
-    """Return the reference of an artifact's file in the store around `directory`; any other word as it is.
-
-    Raises `UsageError` for a file that is none of the store's artifacts.
-    """
-    match = _PATH.fullmatch(word)
-    if match is None:
-        return word
-    from evalstore.store.locate import find_enclosing_store, resolve_folder
-
-    # The folder's real path, but the file's own name: no link is followed in its place.
-    folder, file = (directory / match["path"]).parent.resolve(), Path(match["path"]).name
-    root = find_enclosing_store(resolve_folder(directory))
-    if root is None or folder.parent != root or not _ARTIFACT.fullmatch(f"{folder.name}/{file}"):
-        raise UsageError(
-            f"'{make_excerpt(word)}' is not a file of an artifact in this store",
-            hint="its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; another store: -C DIR",
-        )
-    pin = match["pin"] or ("worktree" if of_content else "")
-    return f"{folder.name.removesuffix('s')}/{file.removesuffix('.yaml')}{'@' if pin else ''}{pin}"
-
-
-def read_ref(text: str) -> Ref:
-    """Read a reference of the command line; raises `UsageError` when it is none."""
-    from evalstore.model import parse_ref
-
-    try:
-        return parse_ref(text)
-    except RefError as error:
-        raise UsageError(error.message, hint=error.hint) from None
 
 
 def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:

@@ -31,11 +31,13 @@ UNNEEDED = {
     ("resolve", "rubric/tone@1.0.0"): READING
     | GRADING
     | EDITING
-    | {"yaml", "evalstore.validation", "evalstore.status"},
+    | {"yaml", "evalstore.validation", "evalstore.status", "click", "evalstore.cli.main"},
     ("status",): READING | GRADING | EDITING | {"yaml", "evalstore.validation.run"},
     ("verify",): READING | GRADING,
 }
-PROBE = "import sys\nfrom evalstore.cli.main import main\ntry:\n  main(sys.argv[1:])\nfinally:\n  print(*sys.modules, file=sys.stderr)"
+PROBE = (
+    "import sys\nfrom evalstore.__main__ import run\ntry:\n  run()\nfinally:\n  print(*sys.modules, file=sys.stderr)"
+)
 TEXT = 'id: tone\nversion: "1.0.0"\nchecks:\n  - kind: regex\n    pattern: hello\nscoring:\n  combine: all_pass\n'
 
 
@@ -63,5 +65,5 @@ def test_a_command_loads_what_it_needs(argv: tuple[str, ...], store: Path) -> No
     )
     loaded = set(ran.stderr.split())
     assert ran.returncode == 0, ran.stderr.splitlines()[0]
-    assert "evalstore.cli.main" in loaded
+    assert "evalstore.kept_answers" in loaded
     assert not loaded & UNNEEDED[argv]

@@ -6,10 +6,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalstore.cli.main import main
+from evalstore.errors import ExitCode
+
+TONE = 'id: tone\nversion: "1.0.0"\nchecks:\n  - kind: regex\n    pattern: hello\nscoring:\n  combine: all_pass\n'
 
 
 @pytest.fixture
@@ -82,3 +86,32 @@ def test_bash_takes_a_reference_for_one_word(
     env = {"PATH": os.environ["PATH"]}
     breaks = subprocess.run(["bash", "--norc", "-ic", asks], env=env, capture_output=True, text=True, check=True).stdout
     assert ("=" in breaks, "@" in breaks) == (True, False)
+
+
+def test_resolve_answers_alike_with_and_without_options(cli: Callable[..., Any], repo: Path) -> None:
+    # Without options click does not read the command line.
+    (repo / "rubrics").mkdir()
+    (repo / "rubrics" / "tone.yaml").write_text(TONE)
+    assert cli("-C", repo, "bump", "--all").code == ExitCode.DONE
+    rows = (
+        *(
+            ["rubric/tone@1.0.0"],
+            ["rubric/tone@^1", "rubric/tone"],
+            ["rubrics/tone.yaml"],
+            [f"{repo}/rubrics/tone.yaml"],
+        ),
+        *(["rubric/tone@2.0.0"], ["rubric/ton"], ["tone"], [""], ["rubric/x.yaml"], [" rubric/tone"], ["@file"]),
+    )
+    for folder in (["-C", str(repo)], ["-C", f"{repo}/rubrics"], ["-C", f"{repo}/no"], ["-C", ""], []):
+        for words in rows[:: 1 if folder == ["-C", str(repo)] else 3]:
+            plain, read = (
+                cli(*folder, "resolve", *words, *options, cwd=repo) for options in ([], ["--format", "text"])
+            )
+            assert plain == read, (folder, words)
+
+
+@pytest.mark.parametrize(
+    "argv", [["resolve"], ["resolve", "--"], ["resolve", "-x"], ["-C", "resolve"], ["resolv", "a"]]
+)
+def test_a_wrong_command_line_is_read_by_click(argv: list[str], cli: Callable[..., Any]) -> None:
+    assert cli(*argv).code == ExitCode.USAGE

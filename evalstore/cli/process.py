@@ -1,0 +1,61 @@
+"""Prepares, runs and ends the process of a command; the only module that turns exceptions into exit codes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+
+from evalstore.cli.context import CommandSettings
+from evalstore.cli.streams import close_streams, open_streams, write_safely
+from evalstore.errors import EvalstoreError, ExitCode, Place
+
+READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
+_GC_THRESHOLDS = 200_000, 50, 100  # objects, and rounds
+
+
+def prepare_process() -> None:
+    """Open the standard streams, and look for cycles seldom."""
+    open_streams()
+    # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles as often as Python
+    # does takes a fifth of the time.
+    gc.set_threshold(*_GC_THRESHOLDS)
+
+
+def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
+    """Return the exit code of an action, after printing the error that it ends with."""
+    try:
+        return action()
+    except EvalstoreError as error:
+        return settings.print_error(error)
+    except KeyboardInterrupt:
+        return settings.print_error(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
+    except OSError as error:
+        return _report_write_error(error, settings)
+    except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
+        if settings.verbose:
+            import traceback
+
+            write_safely(sys.stderr, traceback.format_exc())
+        bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
+        hint = "run it again with --verbose for the trace, and report it"
+        return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)
+
+
+def end_process(code: int, settings: CommandSettings | None = None) -> None:
+    """Close the streams and leave the process with an exit code, or that of a stdout that cannot be written."""
+    if error := close_streams():
+        code = code or _report_write_error(error, settings or CommandSettings())
+    sys.exit(code)
+
+
+def _report_write_error(error: OSError, settings: CommandSettings) -> int:
+    if isinstance(error, BrokenPipeError):
+        return READER_LEFT
+    words = f"the system refuses: {(error.strerror or str(error)).lower()}"
+    return settings.print_error(EvalstoreError(words, place=_error_place(error)))
+
+
+def _error_place(error: OSError) -> Place | None:
+    return Place(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
