@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -32,6 +31,8 @@ def escape_ci_commands(text: str) -> str:
 
 def find_nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name most like `name`; None when none is near."""
+    import difflib
+
     return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)), None)
 
 

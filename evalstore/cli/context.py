@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +16,8 @@ from evalstore.report.formats import FORMATS
 from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import click
 
     from evalstore.errors import EvalstoreError, ExitCode
@@ -178,6 +179,8 @@ def read_clock() -> datetime:
 
     Dates that expire are compared with the real clock instead.
     """
+    from datetime import UTC, datetime
+
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch.isascii() and epoch.isdigit() and len(epoch) <= _EPOCH_DIGITS:
         return datetime.fromtimestamp(int(epoch), UTC)

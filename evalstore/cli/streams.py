@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
@@ -54,8 +53,10 @@ def needs_pager(text: str) -> bool:
 
     An empty PAGER means none, as git has it.
     """
+    from shutil import get_terminal_size
+
     at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return at_terminal and os.environ.get("PAGER") != "" and text.count("\n") >= shutil.get_terminal_size().lines
+    return at_terminal and os.environ.get("PAGER") != "" and text.count("\n") >= get_terminal_size().lines
 
 
 def can_show_bars(*, quiet: bool) -> bool:
@@ -71,9 +72,11 @@ def close_streams() -> OSError | None:
 
 
 def _make_terminal() -> Screen:
+    from shutil import get_terminal_size
+
     from evalstore.report.screen import COLOURS, PAPER, Screen
 
-    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), _WIDEST)
+    width = min(max(get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), _WIDEST)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return Screen(width, {} if plain else COLOURS, drawn=True)
 

@@ -11,14 +11,6 @@ from evalstore.documents.document import (
     format_json_pointer,
     read_text,
 )
-from evalstore.documents.json_reader import (
-    LINE_LIMIT,
-    read_json,
-    read_legacy_json,
-    read_legacy_row,
-    read_row,
-    read_value,
-)
 from evalstore.documents.json_writer import (
     compute_digest,
     compute_document_digest,
@@ -30,13 +22,21 @@ from evalstore.documents.json_writer import (
     write_members,
     write_row,
 )
-from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.documents.yaml_reader import make_document, read_legacy_yaml, read_yaml
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from evalstore.documents.edit import replace_scalar, replace_scalars
+    from evalstore.documents.json_reader import (
+        LINE_LIMIT,
+        read_json,
+        read_legacy_json,
+        read_legacy_row,
+        read_row,
+        read_value,
+    )
     from evalstore.documents.json_stream import JsonStream
+    from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
     from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
 
 __all__ = [
@@ -75,13 +75,11 @@ __all__ = [
 ]
 
 # What only reads a store needs none of these.
-__getattr__ = import_lazily(
-    __name__,
-    {
-        "JsonStream": "json_stream",
-        "replace_scalar": "edit",
-        "replace_scalars": "edit",
-        "write_legacy_yaml": "yaml_layout",
-        "write_yaml": "yaml_layout",
-    },
-)
+_MODULES = {
+    "edit": ("replace_scalar", "replace_scalars"),
+    "json_reader": ("LINE_LIMIT", "read_json", "read_legacy_json", "read_legacy_row", "read_row", "read_value"),
+    "json_stream": ("JsonStream",),
+    "opaque": ("OPAQUE_DEPTH", "OpaqueValue"),
+    "yaml_layout": ("write_legacy_yaml", "write_yaml"),
+}
+__getattr__ = import_lazily(__name__, {name: module for module, names in _MODULES.items() for name in names})

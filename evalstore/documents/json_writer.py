@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from fractions import Fraction
 from json.encoder import encode_basestring
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.documents.opaque import OpaqueValue
 from evalstore.errors import RefusedError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Made once: `json.dumps` makes an encoder for every call that is not its default.
 _encode = json.JSONEncoder(ensure_ascii=False).encode

@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.documents.document import DEPTH_LIMIT, Document, LazySpans, Pointer, Span, check_text
-from evalstore.documents.document_builder import DocumentBuilder
-from evalstore.documents.opaque import OpaqueValue
 from evalstore.documents.yaml_lines import read_plain_lines
 from evalstore.documents.yaml_values import (
     NOT_PLAIN,
@@ -22,6 +20,11 @@ from evalstore.documents.yaml_values import (
     resolve_plain_scalar,
 )
 from evalstore.errors import LoadError, Place
+
+if TYPE_CHECKING:
+    from evalstore.documents.document_builder import DocumentBuilder
+
+    _KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
 
 LIMIT = 1 << 20
 LEGACY_LIMIT = 8 << 20  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
@@ -35,8 +38,6 @@ _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
 }
 
-
-_KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
 _new_tuple = tuple.__new__  # a NamedTuple's own is three times slower, and a file has hundreds of positions
 
 
@@ -91,6 +92,8 @@ def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Docu
     from yaml._yaml import CParser
 
     # Parser events only: no constructor of PyYAML runs, so no tag can make an object.
+    from evalstore.documents.document_builder import DocumentBuilder
+
     builder = DocumentBuilder(file, text, legacy=loose, depth_limit=LEGACY_DEPTH if loose else DEPTH_LIMIT)
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
@@ -178,6 +181,8 @@ def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
     if builder.legacy and not builder.wants_key and SPECIAL_NUMBER.fullmatch(text):
+        from evalstore.documents.opaque import OpaqueValue
+
         return OpaqueValue("NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity")
     value = resolve_plain_scalar(text, place)
     if event.tag is not None and isinstance(value, str):

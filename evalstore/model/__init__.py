@@ -11,10 +11,10 @@ from evalstore.model.artifact import (
     is_cosmetic,
     select_scoring_part,
 )
-from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
 from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
 
 if TYPE_CHECKING:
+    from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
     from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
     from evalstore.model.outcome import (
         CheckResult,
@@ -88,8 +88,9 @@ __all__ = [
     "select_scoring_part",
 ]
 
-# What grades: whoever only finds and reads artifacts needs none of it.
+# What grades and what judges: whoever only finds and reads artifacts needs none of it.
 _MODULES = {
+    "findings": ("Finding", "Findings", "MendedPlace", "Severity", "SourceLine", "TextEdit"),
     "judge": ("Judge", "JudgeCall", "JudgeReply", "ScoreType", "read_judge"),
     "outcome": ("CheckResult", "Grade", "Output", "RubricResult", "UnscoredReason", "Verdict", "format_decimal"),
     "question": (

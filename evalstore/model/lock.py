@@ -17,9 +17,10 @@ _FORM = 1
 _HEAD = "# What every reference of this store means. `evalstore lock` writes it: commit it, edit nothing.\n"
 _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
 _KEY = r"[ !#-\[\]-~]{1,400}"  # a reference: ASCII, without what YAML would escape
-_START = re.compile(r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n")
+# Compiled when they are first used: most stores have no lock.
+_START = r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n"
 # The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is no record.
-_ENTRY = re.compile(
+_ENTRY = (
     rf'  "(?P<key>{_KEY})":\n'
     r'    version: "(?P<version>[^"\\\n]{0,400})"\n'
     rf'    tag_object: (?:null|"(?P<tag_object>{_OID})")\n'
@@ -29,11 +30,11 @@ _ENTRY = re.compile(
     rf'    scoring_digest: "(?P<scoring_digest>{_SHA})"\n'
     rf'(?:    rows: "(?P<rows>{_OID})"\n)?'
 )
-_LEDGER = re.compile(
+_LEDGER = (
     r'  "(?P<key>(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63})": '
     rf'\{{lines: (?P<lines>[1-9][0-9]{{0,8}}), sha256: "(?P<sha256>{_SHA})"\}}\n'
 )
-_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
+_CONFLICT = r"^(?:<{7}|={7}|>{7})(?: |$)"
 _HINT = "only `evalstore lock` writes this file: take the last committed one, and lock again"
 
 
@@ -86,20 +87,20 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
     # A checkout may have converted the line ends.
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
-    if conflict := _CONFLICT.search(text):
+    if conflict := re.search(_CONFLICT, text, re.MULTILINE):
         hint = "take one of its two sides whole, then run evalstore lock"
         raise LoadError("holds a merge conflict", place=locate_offset(text, conflict.start(), file), hint=hint)
-    start = _START.match(text)
+    start = re.match(_START, text)
     if start is None:
         raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)
     if int(start["form"]) != _FORM:
         message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
         raise LoadError(message, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
     reader = _LockParser(file, text, start.end())
-    refs = {key: _parse_entry(match, line) for key, line, match in reader.read_section("refs", _ENTRY)}
+    refs = {key: _parse_entry(match, line) for key, line, match in reader.read_section("refs", re.compile(_ENTRY))}
     ledgers = {
         key: LockedLedger(int(match["lines"]), match["sha256"], line)
-        for key, line, match in reader.read_section("ledgers", _LEDGER)
+        for key, line, match in reader.read_section("ledgers", re.compile(_LEDGER))
     }
     if reader.offset != len(text):
         raise reader.build_form_error()

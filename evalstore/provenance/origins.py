@@ -12,11 +12,11 @@ from evalstore.provenance.artifact_parts import ArtifactPart, PartTable, pair_na
 from evalstore.provenance.part_history import Ending, PartEnding, PartHistory
 from evalstore.provenance.question_rows import QuestionRows
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.artifacts import read_rows
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import find_file, read_tagger
 from evalstore.store.revisions import find_head
+from evalstore.store.rows import read_rows
 from evalstore.store.tags import list_patterns
 
 _ABSENT = PartTable()

@@ -11,7 +11,7 @@ from evalstore.documents import write_canonical
 from evalstore.model import Artifact, Kind, iterate_questions
 from evalstore.provenance.artifact_parts import QuestionMeanings, read_question_meanings
 from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import parse_row, read_row_lines
+from evalstore.store.rows import parse_row, read_row_lines
 
 _Named = tuple[str, QuestionMeanings]
 _DIGEST_SIZE = 16  # bytes

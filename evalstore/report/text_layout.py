@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
-from textwrap import TextWrapper
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER
 from evalstore.text import make_printable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _LEAST_WIDTH = 16  # of a last column that is worth wrapping
 _GAP = "  "  # between two columns
@@ -27,7 +29,7 @@ _GIT = (
     "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
-_COMMAND = re.compile(rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+")
+_COMMAND = rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
 
 
 def count_noun(number: int, word: str) -> str:
@@ -49,11 +51,18 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
     The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen or where it is
     longer than a line, and no command is: options, rules, paths and commands are copied.
     """
+    from textwrap import TextWrapper
+
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    kept = (_COMMAND.sub(_join_words, make_printable(sentence)) for sentence in sentences)
+    kept = (_compile_command().sub(_join_words, make_printable(sentence)) for sentence in sentences)
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
+
+
+@cache
+def _compile_command() -> re.Pattern[str]:
+    return re.compile(_COMMAND)
 
 
 def _join_words(command: re.Match[str]) -> str:
@@ -64,6 +73,8 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
     if value is None:
         return {name: None}
+    from fractions import Fraction
+
     from evalstore.model import format_decimal
 
     decimal = format_decimal(value)

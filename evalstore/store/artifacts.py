@@ -1,14 +1,11 @@
-"""Reads the file of an artifact, and streams the rows that a large dataset keeps in a file beside it."""
+"""Reads the file of an artifact, and finds the one beside a large dataset that has its rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
 
-from evalstore.documents import LINE_LIMIT, Document, read_row, read_yaml
+from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
-from evalstore.files import iterate_pieces, open_below
 from evalstore.model import Artifact, Kind, Ref
 from evalstore.store.contents import StoreContents
 from evalstore.store.objects import find_file
@@ -17,7 +14,6 @@ from evalstore.versions import find_version
 
 ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
 _ROWS_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
-_REQUIRED_KEYS = ("id", "input")  # of a row
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
@@ -38,47 +34,10 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
     return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
 
 
-class RowLine(NamedTuple):
-    """One line of a file of rows that is not blank, with the name of the file and its number there."""
-
-    data: bytes
-    file: str
-    number: int
-
-
-def read_rows(
-    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
-    return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
-
-
-def read_row_lines(
-    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
-) -> Iterator[RowLine]:
-    """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
-    path = _find_rows_path(dataset)
-    if path is None:
-        return
-    file = f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
-    for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
-        if line.strip():
-            yield RowLine(line, file, number)
-
-
-def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
-    for line in lines:
-        row = parsed.get(line.data)
-        if row is None:
-            row = parsed[line.data] = parse_row(line)
-        yield row
-
-
 def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
     """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
-    path = _find_rows_path(dataset)
-    return _find_blob(store, commit, path) if path and commit else None
+    path = find_rows_path(dataset)
+    return require_blob(store, commit, path) if path and commit else None
 
 
 def _find_id(document: Document, ref: Ref) -> object:
@@ -100,7 +59,8 @@ def _require_version(document: Document, kind: Kind) -> str:
     return str(version)
 
 
-def _find_rows_path(dataset: Artifact) -> str | None:
+def find_rows_path(dataset: Artifact) -> str | None:
+    """Return the path of the rows beside a dataset; None where its own file has the questions."""
     name = dataset.value.get("rows") if dataset.kind is Kind.DATASET else None
     if name is None:
         return None
@@ -110,44 +70,10 @@ def _find_rows_path(dataset: Artifact) -> str | None:
     return f"{dataset.kind.folder}/{name}"
 
 
-def _read_pieces(store: StoreContents, path: str, commit: str | None) -> Iterator[bytes]:
-    if commit is None:
-        if store.root is None:
-            return
-        with open_below(store.root, path) as file:
-            yield from iterate_pieces(file)
-        return
-    yield from store.objects.stream(_find_blob(store, commit, path))
-
-
-def _find_blob(store: StoreContents, commit: str, path: str) -> str:
+def require_blob(store: StoreContents, commit: str, path: str) -> str:
+    """Return the blob of a file at a commit; `LoadError` where there is none."""
     path_then = store.moves.find_prefix(commit) + path
     blob = find_file(store.objects, commit, path_then)
     if blob is None:
         raise LoadError(f"there is no {path_then} at {commit[:12]}", place=Place(path))
     return blob
-
-
-def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
-    # A piece may end within a line: the tail waits for the next piece.
-    tail, number = b"", 0
-    for piece in pieces:
-        *whole, tail = (tail + piece).split(b"\n")
-        number += len(whole)
-        yield from whole
-        if len(tail) > LINE_LIMIT:
-            raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
-    if tail:
-        yield tail
-
-
-def parse_row(line: RowLine) -> Mapping[str, Any]:
-    """Return the row of a line; `LoadError` for one without `id` or `input`."""
-    data, file, number = line
-    row = read_row(data, file, number)
-    if not isinstance(row, dict):
-        raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
-    for key in _REQUIRED_KEYS:
-        if not isinstance(row.get(key), str):
-            raise LoadError(f"the row has no {key}", place=Place(file, number), hint=f"every row has a text {key!r}")
-    return row

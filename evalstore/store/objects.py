@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
@@ -176,6 +175,8 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
 
 def format_iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
     """Return git's time stamp as ISO 8601 with its offset; "" when it is no date."""
+    from datetime import UTC, datetime, timedelta, timezone
+
     offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)
     try:
         zone = timezone(offset) if offset else UTC

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import ArgumentError
 from evalstore.model import Artifact, Ref, parse_ref
-from evalstore.store.artifacts import parse_rows_once, read_row_lines, read_rows
 from evalstore.store.contents import StoreContents
 from evalstore.store.resolve import Resolved, expect_releases, resolve_ref
 
@@ -41,6 +40,8 @@ class ArtifactStore(StoreContents):
 
     def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
         """Yield the rows in the file beside a dataset, as of the same commit; none when it has no such file."""
+        from evalstore.store.rows import read_rows
+
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
@@ -51,6 +52,8 @@ class ArtifactStore(StoreContents):
 
         So rows that did not change are known by their identity, and never looked into.
         """
+        from evalstore.store.rows import parse_rows_once, read_row_lines
+
         parsed: dict[bytes, Mapping[str, Any]] = {}
         sides = (read_row_lines(self, side.artifact, commit=side.commit, tag=side.tag) for side in (old, new))
         before, after = (parse_rows_once(lines, parsed) for lines in sides)

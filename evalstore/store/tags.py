@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalstore.errors import GitError
@@ -129,16 +129,21 @@ class Tags:
     _all: TagIndex | None = None
     _unread: dict[str, TagRef] | None = None
     _question_count: int = 0
+    _named: dict[str, GitTag] = field(default_factory=dict)  # what was listed of single artifacts
 
     def find(self, name: str) -> GitTag | None:
         """Return the tag of exactly this name; a branch or a file of that name does not count."""
+        if found := self._named.get(name):
+            return found
         index = self._all or self._list_matching(TAG_REFS + name)
         return index.tags.get(name)
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
-        releases = self._list_matching(*list_patterns(self.grammar, kind, id_)).releases
+        index = self._list_matching(*list_patterns(self.grammar, kind, id_))
+        releases = index.releases
         if kind and id_:
+            self._named.update(index.tags if self._all is None else {})
             return list(releases.get((kind, id_), ()))
         return [release for key in sorted(releases) if kind in {None, key[0]} for release in releases[key]]
 
@@ -163,7 +168,7 @@ class Tags:
 
     def forget(self) -> None:
         """Forget the listings, because a tag was made or moved: they are read again when needed."""
-        self._all, self._unread, self._question_count = None, None, 0
+        self._all, self._unread, self._question_count, self._named = None, None, 0, {}
 
     def _list_matching(self, *refs: str) -> TagIndex:
         self._question_count += 1

@@ -16,7 +16,7 @@ from evalstore.diff import Certainty, Direction, Witness, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind
-from evalstore.store.artifacts import RowLine, parse_row, parse_rows_once
+from evalstore.store.rows import RowLine, parse_row, parse_rows_once
 from evalstore.versions import Bump
 
 RUBRIC = """\

@@ -1,0 +1,87 @@
+"""Streams the rows that a large dataset keeps in a file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evalstore.documents import LINE_LIMIT, read_row
+from evalstore.errors import LoadError, Place
+from evalstore.files import iterate_pieces, open_below
+from evalstore.model import Artifact
+from evalstore.store.artifacts import find_rows_path, require_blob
+from evalstore.store.contents import StoreContents
+
+_REQUIRED_KEYS = ("id", "input")
+
+
+class RowLine(NamedTuple):
+    """One line of a file of rows that is not blank, with the name of the file and its number there."""
+
+    data: bytes
+    file: str
+    number: int
+
+
+def read_rows(
+    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
+    return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
+
+
+def read_row_lines(
+    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[RowLine]:
+    """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
+    path = find_rows_path(dataset)
+    if path is None:
+        return
+    file = f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
+    for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
+        if line.strip():
+            yield RowLine(line, file, number)
+
+
+def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
+    for line in lines:
+        row = parsed.get(line.data)
+        if row is None:
+            row = parsed[line.data] = parse_row(line)
+        yield row
+
+
+def _read_pieces(store: StoreContents, path: str, commit: str | None) -> Iterator[bytes]:
+    if commit is None:
+        if store.root is None:
+            return
+        with open_below(store.root, path) as file:
+            yield from iterate_pieces(file)
+        return
+    yield from store.objects.stream(require_blob(store, commit, path))
+
+
+def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
+    # A piece may end within a line: the tail waits for the next piece.
+    tail, number = b"", 0
+    for piece in pieces:
+        *whole, tail = (tail + piece).split(b"\n")
+        number += len(whole)
+        yield from whole
+        if len(tail) > LINE_LIMIT:
+            raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
+    if tail:
+        yield tail
+
+
+def parse_row(line: RowLine) -> Mapping[str, Any]:
+    """Return the row of a line; `LoadError` for one without `id` or `input`."""
+    data, file, number = line
+    row = read_row(data, file, number)
+    if not isinstance(row, dict):
+        raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
+    for key in _REQUIRED_KEYS:
+        if not isinstance(row.get(key), str):
+            raise LoadError(f"the row has no {key}", place=Place(file, number), hint=f"every row has a text {key!r}")
+    return row
