@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -79,7 +79,7 @@ class CommandSettings:
         from evalstore.report import render
 
         locate = make_locator(self.path) if self.format in FORMATS else str
-        result_screen = replace(find_screen(sys.stdout), whole=self.verbose)
+        result_screen = find_screen(sys.stdout)._replace(whole=self.verbose)
         text = render(result, self.format, screen=result_screen, locate=locate)
         text = text if self.format == "github" else escape_ci_commands(text)
         if self.quiet and self.format == "text":

@@ -28,7 +28,10 @@ _LINE = re.compile(
 _COMMON = re.compile(
     rf"""([ ]*+)(-[ ]++)?+(?:({_KEY}):(?:[ ]++|\Z))?+(?:([A-Za-z_(/][^:#\n]*+)|"([^"\\\n]*+)"[ ]*+)?+""", re.VERBOSE
 )
-_ITEM = re.compile(rf"[ ]*(?:({_KEY}):[ ]+)?(?:([\w(/][\w(/ .)$%+-]*)|({_QUOTED})[ ]*)(,|\Z)")
+# Between brackets: a key, and a value that is plain, quoted, or a list or mapping without another one in it. Its end is
+# the first bracket that closes: where that stands in a quoted text, the text is left open, and no item.
+_INNER = r"\[[^\[\]{}\n]*\]|\{[^\[\]{}\n]*\}"
+_ITEM = re.compile(rf"[ ]*(?:({_KEY}):[ ]+)?(?:([\w(/][\w(/ .)$%+-]*)|({_QUOTED}|{_INNER})[ ]*)(,|\Z)")
 _INDENT = re.compile(r"( +)[^ \n]")
 _NO_KEY: Any = object()
 _ROOT = ""
@@ -109,8 +112,8 @@ def _read_lines(text: str) -> Any:  # noqa: PLR0912  # the loop over every line 
             container[new_key] = value
         else:
             container.append(value)
-    # Every line is a node, and every comma may be one more.
-    if container is root or len(lines) + text.count(",") >= NODE_LIMIT:
+    # Every line is a node, and every comma and every bracket may be one more.
+    if container is root or sum(map(text.count, ",[{"), len(lines)) >= NODE_LIMIT:
         raise _OddLineError
     if key is not _NO_KEY:
         container[key] = None
@@ -192,15 +195,16 @@ def _read_block(lines: list[str], first: int, column: int, *, keep_end: bool) ->
 
 
 def _read_items(text: str) -> Any:
-    """Return a list in brackets, or a mapping in braces, of scalars."""
+    """Return a list in brackets, or a mapping in braces, of scalars, and of such lists and mappings of scalars."""
     items: list[Any] = []
     keys: list[str | None] = []
     position, end = 1, len(text) - 1
     while position < end:
         if (item := _ITEM.match(text, position, end)) is None:
             raise _OddLineError
-        key, plain, quoted, comma = item.groups()
-        items.append(_read_plain(plain) if plain else _read_quoted(quoted))
+        key, plain, other, comma = item.groups()
+        read = _read_plain if plain else _read_quoted if other[0] in _QUOTES else _read_items
+        items.append(read(plain or other))
         keys.append(key)
         position = item.end()
         if comma and position == end:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Part(StrEnum):
@@ -32,17 +32,17 @@ COLOURS: Mapping[Part, str] = {
 
 
 _LONG = 40
+_NO_COLOURS: Mapping[Part, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list.
 
     `drawn` says that somebody looks at it, so that bars are worth drawing.
     """
 
     width: int = 100
-    colours: Mapping[Part, str] = field(default_factory=dict)
+    colours: Mapping[Part, str] = _NO_COLOURS
     whole: bool = False
     drawn: bool = False
 

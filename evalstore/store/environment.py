@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # A repository's config names programs in dozens of places. These settings and the short list of subcommands that
 # evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
@@ -93,8 +93,7 @@ _USER_INHERITED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GitEnvironment:
+class GitEnvironment(NamedTuple):
     """One way to start git: its `-c` settings, its variables, and the names of ours that it inherits."""
 
     config: Sequence[str]

@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.store.environment import SEALED, GitEnvironment
@@ -78,8 +77,7 @@ class CommandError(GitError):
         self.stdout = stdout
 
 
-@dataclass(frozen=True, slots=True)
-class Git:
+class Git(NamedTuple):
     """Git for one repository, named by its git directory: git never searches for one.
 
     A lock on one of `inherited_fds` lasts as long as the last command that a killed process had started.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore import places
 from evalstore.errors import GitError
@@ -13,8 +13,7 @@ from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 _REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """One repository: git for it, its working tree (None when bare), and the digits of its object ids."""
 
     git: Git

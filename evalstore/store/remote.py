@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.store.git import Git
@@ -86,7 +86,7 @@ def _ask_remote(
     # A folder is relative to the repository, and the scratch repository is elsewhere.
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     with open_scratch_repository(
-        replace(git, timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
+        git._replace(timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
     ) as scratch:
         return scratch.run(command, *options, "--", address, *refs)
 

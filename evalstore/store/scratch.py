@@ -10,7 +10,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from evalstore.errors import GitError
@@ -34,13 +33,13 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
         # Without it git would look for the parents that a shallow clone lacks.
         with suppress(FileNotFoundError):
             shutil.copyfile(common / "shallow", Path(folder, "shallow"))
-        scratch = replace(git, directory=Path(folder))
+        scratch = git._replace(directory=Path(folder))
         # What the global config sets for every repository holds there anyhow.
         conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
         with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
             config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
         variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
-        yield replace(scratch, environment=replace(USER, variables=variables))
+        yield scratch._replace(environment=USER._replace(variables=variables))
 
 
 def _format_setting(setting: ConfigSetting) -> str:

@@ -80,8 +80,7 @@ class TagRef(NamedTuple):
     symref: str
 
 
-@dataclass(frozen=True, slots=True)
-class TagGrammar:
+class TagGrammar(NamedTuple):
     """The names of tags, `<prefix><kind>/<id>@<version>`, with a literal prefix."""
 
     prefix: str
@@ -111,8 +110,7 @@ class TagGrammar:
         return Release(*parts, tag.name, tag.oid if tag.target else None, tag.commit)
 
 
-@dataclass(frozen=True, slots=True)
-class TagIndex:
+class TagIndex(NamedTuple):
     """Tags by name, releases by artifact (ascending), and ignored tags that are no release (name, reason)."""
 
     tags: Mapping[str, GitTag]

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
@@ -56,7 +56,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
-        git = replace(store.git, inherited_fds=(descriptor,), timeout=_WRITING)
+        git = store.git._replace(inherited_fds=(descriptor,), timeout=_WRITING)
         yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)

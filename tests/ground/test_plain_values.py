@@ -136,6 +136,48 @@ def test_random_lines_are_read_alike() -> None:
     assert read > 100
 
 
+FLOW = (
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ", ",
+    "a: ",
+    "b: ",
+    "c:",
+    "x",
+    "1.50",
+    "'y'",
+    "'",
+    '"',
+    '"z]"',
+    "'{, '",
+    " ",
+    " # ",
+    "#",
+    "null",
+)
+FLOWS = ("[1, x]", "['y', \"]\"]", "{a: 1}", "{b: '}', a: null}", "[]", "{}", "[x]", "'['", "[[x]]", "{a: {b: 1}}")
+
+
+def test_random_brackets_are_read_alike() -> None:
+    source = random.Random(13)  # noqa: S311  # the same every time
+    read = nested = 0
+    for _ in range(2000):
+        inner = source.choices(FLOWS if source.random() < 0.5 else FLOW, k=source.randint(1, 4))
+        joined = source.choice((", ", ", a: ", "")).join(inner)
+        text = source.choice(("k: [{}]\n", "- {{a: {}}}\n", "- {{b: {}, c: [x]}} # note\n", "k: {}\n")).format(joined)
+        value, slow = read_plain_lines(text), read_slowly(text)
+        if value is not NOT_PLAIN:
+            assert slow is not None, text
+            assert repr(value) == repr(slow.value), text
+            read += 1
+            nested += text.count("[") + text.count("{") > 1
+    assert read > 100
+    assert nested > 50
+
+
 @pytest.mark.parametrize("extra", [-1, 0])
 def test_limits_are_those_of_reading_with_positions(extra: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (yaml_values, yaml_lines, document_builder):
