@@ -9,14 +9,17 @@ the processor in brackets, how many times as fast two are, and the hash of what 
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +27,7 @@ from bench_migrate import suite
 from bench_parts import release
 
 TURNS = 3
+_ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux: what workers took is known to who waits for them last
 
 
 class Cost(NamedTuple):
@@ -38,9 +42,13 @@ def measure(folder: Path, argv: tuple[str, ...], jobs: int) -> tuple[Cost, str]:
     before, start = sum_processor_seconds(), time.perf_counter()
     command = [sys.executable, "-m", "evalstore", *argv, "--jobs", str(jobs), "--format", "json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    clock = time.perf_counter() - start
     if done.returncode not in {0, 1} or done.stderr:
         sys.exit(done.stderr.decode())
-    cost = Cost(time.perf_counter() - start, sum_processor_seconds() - before)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    cost = Cost(clock, sum_processor_seconds() - before)
     return cost, hashlib.sha256(done.stdout).hexdigest()[:12]
 
 
@@ -51,6 +59,7 @@ def sum_processor_seconds() -> float:
 
 
 def main(rows: int, suites: int) -> None:
+    ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1)
     with tempfile.TemporaryDirectory() as name:
         folder, legacy = Path(name) / "store", Path(name) / "legacy"
         folder.mkdir()

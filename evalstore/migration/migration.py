@@ -77,7 +77,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     files: list[PlannedFile] = []
     side = ConflictSide.SOURCE if force else ConflictSide.STORE if keep else ConflictSide.NONE
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
-    size = _WEIGHT * sum(map(_find_size, sources))
+    # The files of one source are written at one time, and one source after the other.
+    size = _WEIGHT * max(map(_find_size, sources), default=0)
     with open_ as stage, ReleaseLookup(root) as releases, open_writers(jobs, size) as write_texts:
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
         prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
