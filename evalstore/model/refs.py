@@ -167,8 +167,7 @@ def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
     # Any shape is accepted: what is no mapping, list or text has no references.
     if kind is Kind.RUBRIC:
         for index, check in _list_items(value, "checks"):
-            if isinstance(check, dict) and not _PINNING.isdisjoint(check):  # few checks have any
-                yield from find_check_pins(("checks", index), check)
+            yield from find_check_pins(("checks", index), check)
     elif kind is Kind.JUDGE:
         yield from _find_pin(("validation",), _get_key(value, "validation"), "validated_against")
     else:
@@ -179,6 +178,8 @@ def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
 
 def find_check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
     """Yield every reference of the check at `pointer`."""
+    if not isinstance(check, dict) or _PINNING.isdisjoint(check):  # few checks have any
+        return
     for key in ("judge_prompt_ref", "rubric_ref"):
         yield from _find_pin(pointer, check, key)
     for index, member in _list_items(_get_key(check, "jury"), "members"):
