@@ -134,7 +134,7 @@ FOLDERS = list(dict.fromkeys(map(legacy_of, FILES)))
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("folder", thin(FOLDERS, 3), ids=lambda folder: folder.parent.relative_to(CASES).as_posix())
+@pytest.mark.parametrize("folder", thin(FOLDERS, 6), ids=lambda folder: folder.parent.relative_to(CASES).as_posix())
 def test_a_key_that_nobody_knows_in_every_object_is_kept(folder: Path) -> None:
     check({path: objects(path) for path in FILES if legacy_of(path) == folder})
 
@@ -221,7 +221,7 @@ def test_a_key_that_nobody_knows_beside_the_cases_is_named(path: Path) -> None:
 SMALL = [path for path in FILES if path.stat().st_size < 8_000]  # the others are long, not other
 
 
-@pytest.mark.parametrize("path", thin(SMALL, 3), ids=lambda path: path.relative_to(CASES).as_posix())
+@pytest.mark.parametrize("path", thin(SMALL, 6), ids=lambda path: path.relative_to(CASES).as_posix())
 def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path, samples: Callable[[int], int]) -> None:
     """A reader answers with cases or one sentence, whatever stands where it looked for something else."""
     value, odds = value_of(path), ([], {}, [{}], 1, None, True, "", "{{ x }}")
