@@ -7,12 +7,13 @@ By default 10 and 100 stores, each with 2 suites, 6 rubrics and a judge, which o
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from bench_scale import measure
 from many_artifacts import make_files, release_files, write_files
 
 SUITES, RUBRICS = 2, 6
@@ -27,13 +28,10 @@ def make_stores(top: Path, count: int) -> None:
         release_files(top / f"s{number}", files)
 
 
-def measure(*commands: list[str]) -> float:
-    """Return the seconds of the processor that commands take one after the other."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def run_commands(*commands: list[str]) -> None:
+    """Run commands one after the other."""
     for argv in commands:
         subprocess.run(argv, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def main(counts: list[int]) -> None:
@@ -44,7 +42,8 @@ def main(counts: list[int]) -> None:
             make_stores(top, count)
             index = [sys.executable, "-m", "evalstore", "index", name, "--out", f"{name}/index.parquet", "--quiet"]
             git = [["git", "-C", str(top / f"s{n}"), *argv] for n in range(count) for argv in PEER]
-            ours, peer = min(measure(index) for _ in range(2)), min(measure(*git) for _ in range(2))
+            ours = measure(partial(run_commands, index), repeats=2).processor
+            peer = measure(partial(run_commands, *git), repeats=2).processor
             each = ours / count * 1000
             print(f"{count:5} stores {ours:6.2f} s, {each:6.1f} ms a store; git {peer:5.2f} s; {ours / peer:5.1f} x")
 

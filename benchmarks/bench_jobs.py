@@ -14,27 +14,19 @@ import hashlib
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from bench_migrate import suite
 from bench_parts import release
+from bench_scale import Cost, sum_processor_seconds
 
 TURNS = 3
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux: what workers took is known to who waits for them last
-
-
-class Cost(NamedTuple):
-    """Seconds of the clock, and of the processor, of all processes of a command."""
-
-    clock: float
-    processor: float
 
 
 def measure(folder: Path, argv: tuple[str, ...], jobs: int) -> tuple[Cost, str]:
@@ -50,12 +42,6 @@ def measure(folder: Path, argv: tuple[str, ...], jobs: int) -> tuple[Cost, str]:
             os.wait()
     cost = Cost(clock, sum_processor_seconds() - before)
     return cost, hashlib.sha256(done.stdout).hexdigest()[:12]
-
-
-def sum_processor_seconds() -> float:
-    """Return what all processes that ended took."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
 
 
 def main(rows: int, suites: int) -> None:

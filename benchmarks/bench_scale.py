@@ -51,11 +51,17 @@ def measure(
     costs: list[Cost] = []
     while len(costs) < repeats and sum(cost.clock for cost in costs) < _FAST:
         prepare()
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        before, start = sum_processor_seconds(), time.perf_counter()
         action()
-        clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        costs.append(Cost(clock, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime))
+        clock = time.perf_counter() - start
+        costs.append(Cost(clock, sum_processor_seconds() - before))
     return Cost(*map(min, zip(*costs, strict=True)))
+
+
+def sum_processor_seconds() -> float:
+    """Return the seconds of the processor that all children took which have ended and were waited for."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def run_evalstore(folder: Path, *argv: str) -> None:

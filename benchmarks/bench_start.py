@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
-from bench_scale import measure, run_evalstore
+from bench_scale import measure, run_evalstore, sum_processor_seconds
 from bench_waits import RUBRIC
 from many_artifacts import SIGNATURE, File, make_files, release_files, write_files
 
@@ -23,18 +23,12 @@ from evalstore.store import ArtifactStore
 SUITES, RUBRICS, PAGE = 20, 90, 300
 
 
-def count_processor() -> float:
-    """Return the seconds of the processor that this process and its children have taken."""
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
 def resolve_page(folder: Path, refs: list[str]) -> float:
     """Return the seconds in which one process opens a store and digests what references mean."""
-    start = count_processor()
+    start = time.process_time() + sum_processor_seconds()
     with ArtifactStore.open(folder) as store:
         digests = [(found.digest, found.scoring_digest) for found in store.resolve_all(refs)]
-    seconds = count_processor() - start
+    seconds = time.process_time() + sum_processor_seconds() - start
     if len(digests) != len(refs):
         raise SystemExit("not every reference was resolved")
     return seconds
@@ -68,7 +62,7 @@ def main() -> None:
         page = 1e9
         for _ in range(rounds):
             for name, argv in actions.items():
-                cost = measure(lambda argv=argv: subprocess.run(argv, check=True, capture_output=True), repeats=1)  # type: ignore[misc]
+                cost = measure(partial(subprocess.run, argv, check=True, capture_output=True), repeats=1)
                 best[name] = min(best[name], cost.processor)
             page = min(page, resolve_page(large, refs))
     peer = best["interpreter"] + best["git"]

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from bench_scale import sum_processor_seconds
 from many_artifacts import SIGNATURE, run_git
 
 PEERS = Path(__file__).parents[1] / ".venv/peers/bin"
@@ -141,13 +141,12 @@ def measure_row(row: Row, size: int, *, rounds: int) -> Cost | None:
 
 def measure_commands(commands: list[list[str]], stdin: str) -> float:
     """Run commands one after the other, and return the processor seconds of their processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = sum_processor_seconds()
     for argv in commands:
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
         if done.returncode not in {0, 1}:
             raise SystemExit(f"{' '.join(argv)[:200]}\n{done.stderr[-2000:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return sum_processor_seconds() - before
 
 
 def print_table(measured: dict[Row, dict[int, Cost]]) -> None:
