@@ -6,7 +6,7 @@ import os
 import sys
 
 from evalstore.about import COMPLETE_VARIABLE, VERSION
-from evalstore.kept_answers import CommandAnswer, CommandQuestion, find_answer, make_question
+from evalstore.kept_answers import CommandAnswer, CommandQuestion, find_answer, make_question, split_folder
 
 TYPE_CHECKING = False  # typing itself would be the slowest import
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def run() -> None:
 
 def _load_start(question: CommandQuestion | None) -> Callable[[], None]:
     """Import what runs the command line; click is not needed where every word can only be an argument."""
-    has_folder = len(sys.argv) > 2 and sys.argv[1] == "-C"  # noqa: PLR2004  # the program, -C, a folder
-    directory, words = (sys.argv[2], sys.argv[3:]) if has_folder else (".", sys.argv[1:])
+    directory, words = split_folder(sys.argv[1:])
     # Whatever has an option, `--` or nothing to resolve is left to click, and so is a shell that asks for completions.
     is_plain = words[:1] == ["resolve"] and len(words) > 1 and not any(word[:1] == "-" for word in (directory, *words))
     if is_plain and COMPLETE_VARIABLE not in os.environ:

@@ -150,10 +150,15 @@ class CommandAnswer:
         return True
 
 
+def split_folder(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the folder that `-C` before a command names, else the current one, and the words from the command on."""
+    has_folder = len(argv) > 2 and argv[0] == "-C"  # noqa: PLR2004  # -C, a folder, a command
+    return (argv[1], argv[2:]) if has_folder else (".", argv)
+
+
 def make_question(argv: Sequence[str]) -> CommandQuestion | None:
     """Return the question of a command line; None where no answer is kept, or a walk cannot tell its facts."""
-    has_folder = len(argv) > 2 and argv[0] == "-C"  # noqa: PLR2004  # -C, a folder, a command
-    start, words = (argv[1], argv[2:]) if has_folder else (".", argv)
+    start, words = split_folder(argv)
     if not words or words[0] not in COMMANDS or sys.stdout is None or sys.stderr is None:
         return None
     asked = time.time_ns()
