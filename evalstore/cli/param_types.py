@@ -11,16 +11,15 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from evalstore.cli.ref_words import check_ref
+from evalstore.cli.ref_words import ID, KINDS, check_ref
 from evalstore.errors import EvalstoreError, UsageError
 from evalstore.files import list_below, read_below
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LIMIT = 1 << 20
-_KINDS = ("rubric", "judge", "dataset")
-_FILE = re.compile(r"([a-z][a-z0-9_]{0,63})\.yaml")
+_FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
-_NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
+_NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
 
 
 class UserFile(click.Path):
@@ -120,7 +119,7 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     )
     name, at, _ = incomplete.partition("@")
     if not at:
-        for kind in _KINDS:
+        for kind in KINDS:
             yield from (f"{kind}/{file[1]}" for file in map(_FILE.fullmatch, list_below(root, f"{kind}s")) if file)
     elif _NAME.fullmatch(name):
         ledger = read_below(root, f".evalstore/sums/{name}", _LIMIT).decode()

@@ -12,9 +12,11 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     from evalstore.model import Ref
 
+KINDS = ("rubric", "judge", "dataset")
+ID = "[a-z][a-z0-9_]{0,63}"
 # Compiled when they are first used: most words are references.
 _PATH = r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?"
-_ARTIFACT = r"(?:rubric|judge|dataset)s/[a-z][a-z0-9_]{0,63}\.yaml"
+_ARTIFACT = rf"(?:{'|'.join(KINDS)})s/{ID}\.yaml"
 
 
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
