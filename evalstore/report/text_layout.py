@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER
@@ -29,6 +28,7 @@ _GIT = (
     "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
+# Compiled when it is first used: most answers are no sentences.
 _COMMAND = rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
 
 
@@ -56,13 +56,8 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    kept = (_compile_command().sub(_join_words, make_printable(sentence)) for sentence in sentences)
+    kept = (re.sub(_COMMAND, _join_words, make_printable(sentence)) for sentence in sentences)
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
-
-
-@cache
-def _compile_command() -> re.Pattern[str]:
-    return re.compile(_COMMAND)
 
 
 def _join_words(command: re.Match[str]) -> str:

@@ -179,7 +179,7 @@ def _join_members(names: list[str], arrays: list[Any], columns: list[Cells], lim
         (f"{encode_basestring(name)}: ", len(array) - array.null_count, cells)
         for name, array, cells in zip(names, arrays, columns, strict=True)
     ]
-    if sum(len(key) * count for key, count, _ in found) > limit:
+    if sum(len(key) * present for key, present, _ in found) > limit:
         raise _make_limit_error(limit)
     count = len(arrays[0])
     used = [one for one in found if one[1]]
