@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from evalstore.store.listing import group_releases
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
-from evalstore.versions import Version
+from evalstore.versions import Bump, Version, bump_version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
 _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must fit any file system
@@ -174,22 +175,24 @@ def _check_steps(
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
     for name, step in steps.items():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
-        _check_version_free(step, known.get(name, []))
+        _check_version_free(step, releases.get(name, ()))
     # A pin may name a version of this bump: all of it is released by one transaction.
     known |= {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
         check_pins_released(list_references(store, step.resolved, step.moves), known)
 
 
-def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
-    for version in known:
+def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
+    for release in known:
+        version = release.version
         if version == step.version:
+            free = bump_version(max(other.version for other in known), max(step.bump, Bump.PATCH))
             raise RefusedError(
                 f"{step.ref} is released already, with other content",
                 place=step.artifact.document.locate(("version",)),
                 hint="--pre makes the next pre-release, --level the final version; or write one there"
                 if version.prerelease
-                else "write the next version there, or say --level",
+                else f"write {free} there, or take the release in first: git merge {shlex.quote(release.tag)}",
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
         if replace(version, build="") == step.version:

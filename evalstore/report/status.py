@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.diff import document_acceptance
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4
-_MOVED = "moved"
+_MOVED, _BROKEN = "moved", "broken"
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
@@ -65,6 +65,7 @@ def document(status: Status) -> Any:
                 "ok": artifact.ok,
                 "rule": str(artifact.rule) if artifact.rule else None,
                 "message": artifact.message,
+                "hint": artifact.hint or None,
                 "dependents": list(artifact.dependents),
                 "reaches": {
                     "rubrics": artifact.reached.rubrics,
@@ -141,6 +142,8 @@ def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
     """Yield what the row of an artifact does not show, even in a list too long for all details."""
     if artifact.state == _MOVED and not artifact.moved:
         yield artifact.message
+    if artifact.hint:
+        yield f"hint: {artifact.hint}"
     if artifact.moved:
         yield from (reference.sentence for reference in artifact.moved[:_NAMES_LIMIT])
         if more := artifact.moved[_NAMES_LIMIT:]:
@@ -158,12 +161,13 @@ def _summary_sentences(status: Status) -> Iterator[str]:
     if status.interrupted:
         yield make_printable(status.interrupted)
     moved = [artifact for artifact in status.artifacts if artifact.state == _MOVED]
-    changed_count = len(status.artifacts) - len(moved)
-    yield (
-        _describe_change(status, changed_count)
-        if changed_count
-        else f"{_count_artifacts(status.total)}, all as released"
-    )
+    broken = [artifact for artifact in status.artifacts if artifact.state == _BROKEN]
+    if changed := [artifact for artifact in status.artifacts if artifact.state not in {_MOVED, _BROKEN}]:
+        yield _describe_change(changed, status.total, can_bump_all=not broken)
+    elif not broken:
+        yield f"{_count_artifacts(status.total)}, all as released"
+    if broken:
+        yield f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
     if held := sum(artifact.ok for artifact in moved):
         verb = "has" if held == 1 else "have"
         yield f"{held:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
@@ -172,16 +176,16 @@ def _summary_sentences(status: Status) -> Iterator[str]:
         yield f"{major:,} unchanged {verb} references that moved by a major change: {MOVED_HINT}"
 
 
-def _describe_change(status: Status, count: int) -> str:
-    changed = (artifact for artifact in status.artifacts if artifact.state != _MOVED)
+def _describe_change(changed: Sequence[ArtifactStatus], total: int, *, can_bump_all: bool) -> str:
     bumps_needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
     levels = ", ".join(f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True))
     needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
-    # An artifact without a working file, or without a change, cannot be bumped.
-    can_bump = any(artifact.working and artifact.state != _MOVED for artifact in status.artifacts)
-    command = ": evalstore bump --all" if can_bump else ""
-    return f"{count:,} of {_count_artifacts(status.total)} differ from the last release{fault}{command}"
+    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
+    wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
+    command = ": evalstore bump --all" if wants_bump and can_bump_all else ""
+    verb = "differs" if len(changed) == 1 else "differ"
+    return f"{len(changed):,} of {_count_artifacts(total)} {verb} from the last release{fault}{command}"
 
 
 def _count_artifacts(number: int) -> str:

@@ -15,7 +15,7 @@ from evalstore.references.reading import find_working_rows
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
-from evalstore.store.working_files import has_blob_content, is_blob, read_working_files
+from evalstore.store.working_files import is_blob, is_release, read_working_files
 from evalstore.versions import Bump, Version, find_version, parse_version
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def scan_working_files(
     for ref, data in read_working_files(store, watch(refs)):
         mentions[str(ref)] = scan_working_file(store, ref, data)
         blob = blobs.get(ref.name)
-        if data is not None and blob is not None and has_blob_content(data, blob):
+        if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
             same.add(ref.name)
             if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
                 rows[ref.name] = path

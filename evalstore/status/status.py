@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import EvalstoreError
@@ -32,7 +33,7 @@ from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, 
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.resolve import can_mean
-from evalstore.store.revisions import resolve_revision
+from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
 from evalstore.validation import ACCEPTED, make_file_source
@@ -63,6 +64,7 @@ class _SurveyContext:
     load: Load
     list_policies: Callable[[Release], Sequence[ChangePolicy]]
     finder: MovedReferenceFinder
+    find_branch: Callable[[str], str | None]
 
 
 def read_status(
@@ -140,7 +142,8 @@ def survey_store(
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
-    context = _SurveyContext(store, make_working_loader(store), list_policies, finder)
+    find_branch = lru_cache(partial(find_branch_with, store.git))
+    context = _SurveyContext(store, make_working_loader(store), list_policies, finder, find_branch)
     statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
@@ -156,7 +159,13 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
         # What cannot be read or compared counts as major: fail closed.
         last = find_last_release(releases)
         broken = ArtifactStatus(
-            ref.name, ArtifactState.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place
+            ref.name,
+            ArtifactState.BROKEN,
+            False,
+            str(error),
+            required_bump=Bump.MAJOR,
+            place=error.place,
+            hint=error.hint or "",
         )
         return replace(broken, released=str(last.version)) if last else broken
 
@@ -180,11 +189,12 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     judgement = judge_version(last.version, working, required)
     # Only with a base there are tags of versions that count as changes.
     message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if working in tagged else judgement.message
+    newest = find_last_release(releases)
     return ArtifactStatus(
         ref.name,
-        ArtifactState.CHANGED if required or last == find_last_release(releases) else ArtifactState.BEHIND,
+        ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
         judgement.ok,
-        message + ("" if last == find_last_release(releases) else "; another branch has released since"),
+        message + ("" if newest is None or last == newest else f"; {_describe_newer(context, newest)}"),
         released=str(last.version),
         working=str(working),
         required_bump=required,
@@ -194,6 +204,13 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         findings=diff.findings if diff else (),
         place=new.artifact.document.locate(("version",)),
     )
+
+
+def _describe_newer(context: _SurveyContext, release: Release) -> str:
+    """Say where a release is that this branch has not."""
+    branch = context.find_branch(release.commit)
+    where = f"{branch} has" if branch else "no branch here has"
+    return f"{where} the released {release.version}"
 
 
 def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff | None, Bump]:

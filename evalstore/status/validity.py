@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from evalstore.errors import LoadError, RefusedError
+from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Ref
 from evalstore.references.reading import FindPlace
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.ledger import locate_ledger
+from evalstore.store.ledger import locate_ledger, parse_ledger
+from evalstore.store.working_files import normalize_line_ends
 from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
 
@@ -57,23 +58,28 @@ def require_version(resolved: Resolved) -> Version:
     return version
 
 
-def list_ledger_versions(ledger: bytes) -> list[Version]:
-    """Return the versions that a ledger names; malformed lines are skipped, and reported by `verify`."""
-    words = (line.split(" ")[0] for line in ledger.decode("utf-8", "replace").split("\n"))
-    return [version for word in words if (version := find_version(word))]
-
-
 def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
     """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
     try:
-        return read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
+        data = read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
     except LoadError:
         return b""
+    return normalize_line_ends(data)
 
 
 def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
-    """Refuse a clone whose tags lack the latest release of a ledger: the next version would be computed wrong."""
-    recorded = max(list_ledger_versions(ledger), default=None)
+    """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release.
+
+    The next version would be computed wrong.
+    """
+    parsed = parse_ledger(ledger)
+    if parsed.unreadable:
+        raise RefusedError(
+            "this line of the ledger is none that a bump writes",
+            place=Place(locate_ledger(name), parsed.unreadable[0]),
+            hint="after a conflict keep the lines of both sides, and no marker",
+        )
+    recorded = max((line.version for line in parsed.lines), default=None)
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",

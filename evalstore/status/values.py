@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ArtifactState(StrEnum):
     """Where an artifact stands against its last release.
 
-    Two are of unchanged files: `behind`, released again on another branch; `moved`, with a floating reference that
-    means another version now.
+    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`, with a floating
+    reference that means another version now.
     """
 
     NEW = "new"
@@ -72,7 +72,8 @@ class ArtifactStatus:
     """One artifact: its last release, its working file, and whether the version there says enough (`ok`).
 
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
-    release. `place` is where its version stands in the working file, or what is wrong there.
+    release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
+    one that cannot be compared.
     """
 
     ref: str
@@ -90,6 +91,7 @@ class ArtifactStatus:
     moved: tuple[MovedReference, ...] = ()
     findings: tuple[DiffFinding, ...] = ()
     place: Place | None = None
+    hint: str = ""
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:

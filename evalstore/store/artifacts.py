@@ -10,15 +10,26 @@ from evalstore.model import Artifact, Kind, Ref
 from evalstore.store.contents import StoreContents
 from evalstore.store.objects import find_file
 from evalstore.text import make_excerpt
-from evalstore.versions import find_version
+from evalstore.versions import Version, find_version
 
 ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
 _ROWS_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
+_VERSION_KEY = re.compile(rb"""^["']?version["']?[ \t]*:(.*)$""", re.MULTILINE)
+# In the spellings that `bump` and people write; all others are left to the parser.
+_PLAIN_VERSION = re.compile(rb"""[ \t]+(["']?)([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)\1[ \t]*(?:[ \t]#.*)?\r?""")
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
     """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
     return make_artifact(ref, read_yaml(data, file))
+
+
+def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
+    """Return the version that the file of `ref` says, parsed only where it is not plain; raises as `read_artifact`."""
+    values = _VERSION_KEY.findall(data)
+    plain = _PLAIN_VERSION.fullmatch(values[0]) if len(values) == 1 else None
+    version = find_version(plain[2].decode("ascii")) if plain else None
+    return version or find_version(read_artifact(ref, data, file).version)
 
 
 def make_artifact(ref: Ref, document: Document) -> Artifact:

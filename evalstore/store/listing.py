@@ -22,10 +22,11 @@ from evalstore.store.resolve import Resolved, build_unknown_error
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
-from evalstore.store.working_files import has_blob_content
+from evalstore.store.working_files import is_release
 from evalstore.versions import Version
 
 _Key = tuple[Kind, str]
+_TAGLESS = "released, and no tag of it is in this clone: git fetch --tags"
 
 _LOG_FIELDS = (
     "taggername",
@@ -100,12 +101,21 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
         key: list(group) for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
     }
     files = {(ref.kind, ref.id): ref for ref in store.working()}
+    # A ledger without a tag is a release that this clone lacks.
+    recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     keys = watch(sorted(released.keys() | files.keys()))
     with FolderReader() as reader:
         read = partial(reader.read, store.root) if store.root else None
         artifacts = tuple(
-            _summarize_artifact(read, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
+            _summarize_artifact(
+                read,
+                key,
+                released.get(key, []),
+                ref=files.get(key),
+                blob=blobs.get(key),
+                recorded="/".join(key) in recorded,
+            )
             for key in keys
         )
     return StoreListing(artifacts, tuple(store.tags.list_ignored()))
@@ -152,22 +162,24 @@ def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -
     return dict(zip(newest, store.moves.find_blobs(files), strict=True))
 
 
-def _summarize_artifact(
+def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its file
     read: Callable[[str, int], bytes] | None,
     key: _Key,
     releases: Sequence[Release],
     *,
     ref: Ref | None,
     blob: str | None,
+    recorded: bool,
 ) -> ArtifactSummary:
     # A pre-release is the latest only where there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
-    working, changed, problem = None, None, None
+    working, changed = None, None
+    problem = _TAGLESS if recorded and not releases else None
     if ref is not None and read is not None:
         try:
             data = read(ref.path, ARTIFACT_LIMIT)
-            same = blob is not None and has_blob_content(data, blob)
+            same = blob is not None and is_release(ref, data, blob, releases[-1].version)
             changed = not same if releases else None
             working = str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version
         except EvalstoreError as error:

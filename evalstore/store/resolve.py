@@ -137,8 +137,17 @@ def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
     version = find_version(entry.version)
     if version is None or str(version) != entry.version:
         return None
-    matches = version == ref.version if ref.version else can_mean(ref, version)
-    return version if matches else None
+    return version if _may_mean(ref, version) else None
+
+
+def _find_recorded_version(store: StoreContents, ref: Ref) -> Version | None:
+    """Return the highest version of the ledger of HEAD that a reference can mean."""
+    versions = (line.version for line in store.ledgers.read(ref.name).lines)
+    return max((version for version in versions if _may_mean(ref, version)), default=None)
+
+
+def _may_mean(ref: Ref, version: Version) -> bool:
+    return version == ref.version if ref.version else can_mean(ref, version)
 
 
 def can_mean(ref: Ref, version: Version) -> bool:
@@ -169,7 +178,13 @@ def read_tagged(store: StoreContents, ref: Ref, commit: str, *, tag: str) -> Com
 
 
 def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
-    """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id."""
+    """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id.
+
+    A version that the ledger of HEAD records is known: what this clone lacks is its tag.
+    """
+    recorded = _find_recorded_version(store, ref)
+    if recorded:
+        return _build_untagged_error(store, ref, recorded)
     releases = store.releases(ref.kind, ref.id)
     if releases:
         message = f"{ref.name} has no version {ref.version or ref.pin}"
@@ -227,6 +242,9 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
     if not releases:
         raise build_unknown_error(store, ref)
     versions = [release.version for release in releases if can_mean(ref, release.version)]
+    recorded = _find_recorded_version(store, ref)
+    if recorded and recorded > max(versions, default=recorded):
+        raise _build_untagged_error(store, ref, recorded)
     if not versions:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
         raise RefError(f"{ref.name} has no release {what}", hint=_describe_versions(releases))
@@ -269,6 +287,14 @@ def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
     if flaw:
         raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED_HINT)
     return tag.commit
+
+
+def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> RefError:
+    deepen = "--unshallow " if store.repository.shallow else ""
+    return RefError(
+        f"{ref.name}@{version} was released, but its tag is not in this clone",
+        hint=f"git fetch {deepen}--tags; else evalstore verify {ref.name} says how it is put back",
+    )
 
 
 def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:

@@ -58,6 +58,12 @@ def list_branch_tips(git: Git) -> list[str]:
     return sorted(set(out.decode("ascii").split()))
 
 
+def find_branch_with(git: Git, commit: str) -> str | None:
+    """Return the short name of a branch, or one of a remote, whose history has a commit; None where no branch has."""
+    argv = ("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname:short)")
+    return git.run(*argv, "--", BRANCH_REFS, REMOTE_REFS).decode(*NAME_ENCODING).removesuffix("\n") or None
+
+
 def is_ancestor(git: Git, commit: str, tip: str) -> bool:
     """Whether a commit is in the history of another, or is that one itself."""
     return git.run_or_none("merge-base", "--is-ancestor", commit, tip) is not None

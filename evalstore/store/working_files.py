@@ -10,11 +10,12 @@ from typing import BinaryIO
 from evalstore.errors import LoadError
 from evalstore.files import FolderReader, iterate_pieces, open_below
 from evalstore.model import Ref
-from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_version
 from evalstore.store.git import NAME_ENCODING
 from evalstore.store.git_config import is_autocrlf_on
 from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
+from evalstore.versions import Version
 
 _SMALL = 1 << 15  # bytes
 _AUTO = "auto"
@@ -58,6 +59,14 @@ def has_blob_content(data: bytes, blob: str) -> bool:
         return True
     normal = normalize_line_ends(data)
     return len(normal) != len(data) and compute_object_id("blob", normal, len(blob)) == blob
+
+
+def is_release(ref: Ref, data: bytes, blob: str, version: Version) -> bool:
+    """Whether the bytes of a working file are the `blob` of a release, and say the version that its tag says."""
+    try:
+        return has_blob_content(data, blob) and read_version(ref, data, ref.path) == version
+    except LoadError:
+        return False
 
 
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:

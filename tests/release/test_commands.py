@@ -54,6 +54,7 @@ def test_status_and_bump_as_json(cli: Cli, shop: Shop) -> None:
         "ok": False,
         "rule": "version-not-bumped",
         "message": "needs 2.0.0, and is still 1.0.0",
+        "hint": None,
         "dependents": ["rubric/reviewed"],
         "reaches": {"rubrics": 1, "datasets": 0, "questions": 0},
         "pins": [

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from evalstore.errors import RefusedError
+from evalstore.errors import Place, RefusedError
 from evalstore.release.commit_files import extend_ledger
 from evalstore.release.step import choose_version
-from evalstore.status.validity import check_ledger_complete, list_ledger_versions
+from evalstore.status.validity import check_ledger_complete
 from evalstore.status.version_rules import VersionRule, judge_version
 from evalstore.versions import Bump, parse_version
 
@@ -86,13 +86,19 @@ def test_a_ledger_only_grows() -> None:
     ledger = extend_ledger(b"1.0.0 abc", parse_version("1.1.0"), b"x")
     digest = b"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
     assert ledger == b"1.0.0 abc\n1.1.0 " + digest + b"\n"
-    assert [str(version) for version in list_ledger_versions(ledger + b"odd line\n\n")] == ["1.0.0", "1.1.0"]
 
 
 def test_a_ledger_ahead_of_the_tags_is_no_place_to_go_on_from() -> None:
-    ledger = b"1.0.0 a\n2.0.0 b\n"
+    ledger = b"1.0.0 %b\n2.0.0 %b\n" % (b"a" * 64, b"b" * 64)
     check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0"), parse_version("2.0.0")])
     check_ledger_complete("rubric/x", b"", [])
     for tagged in ([], [parse_version("1.0.0")]):
         with pytest.raises(RefusedError, match=r"rubric/x@2\.0\.0 was released, but its tag is not in this clone"):
             check_ledger_complete("rubric/x", ledger, tagged)
+
+
+def test_a_ledger_with_any_other_line_is_no_place_to_go_on_from() -> None:
+    ledger = b"1.0.0 %b\n<<<<<<< HEAD\n" % (b"a" * 64)
+    with pytest.raises(RefusedError, match="this line of the ledger is none that a bump writes") as caught:
+        check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0")])
+    assert caught.value.place == Place(".evalstore/sums/rubric/x", 2)

@@ -130,7 +130,7 @@ def test_what_is_gone_is_not_to_be_bumped(released: Shop, cli: Callable[..., Any
     released.bump("rubric/other")
     (released.top / "rubrics/tone.yaml").unlink()
     ran = cli("-C", released.root, "status", "--check")
-    assert (ran.code, ran.out.splitlines()[-1][-29:]) == (0, " differ from the last release")
+    assert (ran.code, ran.out.splitlines()[-1][-30:]) == (0, " differs from the last release")
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind
         "ok  rubric/loose    1.0.0     1.0.0  -      unchanged\n"
         "    judge/accuracy@^1 now means 1.0.1, was 1.0.0 (patch), rubrics/loose.yaml:5\n"
         "\n"
-        "1 of 6 artifacts differ from the last release, 1 without the version it needs: evalstore bump --all\n"
+        "1 of 6 artifacts differs from the last release, 1 without the version it needs: evalstore bump --all\n"
         "1 unchanged has references that moved: pin them, or hold them with evalstore lock\n"
     )
 
