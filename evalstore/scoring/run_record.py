@@ -116,4 +116,4 @@ def _record_replies(judges: JudgeRecord) -> dict[str, str]:
 def _note_approximate_engines(run: Run) -> Iterator[str]:
     for engine in run.harness["engines"].split(", "):
         if engine.endswith(APPROXIMATE):
-            yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
+            yield f"some verdicts only come close: {engine} answered where the exact one is missing"
