@@ -11,7 +11,8 @@ from evalstore.diff.assembly import OutputAssembly
 from evalstore.diff.candidates import build_candidates, build_records, list_expected_outputs, list_fragments
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.enumeration import list_scores
-from evalstore.diff.deciders.joint_answers import RawAnswer, ScoreLister, States, grade_answer, is_same_question
+from evalstore.diff.deciders.joint_answers import ScoreLister, States, is_same_question
+from evalstore.diff.deciders.raw_answers import RawAnswer, grade_answer
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS

@@ -10,90 +10,83 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import NamedTuple
 
 from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.output_traits import list_trait_answers
+from evalstore.diff.deciders.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer, grade_answer
 from evalstore.diff.deciders.text_scores import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.model import CheckResult, Combine, UnscoredReason, Verdict
+from evalstore.model import CheckResult, Combine, UnscoredReason
 from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree
 
 # Ways to answer: well under a tenth of a second.
 WAYS_LIMIT = 4_096
-_ZERO, _ONE = Fraction(0), Fraction(1)
 _ORDER_MODES = frozenset({Combine.MIN, Combine.MAX, Combine.MEDIAN})
 
 States = tuple[RubricState, RubricState]
+# A variable, by its number: what always answers alike.
+_Key = int
+# The variable of each check, by the `id()` of the check.
+VariableNumbers = dict[int, _Key]
 # The scores that a check can have, where these are few; nothing where it can have any.
 ScoreLister = Callable[[CheckState], tuple[Fraction, ...]]
-
-
-class RawAnswer(NamedTuple):
-    """What a check answers before it is turned round and held against its bar.
-
-    `side`: the score is a limit, reached from below (-1) or from above (1), so that it stands for those beside it.
-    `passes` is there where the verdict does not follow from the score.
-    """
-
-    score: Fraction | None
-    unscored: UnscoredReason | None = None
-    side: int = 0
-    passes: bool | None = None
 
 
 class JointAnswer(NamedTuple):
     """One way to answer: the results of both sides' checks in their order, and the shortest text that they answer so.
 
-    The text is None where a check errs on it. `free` are the raw answers of what does not follow from the text, in the
-    order of `JointAnswers.free`.
+    The text is None where a check errs on it. `free` are the raw answers of what does not follow from the text.
     """
 
     old: tuple[CheckResult, ...]
     new: tuple[CheckResult, ...]
     text: str | None
-    free: tuple[RawAnswer, ...]
+    free: Mapping[_Key, RawAnswer]
 
 
-# A variable, by its number: what always answers alike.
-_Key = int
-# The variable of each check, by the `id()` of the check.
-VariableNumbers = dict[int, _Key]
+class FreeWays(NamedTuple):
+    """What some variables that do not follow from the text answer together: in each way an answer of each."""
+
+    keys: tuple[_Key, ...]
+    ways: Sequence[tuple[RawAnswer, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class JointAnswers:
     """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
 
-    `free` are the checks, one a variable, that do not follow from the text; `count` is how many ways there are.
+    The groups of `free_ways` answer independently of each other and of the text; `count` is how many ways there are.
     """
 
     states: States
-    free: tuple[CheckState, ...]
     continuous: bool
     numbers: VariableNumbers
     text_ways: tuple[tuple[str | None, Mapping[_Key, RawAnswer]], ...]
-    free_ways: Mapping[_Key, tuple[RawAnswer, ...]]
+    free_ways: Sequence[FreeWays]
     # Checks that have nothing to grade for the same outputs: those without a record of calls.
     missing_together: frozenset[_Key]
 
     @property
     def count(self) -> int:
         """How many ways there are at most."""
-        return len(self.text_ways) * prod(map(len, self.free_ways.values()))
+        return len(self.text_ways) * prod(len(group.ways) for group in self.free_ways)
 
     def __iter__(self) -> Iterator[JointAnswer]:
         tables = [[_ResultTable(check, self.numbers[id(check)]) for check in state.checks] for state in self.states]
+        keys = [key for group in self.free_ways for key in group.keys]
         for text, known in self.text_ways:
-            for chosen in product(*self.free_ways.values()):
-                answers = {**known, **dict(zip(self.free_ways, chosen, strict=True))}
+            for chosen in product(*(group.ways for group in self.free_ways)):
+                free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
+                answers = {**known, **free}
                 if len({answers[key].unscored is UnscoredReason.MISSING for key in self.missing_together}) > 1:
                     continue
                 old, new = (tuple(table.look_up(answers[table.key]) for table in side) for side in tables)
-                yield JointAnswer(old, new, text, chosen)
+                yield JointAnswer(old, new, text, free)
 
 
 def list_joint_answers(
@@ -118,14 +111,19 @@ def list_joint_answers(
     # Of a judge that is asked on one side only, any score is taken to be possible.
     both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
     scores = {key: (list_possible if key in both else list_scores)(users[0]) for key, users in free.items()}
-    free_ways = {key: tuple(_list_free_answers(users, states, free, scores[key])) for key, users in free.items()}
+    free_ways = list(_list_groups(free))
+    grouped = {key for group in free_ways for key in group.keys}
+    free_ways += [
+        FreeWays((key,), [(answer,) for answer in _list_free_answers(users, states, free, scores[key])])
+        for key, users in free.items()
+        if key not in grouped
+    ]
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
     if len(table.texts) << len(erring) > WAYS_LIMIT:
         return None
     answers = JointAnswers(
         states,
-        tuple(users[0] for users in free.values()),
         not all(scores.values()),
         numbers,
         tuple(_list_text_ways(texts, erring, places, table)),
@@ -133,6 +131,15 @@ def list_joint_answers(
         frozenset(key for key, users in free.items() if _needs_calls(users[0])),
     )
     return answers if answers.count <= WAYS_LIMIT else None
+
+
+def _list_groups(free: Mapping[_Key, list[CheckState]]) -> Iterator[FreeWays]:
+    """Yield the variables that read the same traits of an output; one alone answers as its kind says."""
+    kinds = sorted({users[0].kind for users in free.values()})
+    for kind in kinds:
+        params = {key: users[0].params for key, users in free.items() if users[0].kind == kind}
+        if len(params) > 1 and (ways := list_trait_answers(kind, list(params.values()))):
+            yield FreeWays(tuple(params), ways)
 
 
 def _needs_calls(check: CheckState) -> bool:
@@ -189,7 +196,7 @@ def _list_text_ways(
         seen.add(tuple(known.values()))
         yield text, known
         for lost in list(product((False, True), repeat=len(erring)))[1:]:
-            errors = {key: RawAnswer(None, UnscoredReason.ERROR) for key, one in zip(erring, lost, strict=True) if one}
+            errors = {key: ERROR for key, one in zip(erring, lost, strict=True) if one}
             yield None, {**known, **errors}
 
 
@@ -207,9 +214,9 @@ def _list_free_answers(
         raw = [one._replace(passes=passes) for one in raw for passes in (False, True)]
     yield from raw
     if check.may_miss:
-        yield RawAnswer(None, UnscoredReason.MISSING)
+        yield MISSING
     if check.may_err:
-        yield RawAnswer(None, UnscoredReason.ERROR)
+        yield ERROR
 
 
 def _list_corners(
@@ -220,7 +227,7 @@ def _list_corners(
     A rubric's score is linear in the scores while their order and the verdicts stay, so it is largest, and smallest, in
     a corner of such a region: scores of 0, of 1, and of the bars at which a verdict changes, from both sides.
     """
-    yield from (RawAnswer(_ZERO), RawAnswer(_ONE))
+    yield from (FAILED, PASSED)
     if not any(_reads_verdicts(state) for state in states):
         return
     # Where scores are ranked, a corner may lie at the bar of another check.
@@ -246,12 +253,3 @@ class _ResultTable:
         if raw not in self.results:
             self.results[raw] = grade_answer(self.check, raw)
         return self.results[raw]
-
-
-def grade_answer(check: CheckState, raw: RawAnswer) -> CheckResult:
-    """Return the result of a check with this raw answer: turned round where it is negated, held to its bar."""
-    if raw.score is None:
-        return CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
-    score, side = (1 - raw.score, -raw.side) if check.negate else (raw.score, raw.side)
-    passes = raw.passes if check.bar is None else (score, side) >= (check.bar, 0)
-    return CheckResult(check.token, check.kind, score, Verdict.PASS if passes else Verdict.FAIL)

@@ -64,12 +64,11 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
 def _list_goals(answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]) -> Iterator[AnswerGoal]:
     """Yield goals of the answers that move, those that are easiest to build first."""
     for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[:_GOALS]:
-        free = dict(zip(answers.free_ways, answer.free, strict=True))
         judges = {
-            check.token: free[answers.numbers[id(check)]]
+            check.token: answer.free[answers.numbers[id(check)]]
             for state in answers.states
             for check in state.checks
-            if KINDS[check.kind].asks_judges(check.params) and answers.numbers[id(check)] in free
+            if KINDS[check.kind].asks_judges(check.params) and answers.numbers[id(check)] in answer.free
         }
         scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
         judged = {token: raw.score + raw.side * _BESIDE for token, raw in judges.items() if raw.score is not None}

@@ -1,0 +1,121 @@
+"""Lists what several checks of one kind answer together, because they read the same traits of the output.
+
+Such a trait is its length, whether there is PHP and whether that is valid, or how many headings it has. Traits may be
+listed together that no output has: what is concluded from all ways to answer holds all the more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from evalstore.diff.deciders.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer
+from evalstore.diff.params import Params
+from evalstore.patterns.limits import OUTPUT_LIMIT
+
+# Combinations of traits that are looked at.
+_TRAITS = 1_024
+_DEEPEST_HEADING = 6
+
+Answers = tuple[RawAnswer, ...]
+# A demand of one check: what it reads, and the number that this is held against; `None` where it holds or does not.
+_Demand = tuple[tuple[str, ...], int | None]
+
+
+def list_trait_answers(kind: str, checks: Sequence[Params]) -> list[Answers] | None:
+    """Return what these checks of one kind, by their parameters, can answer together to one output, each way once.
+
+    None where their kind reads no traits that are known here, or where these are too many.
+    """
+    read = _READERS.get(kind)
+    ways = read(checks) if read else None
+    return None if ways is None else list(dict.fromkeys(ways))
+
+
+def _list_php(checks: Sequence[Params]) -> Iterator[Answers]:
+    without = {"pass": PASSED, "fail": FAILED, "unscored": MISSING}
+    yield tuple(without[check["on_no_code"]] for check in checks)
+    yield from ((answer,) * len(checks) for answer in (PASSED, FAILED, ERROR))
+
+
+def _list_formats(checks: Sequence[Params]) -> Iterator[Answers]:
+    bounds = [0, 1]
+    for check in checks:
+        bounds += [check["min_chars"] or 0, OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1]
+    for length in sorted(bound for bound in set(bounds) if bound <= OUTPUT_LIMIT):
+        # Blanks are no JSON.
+        for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
+            for expected in ("json", "text", None):
+                yield tuple(_grade_format(check, expected, length, as_json) for check in checks)
+
+
+def _grade_format(check: Params, expected: str | None, length: int, as_json: RawAnswer) -> RawAnswer:
+    """Return the answer to an output of so many characters, to a question that expects this format."""
+    wanted, least, most = check["format"] or expected, check["min_chars"], check["max_chars"]
+    if wanted is least is most is None:
+        return MISSING
+    if length < (least or 0) or (most is not None and length > most):
+        return FAILED
+    if wanted == "json":
+        return as_json
+    return PASSED if length or wanted is None else FAILED
+
+
+def _list_markdown(checks: Sequence[Params]) -> Iterator[Answers] | None:
+    demands = [dict.fromkeys(_list_demands(check)) for check in checks]
+    users = defaultdict[_Demand, list[int]](list)
+    for index, asked in enumerate(demands):
+        for demand in asked:
+            users[demand].append(index)
+    chains = defaultdict[tuple[str, ...], list[_Demand]](list)
+    for demand in users:
+        # What holds or does not is one trait for all demands of the same checks: they fail where any of these does.
+        chains[demand[0] if demand[1] is not None else ("", *map(str, users[demand]))].append(demand)
+    traits = [list(_list_held(chain)) for chain in chains.values()]
+    parsed = [check["dialect"] == "commonmark" for check in checks]
+    if prod(map(len, traits)) > _TRAITS:
+        return None
+    return _grade_traits(demands, parsed, traits)
+
+
+def _grade_traits(
+    demands: Sequence[Mapping[_Demand, None]], parsed: Sequence[bool], traits: Sequence[Sequence[frozenset[_Demand]]]
+) -> Iterator[Answers]:
+    for chosen in product(*traits):
+        held = frozenset[_Demand]().union(*chosen)
+        answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
+        yield answers
+        # A text beyond the parser's limits.
+        yield tuple(ERROR if one else answer for one, answer in zip(parsed, answers, strict=True))
+
+
+def _list_held(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:
+    """Yield the demands that hold together: all or none, or of numbers those up to one of them."""
+    if chain[0][1] is None:
+        yield from (frozenset(chain), frozenset())
+        return
+    ordered = sorted(chain, key=lambda demand: demand[1] or 0)
+    yield from (frozenset(ordered[:end]) for end in range(len(ordered) + 1))
+
+
+def _list_demands(check: Params) -> Iterator[_Demand]:
+    dialect = check["dialect"]
+    for name in ("min_headings", "min_code_blocks", "min_paragraphs"):
+        if check[name]:
+            yield (dialect, name), check[name]
+    if check["max_heading_level"] < _DEEPEST_HEADING:
+        # The lower the level, the more it asks for.
+        yield (dialect, "max_heading_level"), _DEEPEST_HEADING - check["max_heading_level"]
+    if check["no_h1"]:
+        yield (dialect, "no_h1"), None
+    yield from (((dialect, "section", section.lower()), None) for section in check["required_sections"])
+    yield from ((("forbidden", pattern), None) for pattern in check["forbidden_patterns"])
+
+
+_READERS: Mapping[str, Callable[[Sequence[Params]], Iterator[Answers] | None]] = {
+    "format": _list_formats,
+    "markdown_structure": _list_markdown,
+    "php_lint": _list_php,
+}
