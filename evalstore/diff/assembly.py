@@ -48,9 +48,8 @@ class OutputAssembly:
         if calls is _NOTHING:
             return
         self._steps = _STEPS
-        met = [token for token, checks in wanted.items() if self._holds(checks, goal.text)]
-        open_ = sorted({*wanted} - {*met}, key=lambda token: _ORDER.get(wanted[token][0][0].kind, 0))
-        for text in self._extend(goal.text, open_, wanted, met):
+        ordered = dict(sorted(wanted.items(), key=lambda item: _ORDER.get(item[1][0][0].kind, 0)))
+        for text in self._extend(goal.text, ordered, ()):
             yield Output(text, calls)
 
     def _list_wanted(self, goal: AnswerGoal) -> _Wanted:
@@ -70,18 +69,19 @@ class OutputAssembly:
             if all(self.grade(check, Output("", record)) == score for check, score in wanted):
                 yield record
 
-    def _extend(self, text: str, open_: Sequence[str], wanted: _Wanted, met: Sequence[str]) -> Iterator[str]:
-        if not open_:
+    def _extend(self, text: str, wanted: _Wanted, settled: Sequence[str]) -> Iterator[str]:
+        """Yield texts that meet all demands; those of the settled tokens are kept, others may be broken and mended."""
+        token = next((token for token in wanted if not self._holds(wanted[token], text)), None)
+        if token is None:
             yield text
             return
-        token, *rest = open_
-        together = [demand for name in (*met, token) for demand in wanted[name]]
+        together = [demand for name in (*settled, token) for demand in wanted[name]]
         for candidate in self._list_longer(text, token, wanted[token]):
             self._steps -= 1
             if self._steps < 0:
                 return
             if self._holds(together, candidate):
-                yield from self._extend(candidate, rest, wanted, [*met, token])
+                yield from self._extend(candidate, wanted, (*settled, token))
 
     def _list_longer(self, text: str, token: str, demands: _Demands) -> Iterator[str]:
         """Yield the text with a fragment more; what tells the two forms of the edited check apart comes first."""

@@ -22,6 +22,8 @@ def _yield_texts(params: Params) -> Iterator[str]:
     whole = [*headings, *sections, *blocks, *paragraphs]
     yield "\n\n".join(whole)
     yield "\n\n".join(["# a", *whole])
+    # One heading may hold all sections.
+    yield "\n\n".join([f"## {' '.join(params['required_sections'])}", *blocks, *paragraphs])
     # A heading within code, and one that is underlined, are headings to one dialect only.
     yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
     yield "\n\n".join([*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs])
