@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, product
+from itertools import chain, islice, permutations, product
 from typing import Any
 
 from evalstore.diff.change import Change
@@ -127,7 +127,8 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
     if not all(is_short(check.params["tools"], _TOOLS_LIMIT) for check in checks):
         return []  # nobody would read it, and each record is written many times over
     # One record may be built in many ways; its canonical JSON tells them apart.
-    built = (record for check in checks for record in _build_variants(check, _list_calls(checks)))
+    calls = _list_calls(checks)
+    built = chain((record for check in checks for record in _build_variants(check, calls)), _merge_records(checks))
     found = {write_canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
     return sorted(found.values(), key=len)[:_RECORD_LIMIT]
 
@@ -150,6 +151,22 @@ def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
         yield from ((*complete, *[_make_call(entry)] * more) for more in (1, 2, *([] if most is None else [most])))
     yield from ((call,) for call in calls)
     yield from islice(product(calls, repeat=2), _RECORD_LIMIT)
+
+
+def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
+    """Yield records for two checks at once: what one asks for, its calls of a tool of the other as that one wants them.
+
+    So many of them as the other asks for, as it allows, and one more.
+    """
+    for one, other in permutations(checks, 2):
+        for entry in other.params["tools"] or ():
+            call, least = _make_call(entry), max(entry["min"], 1)
+            for count in sorted({least, entry.get("max", least), entry.get("max", least) + 1}):
+                records = (
+                    [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
+                    for asked in one.params["tools"] or ()
+                )
+                yield tuple(chain.from_iterable(records)) if count <= _LENGTH_LIMIT else ()
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:

@@ -25,6 +25,7 @@ How, a module a step:
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
     product             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none
     membership          many languages at once -> the combinations of them that texts have, a shortest text for each
+    visible_length      one language -> how many characters, blanks not counted, its texts have at least
     compare             the order of these, the answer, its confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
@@ -55,6 +56,7 @@ from evalstore.regex_inclusion.languages import (
     build_words_language,
 )
 from evalstore.regex_inclusion.membership import Membership, MembershipTable, find_memberships
+from evalstore.regex_inclusion.visible_length import count_visible
 
 __all__ = [
     "QUESTION_STEPS",
@@ -72,5 +74,6 @@ __all__ = [
     "build_words_language",
     "compare_languages",
     "compare_patterns",
+    "count_visible",
     "find_memberships",
 ]

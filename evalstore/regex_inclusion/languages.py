@@ -115,7 +115,7 @@ def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
         raise UndecidedError(f"a text is longer than {_PHRASES_LIMIT:,} characters")
     spell = _spell_exactly if case_sensitive else _spell_ignoring_case
     letters = get_children(spell(" ".join(text.split())))
-    blank = Repetition(Chars(_list_white_space()), 1, None)
+    blank = Repetition(Chars(list_white_space()), 1, None)
     return Concatenation((ANY_TEXT, *(blank if letter == Chars(" ") else letter for letter in letters)))
 
 
@@ -140,7 +140,8 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
 
 
 @cache
-def _list_white_space() -> str:
+def list_white_space() -> str:
+    """Return every character that `str.strip()` takes away."""
     return "".join(char for char in map(chr, range(maxunicode + 1)) if char.isspace())
 
 

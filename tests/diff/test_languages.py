@@ -29,6 +29,7 @@ from evalstore.regex_inclusion import (
     build_phrase_language,
     compare_languages,
     compare_patterns,
+    count_visible,
 )
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
 from tests.rows import each
@@ -405,3 +406,22 @@ def test_patterns_of_one_language_are_equal_however_long_they_are_written() -> N
     assert finding.rule == "regex-pattern-equivalent"
     long = "ab".rjust(OUTPUT_LIMIT)
     assert evaluate(old, long).score == evaluate(new, long).score == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "visible"),
+    [
+        ("CASE-[0-9]{4}|Appeal No", "", 8),
+        (r"\d{3}\s*x", "i", 4),
+        ("a b", "x", 2),
+        ("(?=abc)d?", "", 0),
+        (r"[^a]{5}", "", 0),
+        # `str.strip()` takes four characters more than `\s` has.
+        (r"[^\s]{5}", "", 0),
+        (r"[^\s\x1c-\x1f]{5}", "", 5),
+        ("(ab|c){2,3}", "", 2),
+        (".{9}", "s", 0),
+    ],
+)
+def test_every_text_of_a_language_has_so_many_visible_characters(pattern: str, flags: str, visible: int) -> None:
+    assert count_visible(build_pattern_language(Expression(pattern, flags))) == visible

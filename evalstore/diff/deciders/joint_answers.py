@@ -22,7 +22,8 @@ from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import CheckResult, Combine, UnscoredReason
-from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree
+from evalstore.patterns.limits import OUTPUT_LIMIT
+from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree, count_visible
 
 # Ways to answer: well under a tenth of a second.
 WAYS_LIMIT = 4_096
@@ -50,23 +51,38 @@ class JointAnswer(NamedTuple):
 
 
 class FreeWays(NamedTuple):
-    """What some variables that do not follow from the text answer together: in each way an answer of each."""
+    """What some variables that do not follow from the text answer together: in each way an answer of each.
+
+    With each way comes the most visible characters of an output that they answer so.
+    """
 
     keys: tuple[_Key, ...]
-    ways: Sequence[tuple[RawAnswer, ...]]
+    ways: Mapping[tuple[RawAnswer, ...], int]
+
+
+class TextWay(NamedTuple):
+    """What all checks of the text answer to some texts: the shortest of these, and how many characters all have.
+
+    Blanks are not counted. The text is None where a check errs.
+    """
+
+    text: str | None
+    visible: int
+    answers: Mapping[_Key, RawAnswer]
 
 
 @dataclass(frozen=True, slots=True)
 class JointAnswers:
     """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
 
-    The groups of `free_ways` answer independently of each other and of the text; `count` is how many ways there are.
+    Of the text, the groups of `free_ways` know how long it is, and of each other nothing; `count` is how many ways
+    there are at most.
     """
 
     states: States
     continuous: bool
     numbers: VariableNumbers
-    text_ways: tuple[tuple[str | None, Mapping[_Key, RawAnswer]], ...]
+    text_ways: tuple[TextWay, ...]
     free_ways: Sequence[FreeWays]
     # Checks that have nothing to grade for the same outputs: those without a record of calls.
     missing_together: frozenset[_Key]
@@ -79,8 +95,9 @@ class JointAnswers:
     def __iter__(self) -> Iterator[JointAnswer]:
         tables = [[_ResultTable(check, self.numbers[id(check)]) for check in state.checks] for state in self.states]
         keys = [key for group in self.free_ways for key in group.keys]
-        for text, known in self.text_ways:
-            for chosen in product(*(group.ways for group in self.free_ways)):
+        for text, visible, known in self.text_ways:
+            fitting = [[way for way, most in group.ways.items() if most >= visible] for group in self.free_ways]
+            for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
                 answers = {**known, **free}
                 if len({answers[key].unscored is UnscoredReason.MISSING for key in self.missing_together}) > 1:
@@ -114,7 +131,7 @@ def list_joint_answers(
     free_ways = list(_list_groups(free))
     grouped = {key for group in free_ways for key in group.keys}
     free_ways += [
-        FreeWays((key,), [(answer,) for answer in _list_free_answers(users, states, free, scores[key])])
+        FreeWays((key,), {(answer,): OUTPUT_LIMIT for answer in _list_free_answers(users, states, free, scores[key])})
         for key, users in free.items()
         if key not in grouped
     ]
@@ -134,11 +151,11 @@ def list_joint_answers(
 
 
 def _list_groups(free: Mapping[_Key, list[CheckState]]) -> Iterator[FreeWays]:
-    """Yield the variables that read the same traits of an output; one alone answers as its kind says."""
+    """Yield the variables that read the same traits of an output."""
     kinds = sorted({users[0].kind for users in free.values()})
     for kind in kinds:
         params = {key: users[0].params for key, users in free.items() if users[0].kind == kind}
-        if len(params) > 1 and (ways := list_trait_answers(kind, list(params.values()))):
+        if ways := list_trait_answers(kind, list(params.values())):
             yield FreeWays(tuple(params), ways)
 
 
@@ -187,17 +204,19 @@ def read_text_check(check: CheckState) -> TextScore | None:
 
 def _list_text_ways(
     texts: Mapping[_Key, TextScore], erring: Sequence[_Key], places: Mapping[RegexTree, int], table: MembershipTable
-) -> Iterator[tuple[str | None, Mapping[_Key, RawAnswer]]]:
-    seen: set[tuple[RawAnswer, ...]] = set()
+) -> Iterator[TextWay]:
+    counts = {place: count_visible(language) for language, place in places.items()}
+    ways: dict[tuple[RawAnswer, ...], TextWay] = {}
     for members, text in table.texts.items():
+        visible = max((count for place, count in counts.items() if members[place]), default=0)
         known = {key: RawAnswer(score.compute(_select(score, members, places))) for key, score in texts.items()}
-        if tuple(known.values()) in seen:
-            continue
-        seen.add(tuple(known.values()))
-        yield text, known
+        way = ways.setdefault(tuple(known.values()), TextWay(text, visible, known))
+        ways[tuple(known.values())] = way._replace(visible=min(visible, way.visible))
+    for way in ways.values():
+        yield way
         for lost in list(product((False, True), repeat=len(erring)))[1:]:
             errors = {key: ERROR for key, one in zip(erring, lost, strict=True) if one}
-            yield None, {**known, **errors}
+            yield way._replace(text=None, answers={**way.answers, **errors})
 
 
 def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, int]) -> Membership:
@@ -228,12 +247,13 @@ def _list_corners(
     a corner of such a region: scores of 0, of 1, and of the bars at which a verdict changes, from both sides.
     """
     yield from (FAILED, PASSED)
-    if not any(_reads_verdicts(state) for state in states):
-        return
-    # Where scores are ranked, a corner may lie at the bar of another check.
+    # Where scores are ranked, a corner may lie at the bar of another check, or the rubric's score be that of a check.
     ranked = any(state.combine in _ORDER_MODES for state in states)
     sharing = [one for group in free.values() for one in group] if ranked else users
-    for bar in sorted({1 - one.bar if one.negate else one.bar for one in sharing if one.bar}):
+    moved = {state.threshold for state in states}
+    held = [(one, one.bar) for one in sharing if one.bar] if any(map(_reads_verdicts, states)) else []
+    held += [(one, bar) for one in users for bar in moved] if ranked and len(moved) > 1 else []
+    for bar in sorted({1 - bar if one.negate else bar for one, bar in held}):
         yield from (RawAnswer(bar, side=side) for side in (-1, 0, 1) if 0 <= bar + side * Fraction(1, 1000) <= 1)
 
 

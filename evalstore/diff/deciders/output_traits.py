@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from evalstore.diff.deciders.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer
@@ -18,37 +18,41 @@ from evalstore.patterns.limits import OUTPUT_LIMIT
 # Combinations of traits that are looked at.
 _TRAITS = 1_024
 _DEEPEST_HEADING = 6
+_HEADINGS, _LEVEL, _NO_H1, _SECTION = "min_headings", "max_heading_level", "no_h1", "section"
 
 Answers = tuple[RawAnswer, ...]
-# A demand of one check: what it reads, and the number that this is held against; `None` where it holds or does not.
-_Demand = tuple[tuple[str, ...], int | None]
+# A demand: its dialect, its name and text; and how much is wanted, 0 of what holds or does not.
+_Demand = tuple[tuple[str, ...], int]
 
 
-def list_trait_answers(kind: str, checks: Sequence[Params]) -> list[Answers] | None:
-    """Return what these checks of one kind, by their parameters, can answer together to one output, each way once.
+def list_trait_answers(kind: str, checks: Sequence[Params]) -> Mapping[Answers, int] | None:
+    """Return what these checks of one kind, by their parameters, can answer together to one output.
 
-    None where their kind reads no traits that are known here, or where these are too many.
+    With each way comes the most characters, blanks at the ends not counted, of an output that they answer so. None
+    where their kind reads no traits that are known here, or where these are too many.
     """
     read = _READERS.get(kind)
-    ways = read(checks) if read else None
-    return None if ways is None else list(dict.fromkeys(ways))
+    return read(checks) if read else None
 
 
-def _list_php(checks: Sequence[Params]) -> Iterator[Answers]:
+def _list_php(checks: Sequence[Params]) -> Mapping[Answers, int]:
     without = {"pass": PASSED, "fail": FAILED, "unscored": MISSING}
-    yield tuple(without[check["on_no_code"]] for check in checks)
-    yield from ((answer,) * len(checks) for answer in (PASSED, FAILED, ERROR))
+    no_code = tuple(without[check["on_no_code"]] for check in checks)
+    return dict.fromkeys([no_code, *((answer,) * len(checks) for answer in (PASSED, FAILED, ERROR))], OUTPUT_LIMIT)
 
 
-def _list_formats(checks: Sequence[Params]) -> Iterator[Answers]:
-    bounds = [0, 1]
+def _list_formats(checks: Sequence[Params]) -> Mapping[Answers, int]:
+    bounds = {0, 1, OUTPUT_LIMIT + 1}
     for check in checks:
-        bounds += [check["min_chars"] or 0, OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1]
-    for length in sorted(bound for bound in set(bounds) if bound <= OUTPUT_LIMIT):
+        bounds |= {check["min_chars"] or 0, OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1}
+    ways: dict[Answers, int] = {}
+    for length, next_ in pairwise(sorted(bound for bound in bounds if bound <= OUTPUT_LIMIT + 1)):
         # Blanks are no JSON.
         for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
             for expected in ("json", "text", None):
-                yield tuple(_grade_format(check, expected, length, as_json) for check in checks)
+                # Lengths ascend, so the last that counts is the most.
+                ways[tuple(_grade_format(check, expected, length, as_json) for check in checks)] = next_ - 1
+    return ways
 
 
 def _grade_format(check: Params, expected: str | None, length: int, as_json: RawAnswer) -> RawAnswer:
@@ -63,7 +67,7 @@ def _grade_format(check: Params, expected: str | None, length: int, as_json: Raw
     return PASSED if length or wanted is None else FAILED
 
 
-def _list_markdown(checks: Sequence[Params]) -> Iterator[Answers] | None:
+def _list_markdown(checks: Sequence[Params]) -> Mapping[Answers, int] | None:
     demands = [dict.fromkeys(_list_demands(check)) for check in checks]
     users = defaultdict[_Demand, list[int]](list)
     for index, asked in enumerate(demands):
@@ -72,49 +76,61 @@ def _list_markdown(checks: Sequence[Params]) -> Iterator[Answers] | None:
     chains = defaultdict[tuple[str, ...], list[_Demand]](list)
     for demand in users:
         # What holds or does not is one trait for all demands of the same checks: they fail where any of these does.
-        chains[demand[0] if demand[1] is not None else ("", *map(str, users[demand]))].append(demand)
+        chains[demand[0] if demand[1] else ("", *map(str, users[demand]))].append(demand)
     traits = [list(_list_held(chain)) for chain in chains.values()]
     parsed = [check["dialect"] == "commonmark" for check in checks]
     if prod(map(len, traits)) > _TRAITS:
         return None
-    return _grade_traits(demands, parsed, traits)
+    return dict.fromkeys(_grade_traits(demands, parsed, traits), OUTPUT_LIMIT)
 
 
 def _grade_traits(
     demands: Sequence[Mapping[_Demand, None]], parsed: Sequence[bool], traits: Sequence[Sequence[frozenset[_Demand]]]
 ) -> Iterator[Answers]:
+    # Of demands that are one trait, nobody knows which of them fails.
+    told = {demand for trait in traits for held in trait for demand in held if demand[1] or len(trait[0]) == 1}
     for chosen in product(*traits):
         held = frozenset[_Demand]().union(*chosen)
+        if _lacks_heading(held, told - held):
+            continue
         answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
         yield answers
         # A text beyond the parser's limits.
         yield tuple(ERROR if one else answer for one, answer in zip(parsed, answers, strict=True))
 
 
+def _lacks_heading(held: frozenset[_Demand], failed: set[_Demand]) -> bool:
+    """Whether a text would have no heading, and one that is too deep, of level 1, or of a section."""
+    bare = {dialect for (dialect, name, *_), least in failed if (name, least) == (_HEADINGS, 1)}
+    shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}
+    shown |= {dialect for (dialect, name, *_), _ in held if name == _SECTION}
+    return not bare.isdisjoint(shown)
+
+
 def _list_held(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:
     """Yield the demands that hold together: all or none, or of numbers those up to one of them."""
-    if chain[0][1] is None:
+    if not chain[0][1]:
         yield from (frozenset(chain), frozenset())
         return
-    ordered = sorted(chain, key=lambda demand: demand[1] or 0)
+    ordered = sorted(chain, key=lambda demand: demand[1])
     yield from (frozenset(ordered[:end]) for end in range(len(ordered) + 1))
 
 
 def _list_demands(check: Params) -> Iterator[_Demand]:
     dialect = check["dialect"]
-    for name in ("min_headings", "min_code_blocks", "min_paragraphs"):
+    for name in (_HEADINGS, "min_code_blocks", "min_paragraphs"):
         if check[name]:
             yield (dialect, name), check[name]
     if check["max_heading_level"] < _DEEPEST_HEADING:
         # The lower the level, the more it asks for.
-        yield (dialect, "max_heading_level"), _DEEPEST_HEADING - check["max_heading_level"]
+        yield (dialect, _LEVEL), _DEEPEST_HEADING - check["max_heading_level"]
     if check["no_h1"]:
-        yield (dialect, "no_h1"), None
-    yield from (((dialect, "section", section.lower()), None) for section in check["required_sections"])
-    yield from ((("forbidden", pattern), None) for pattern in check["forbidden_patterns"])
+        yield (dialect, _NO_H1), 0
+    yield from (((dialect, _SECTION, section.lower()), 0) for section in check["required_sections"])
+    yield from ((("", "forbidden", pattern), 0) for pattern in check["forbidden_patterns"])
 
 
-_READERS: Mapping[str, Callable[[Sequence[Params]], Iterator[Answers] | None]] = {
+_READERS: Mapping[str, Callable[[Sequence[Params]], Mapping[Answers, int] | None]] = {
     "format": _list_formats,
     "markdown_structure": _list_markdown,
     "php_lint": _list_php,

@@ -43,6 +43,8 @@ def _yield_texts(params: Params) -> Iterator[str]:
         yield from ("\n".join(facts), "\n".join(facts).swapcase())
         yield from (text for fact in facts[:_REPEATED] for text in (fact, fact.swapcase()))
         yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), _REPEATED)))
+        # As many as a share asks for, all but one of them in the other case.
+        yield from ("\n".join([*facts[:index], facts[index].swapcase()]) for index in range(min(len(facts), _REPEATED)))
 
 
 def _asks_judge(params: Params) -> bool:
