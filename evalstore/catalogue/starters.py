@@ -45,12 +45,17 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
         hint = "an id is lower-case letters, digits and _, and begins with a letter"
         raise UsageError(f"{make_excerpt(id)} is no id", hint=hint)
     path = f"{kind.folder}/{id}.yaml"
-    if (root / path).is_symlink() or (root / path).exists():
+    if _is_written(root / path):
         raise RefusedError(f"{path} is there already", hint=f"evalstore show {kind}/{id}@worktree prints it")
     artifacts = _WorkingArtifacts(store)
     text = "".join(_WRITERS[kind](id, kinds, artifacts))
     write_below(root, path, text.encode())
     return StartedFile(f"{kind}/{id}", path, tuple(artifacts.used))
+
+
+def _is_written(file: Path) -> bool:
+    """Whether something stands in the place of a new file; an empty one is what a shell may have made of it."""
+    return file.is_symlink() or (file.exists() and not (file.is_file() and file.stat().st_size == 0))
 
 
 def _require_store(store: ArtifactStore) -> Path:

@@ -29,6 +29,7 @@ class AnchorNode(NamedTuple):
 # Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
 _NO_KEY: Any = object()
 _MERGE_KEY: Any = object()
+_ALIAS_HINT = "a text that begins with * needs quotes"
 
 
 @dataclass(slots=True)
@@ -144,7 +145,7 @@ class DocumentBuilder:
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span))
+            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span), hint=_ALIAS_HINT)
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
         # A cut within a value that stands elsewhere, too, would give another value back.

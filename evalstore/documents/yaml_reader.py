@@ -102,7 +102,9 @@ def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Docu
             if handle := _HANDLERS.get(type(event).__name__):
                 handle(event, builder, take_key)
     except yaml.YAMLError as error:
-        raise _find_merge_conflict(text, file) or _explain_yaml_error(error, file) from None
+        from evalstore.documents.yaml_hints import explain_yaml_error
+
+        raise _find_merge_conflict(text, file) or explain_yaml_error(error, text, file) from None
     finally:
         parser.dispose()
     return builder.build(bom=bom)
@@ -202,14 +204,3 @@ def _find_merge_conflict(text: str, file: str) -> LoadError | None:
     place = Place(file, text.count("\n", 0, marker.start()) + 1, 1)
     hint = "take the markers out; or take one side whole (git checkout --ours or --theirs), and edit again"
     return LoadError("holds a merge conflict", place=place, hint=hint)
-
-
-_NO_TOKEN = "found character that cannot start any token"
-
-
-def _explain_yaml_error(error: Any, file: str) -> LoadError:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-    hint = "a tab cannot indent, and a text that begins with @, ` or % needs quotes" if problem == _NO_TOKEN else None
-    return LoadError(f"not YAML: {problem}", place=place, hint=hint)

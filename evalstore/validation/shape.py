@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
-from evalstore.schemas import Predicate, Schema, compile_predicate, compile_shipped_schema
+from evalstore.schemas import Predicate, Schema, Violation, compile_predicate, compile_shipped_schema
 from evalstore.validation.notes import Mend, Note, describe_value, list_mappings, list_names, make_note, suggest_name
 from evalstore.validation.slips import find_only_near
-from evalstore.validation.wording import note_violation
+from evalstore.validation.wording import note_violation, read_first_sentence
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
 SETTINGS = "evalstore"
 ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
+_CHECK_SCHEMAS = "checks/"
 
 # Parts that are checked without the document around them, by name: the schema that defines each.
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
@@ -51,7 +53,19 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
         return
     for violation in _compile_named(name).find_violations(value):
         if (_last_key(violation.pointer), violation.keyword) not in _LEFT_TO_OTHER_RULES:
-            yield from note_violation(violation, pointer)
+            yield from (_name_topic(note, name, violation) for note in note_violation(violation, pointer))
+
+
+def _name_topic(note: Note, name: str, violation: Violation) -> Note:
+    """Return a note that repeats what the schema says of a key, with the command that says all of it."""
+    said, keys = read_first_sentence(violation.schema), [part for part in violation.pointer if isinstance(part, str)]
+    if not said or note.facts["hint"] != said:
+        return note
+    if not keys:
+        # An empty file.
+        return replace(note, facts={**note.facts, "hint": "evalstore new writes a first one"})
+    kind = [name.removeprefix(_CHECK_SCHEMAS)] if name.startswith(_CHECK_SCHEMAS) else []
+    return replace(note, facts={**note.facts, "hint": f"{said}: evalstore explain {'.'.join([*kind, *keys])}"})
 
 
 def lint_check_shapes(rubric: Any) -> Iterator[Note]:
@@ -62,7 +76,7 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
             continue
         kind = check["kind"]
         if isinstance(kind, str) and kind in list_check_kinds():
-            yield from lint_shape(f"checks/{kind}", check, pointer)
+            yield from lint_shape(_CHECK_SCHEMAS + kind, check, pointer)
         else:
             hint = suggest_name(kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}")
             guess = find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None

@@ -45,7 +45,9 @@ def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     for key in violation.expected:
         if key not in violation.instance:
             described = properties.get(key, {})
-            yield make_note("key-missing", pointer, name=_name_inside(key, pointer), hint=_first_sentence(described))
+            yield make_note(
+                "key-missing", pointer, name=_name_inside(key, pointer), hint=read_first_sentence(described)
+            )
 
 
 def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
@@ -60,7 +62,7 @@ def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, types = violation.instance, violation.expected
     types = [types] if isinstance(types, str) else types
-    hint, mend = _first_sentence(violation.schema), None
+    hint, mend = read_first_sentence(violation.schema), None
     if isinstance(value, str) and {"number", "integer", "boolean"} & set(types) and _LITERAL.fullmatch(value):
         hint, mend = "remove the quotes", Mend(quoted=False)
     elif "string" in types and not isinstance(value, dict | list | None):
@@ -74,7 +76,7 @@ def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     allowed = [violation.expected] if violation.keyword == "const" else violation.expected
     value, names = violation.instance, [item for item in allowed if isinstance(item, str)]
-    hint = suggest_name(value, names, _first_sentence(violation.schema))
+    hint = suggest_name(value, names, read_first_sentence(violation.schema))
     wanted = ("one of " if len(allowed) > 1 else "") + ", ".join(str(item) for item in allowed)
     guess = find_only_near(value, tuple(names)) if isinstance(value, str) else None
     yield make_note(
@@ -91,13 +93,13 @@ def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     size = _describe_size(violation.instance)
     problem = size if size == _EMPTY else f"{size}; {_BOUNDS[violation.keyword].format(violation.expected)}"
-    hint = _first_sentence(violation.schema)
+    hint = read_first_sentence(violation.schema)
     yield make_note("value-out-of-range", pointer, name=name_place(pointer), problem=problem, hint=hint)
 
 
 def _note_form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     examples = violation.schema.get("examples", ())
-    hint = f"as in {describe_value(examples[0])}" if examples else _first_sentence(violation.schema)
+    hint = f"as in {describe_value(examples[0])}" if examples else read_first_sentence(violation.schema)
     yield make_note(
         "value-malformed",
         pointer,
@@ -136,7 +138,7 @@ def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 def _note_other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     """Name the keyword only: the library's own sentence holds the whole value in Python's spelling."""
-    hint = _first_sentence(violation.schema)
+    hint = read_first_sentence(violation.schema)
     yield make_note("schema-violated", pointer, name=name_place(pointer), keyword=violation.keyword, hint=hint)
 
 
@@ -190,7 +192,8 @@ def _name_inside(key: str, pointer: Pointer) -> str:
     return f"`{key}` of {name_place(pointer)}" if pointer else f"`{key}`"
 
 
-def _first_sentence(described: Any) -> str:
+def read_first_sentence(described: Any) -> str:
+    """Return what a schema says first of a key, without the full stop; empty where that only repeats the key."""
     text: str = described.get("description", "") if isinstance(described, dict) else ""
     sentence = re.split(r"(?<=[.]) |\n", text, maxsplit=1)[0].removesuffix(".")
     return sentence if sentence.count(" ") >= _HINT_WORDS - 1 and not sentence.endswith(":") else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from evalstore.catalogue.schema_topics import TopicSort, list_kinds, load_topics
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
+from evalstore.model import Kind
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.screen import Screen
+from evalstore.validation.shape import lint_artifact_shape
 from tests.rows import each
 
 Cli = Callable[..., Any]
@@ -209,3 +211,31 @@ def test_a_change_goes_by_its_fingerprint(cli: Cli, tmp_path: Path) -> None:
     assert cli(cwd=store, _EVALSTORE_COMPLETE="bash_complete", **words).out == f"plain,{fingerprint}\n"
     ran = cli("explain", "0" * 16, cwd=store)
     assert (ran.code, "evalstore diff shows" in ran.err) == (3, True)
+
+
+def _make_wrong(document: Any) -> Iterator[Any]:
+    """Yield an example with each value on the way to a key exchanged for one that no key takes."""
+    for name, value in document.items() if isinstance(document, dict) else enumerate(document):
+        copy = dict(document) if isinstance(document, dict) else [*document]
+        if isinstance(value, dict | list):
+            for inner in _make_wrong(value):
+                copy[name] = inner
+                yield copy
+        copy[name] = [[3]]
+        yield copy
+
+
+def test_what_a_hint_says_is_explained_is() -> None:
+    named: set[str] = set()
+    for topic in load_topics().values():
+        root = topic.path.partition(".")[0]
+        if root not in {*FOLDERS, *list_kinds()}:
+            continue
+        kind = Kind(root) if root in FOLDERS else Kind.RUBRIC
+        for value in _make_wrong(topic.document):
+            hints = [note.facts.get("hint", "") for note in lint_artifact_shape(kind, value)]
+            named |= {hint.rpartition("evalstore explain ")[2] for hint in hints if "evalstore explain " in hint}
+    assert len(named) > 60
+    assert {"scoring.missing", "regex.pattern"} <= named
+    for name in named:
+        assert explain_name(name).topics

@@ -118,3 +118,12 @@ def test_the_example_overwrites_nothing_and_is_made_once(cli: Cli, tmp_path: Pat
     again = cli("init", "--example", "--format", "json", cwd=tmp_path)
     assert (again.code, json.loads(again.out)["example"]) == (0, None)
     assert len(list(tmp_path.glob("runs/*.json"))) == 1
+
+
+def test_an_empty_file_is_answered_with_the_command_that_fills_it(cli: Cli, store: Path) -> None:
+    file = store / "rubrics/tone.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    assert [finding["hint"] for finding in check(cli, store)] == ["evalstore new writes a first one"]
+    assert cli("new", "rubric", "tone", cwd=store).code == 0
+    assert check(cli, store) == []

@@ -1,0 +1,57 @@
+"""Says of YAML that does not parse where the slip is, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalstore.errors import LoadError, Place
+
+_UNCLOSED = "it begins here and is never closed: what begins with #, or holds a comma or a bracket, needs quotes"
+# What the parser says -> what to do; that it cannot name what it looked for, has to do with where it stopped.
+_HINTS = {
+    "found unknown escape character": "in double quotes a backslash begins an escape: use single quotes, as in '\\d+'",
+    "found unexpected end of stream": "this quotation mark is never closed",
+    "found unexpected document separator": "this quotation mark is never closed",
+    "did not find expected ',' or ']'": _UNCLOSED,
+    "did not find expected ',' or '}'": _UNCLOSED,
+    "did not find expected '-' indicator": "the items of one list begin in one column, each with - and a blank",
+    "did not find expected key": "the keys of one mapping begin in one column, and nothing follows a text in quotes",
+    "did not find expected alphabetic or numeric character": "a text that begins with * or & needs quotes",
+    "could not find expected ':'": "a key ends with a colon and a blank; in a text in quotes every line is indented",
+    "block sequence entries are not allowed in this context": "a list begins on the line below its key",
+}
+# Where these end, nothing is wrong: the slip is where they begin.
+_BEGINNINGS = frozenset(
+    {
+        "while scanning a quoted scalar",
+        "while parsing a flow sequence",
+        "while parsing a flow mapping",
+        "while scanning a simple key",
+    }
+)
+_COLON, _NO_TOKEN = "mapping values are not allowed in this context", "found character that cannot start any token"
+
+
+def explain_yaml_error(error: Any, text: str, file: str) -> LoadError:
+    """Return the error of YAML's parser (a `yaml.YAMLError`) with its place and a hint."""
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if getattr(error, "context", None) in _BEGINNINGS and error.context_mark:
+        mark = error.context_mark
+    if mark is None:
+        return LoadError(f"not YAML: {problem}", place=Place(file))
+    line = text.split("\n")[mark.line] if mark.line <= text.count("\n") else ""
+    hint = _HINTS.get(problem) or _hint_at_place(problem, line[: mark.column], line[mark.column : mark.column + 1])
+    return LoadError(f"not YAML: {problem}", place=Place(file, mark.line + 1, mark.column + 1), hint=hint)
+
+
+def _hint_at_place(problem: str, before: str, char: str) -> str | None:
+    if problem == _COLON:
+        if ": " in before:
+            return "a text with a colon in it needs quotes"
+        return "it is indented too far, or a key above lacks its colon"
+    if problem == _NO_TOKEN:
+        return (
+            "indent with blanks: YAML takes no tab" if char == "\t" else f"a text that begins with {char} needs quotes"
+        )
+    return None

@@ -1,0 +1,39 @@
+"""What people mistype in YAML is answered where it begins, with what to write."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalstore.documents import read_yaml
+from evalstore.errors import LoadError
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "hint"),
+    [
+        ("title: Refunds: how\n", 1, 15, "a text with a colon in it needs quotes"),
+        ("scoring:\n  combine min\n  threshold: 0.7\n", 3, 12, "a key above lacks its colon"),
+        ("checks:\n\t- kind: format\n", 2, 1, "YAML takes no tab"),
+        ("owner: @ann\n", 1, 8, "a text that begins with @ needs quotes"),
+        ("title: %x\n", 1, 8, "a text that begins with % needs quotes"),
+        ("title: `x`\n", 1, 8, "a text that begins with ` needs quotes"),
+        ('a: 1\ntitle: "Refunds\nb: 2\nc: 3\n', 2, 8, "never closed"),
+        ("values: [#refund, other]\nb: 2\n", 1, 9, "never closed"),
+        ("scoring: {combine: min\nb: 2\n", 1, 10, "never closed"),
+        ('pattern: "\\d+"\n', 1, 11, "single quotes"),
+        ("checks:\n - kind: a\n  - kind: b\n", 3, 3, "begin in one column"),
+        ("checks:\n- kind: a\n negate: true\n", 3, 2, "begin in one column"),
+        ('title: "a" b\n', 1, 12, "nothing follows a text in quotes"),
+        ("values: [*, b]\n", 1, 11, "begins with * or & needs quotes"),
+        ("title: *bold\n", 1, 8, "begins with * needs quotes"),
+        ("checks: - kind: a\n", 1, 9, "on the line below its key"),
+        ("a: 1\nchecks\n", 2, 1, "a key ends with a colon"),
+    ],
+)
+def test_a_slip_has_its_place_and_what_to_write(text: str, line: int, column: int, hint: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        read_yaml(text.encode(), "rubrics/x.yaml")
+    place = caught.value.place
+    assert place
+    assert (place.line, place.column) == (line, column)
+    assert hint in (caught.value.hint or "")
