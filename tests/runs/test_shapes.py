@@ -50,7 +50,20 @@ SENTENCE = (
 @pytest.mark.parametrize(
     ("content", "guess"),
     [
-        ("id,output\na,x\n", None),
+        ("id,output\na,x\n", "a table; make a line of JSON of each of its rows"),
+        ('"name"\t"answer"\n', "a table; make a line of JSON of each of its rows"),
+        (
+            '{"question_id": "a", "response": "x"}',
+            "rows with names of their own; `jq -c '{id: .question_id, output: .response}'` makes lines of them",
+        ),
+        (
+            '{"id": "a", "answer": "x"}',
+            "rows with names of their own; `jq -c '{id: .id, output: .answer}'` makes lines of them",
+        ),
+        (
+            '{"id": "a", "messages": []}',
+            "conversations; `jq -c '{id, output: .messages[-1].content}'` makes lines of their last texts",
+        ),
         ("- id: a\n  output: x\n", None),
         ('"text"', None),
         ("7", None),

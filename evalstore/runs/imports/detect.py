@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -20,6 +21,7 @@ from evalstore.runs.row_formats import is_text_format, read_lines
 ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = "archive", "object", "array", "empty", "utf-16", "table", "other"
 _MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"PAR1": TABLE}
 _CONTAINERS = {"{": OBJECT, "": EMPTY}
+_COLUMN_END, _HEADER_LIMIT = re.compile('[",;\t]+'), 4_096
 
 
 def detect_container(path: Path) -> str:
@@ -52,6 +54,9 @@ def read_names(path: Path, kind: str) -> Iterator[str]:
     elif kind == OBJECT:
         with open_user_file(path) as file:
             yield from _read_keys(JsonStream(file, str(path)), "")
+    elif kind == OTHER:
+        with open_user_file(path) as file:
+            yield from _COLUMN_END.split(file.readline(_HEADER_LIMIT).decode("utf-8", "replace").strip())
 
 
 def _read_keys(stream: JsonStream, above: str) -> Iterator[str]:
@@ -86,7 +91,24 @@ _GUESSES = (
     ({"testRunData"}, "a test run of DeepEval"),
     ({"id", "questions"}, "a dataset, which holds the questions"),
     ({"evalId", "config"}, "an evaluation of promptfoo without any result"),
+    (
+        {"id", "messages"},
+        "conversations; `jq -c '{id, output: .messages[-1].content}'` makes lines of their last texts",
+    ),
     ({"messages"}, "conversations without ids"),
+)
+# What others call an id, and an output.
+_IDS = ("id", "question_id", "qid", "case_id", "task_id", "test_id", "key", "name", "index")
+_OUTPUTS = (
+    "output",
+    "response",
+    "answer",
+    "completion",
+    "generation",
+    "prediction",
+    "generated_text",
+    "text",
+    "content",
 )
 _KINDS = {
     ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it",
@@ -98,4 +120,15 @@ _KINDS = {
 
 def guess_source(kind: str, names: AbstractSet[str]) -> str:
     """Return what the file looks like, for a hint; empty when nothing matches."""
-    return _KINDS.get(kind) or next((guess for keys, guess in _GUESSES if keys <= names), "")
+    guess = _KINDS.get(kind) or next((guess for keys, guess in _GUESSES if keys <= names), "")
+    return guess or _guess_names(kind, names)
+
+
+def _guess_names(kind: str, names: AbstractSet[str]) -> str:
+    """Return what a row is whose id or output has another name; empty for a row that has neither."""
+    id_, output = (next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS))
+    if id_ is None or output is None:
+        return ""
+    if kind == OTHER:
+        return "a table; make a line of JSON of each of its rows"
+    return f"rows with names of their own; `jq -c '{{id: .{id_}, output: .{output}}}'` makes lines of them"
