@@ -147,7 +147,7 @@ def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> Non
         with _open_parent(root, relative, make=True) as (folder, name):
             _replace_file(folder, name, [data] if isinstance(data, bytes) else data)
     except OSError as error:
-        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
+        raise _refuse_writing(error, relative) from None
 
 
 def write_aside_below(root: Path, relative: str, data: Iterable[bytes], *, mode: int | None = None) -> None:
@@ -159,7 +159,7 @@ def write_aside_below(root: Path, relative: str, data: Iterable[bytes], *, mode:
         with _open_parent(root, relative, make=True) as (folder, name):
             _write_temporary(folder, name, data, sync=False, mode=mode)
     except OSError as error:
-        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
+        raise _refuse_writing(error, relative) from None
 
 
 def place_below(root: Path, relative: str) -> None:
@@ -168,7 +168,7 @@ def place_below(root: Path, relative: str) -> None:
         with _open_parent(root, relative) as (folder, name):
             os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
+        raise _refuse_writing(error, relative) from None
 
 
 def sweep_below(root: Path, *paths: str) -> None:
@@ -289,6 +289,19 @@ def _read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     if max(size, len(data)) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(label))
     return data
+
+
+_WRITE_HINTS = {
+    errno.EROFS: "work in a copy that can be written",
+    errno.EACCES: "look at the permissions of the file and its folder",
+    errno.ENOSPC: "make room, then run it again",
+    errno.EDQUOT: "make room, then run it again",
+}
+
+
+def _refuse_writing(error: OSError, relative: str) -> RefusedError:
+    hint = _WRITE_HINTS.get(error.errno or 0)
+    return RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative), hint=hint)
 
 
 def _describe_error(error: OSError) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
 from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.errors import EvalstoreError, Place, RefusedError
 from evalstore.files import open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.references.reading import FindPlace, find_rows_path
 from evalstore.status.validity import check_names_releases
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.resolve import build_unknown_error
 from evalstore.versions import Version
 
 PinMoves = Mapping[str, str]  # a pin as it is written -> as it will be
@@ -125,19 +126,27 @@ def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
     return f"{ref.name}@{target}"
 
 
-def check_pins_released(pins: Iterable[tuple[FindPlace, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
+def check_pins_released(
+    store: ArtifactStore, pins: Iterable[tuple[FindPlace, Ref]], versions: Mapping[str, Iterable[Version]]
+) -> None:
     """Refuse a pin (with its place) that no version of `versions` (by name) matches, or that names no release."""
     for find_place, ref in pins:
         check_names_releases([(find_place, ref)])
         known = sorted(versions.get(ref.name, ()))
         if not any(_matches_version(ref, version) for version in known):
-            raise RefusedError(
-                f"{ref} is not released, and not in this bump",
-                place=find_place(),
-                hint=f"pin {ref.name}@{known[-1]}, or one before it"
-                if known
-                else f"name {ref.name} in the same bump, or pin another",
-            )
+            raise _refuse_pin(store, ref, find_place(), known)
+
+
+def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Version]) -> RefusedError:
+    if not known and store.root and not (store.root / ref.path).is_file():
+        error = build_unknown_error(store, ref)
+        return RefusedError(error.message, place=place, hint=error.hint)
+    hint = (
+        f"pin {ref.name}@{known[-1]}, or one before it"
+        if known
+        else f"name {ref.name} in the same bump, or pin another"
+    )
+    return RefusedError(f"{ref} is not released, and not in this bump", place=place, hint=hint)
 
 
 def _matches_version(ref: Ref, version: Version) -> bool:

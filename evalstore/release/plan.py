@@ -179,7 +179,7 @@ def _check_steps(
     # A pin may name a version of this bump: all of it is released by one transaction.
     known |= {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
-        check_pins_released(list_references(store, step.resolved, step.moves), known)
+        check_pins_released(store, list_references(store, step.resolved, step.moves), known)
 
 
 def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:

@@ -20,6 +20,7 @@ from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file, read_tag
+from evalstore.store.presence import find_elsewhere
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import GitTag, Release
 from evalstore.text import find_nearest
@@ -110,7 +111,9 @@ def resolve_release(store: StoreContents, ref: Ref, version: Version) -> Resolve
         file = read_tagged(store, ref, commit, tag=name)
     except (LoadError, RefError) as error:
         raise RefusedError(
-            f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED_HINT
+            f"the tag {name} is not valid: {error.message}",
+            place=error.place,
+            hint=_find_store_elsewhere(store) or _MOVED_HINT,
         ) from None
     if file.artifact.version != str(version):
         raise RefusedError(
@@ -302,6 +305,8 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     if store.root is not None and (store.root / ref.path).is_file():
         hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
         return RefError(f"{ref.name} has no release yet", hint=_add_clone_hint(store, hint))
+    if elsewhere := _find_store_elsewhere(store):
+        return RefError(f"there is no {ref.name} in this folder", hint=elsewhere)
     all_releases = store.releases()
     ids = {release.id for release in all_releases if release.kind == ref.kind}
     working = {working_ref.id for working_ref in store.working() if working_ref.kind == ref.kind}
@@ -311,6 +316,11 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     near_releases = [release for release in all_releases if (release.kind, release.id) == (ref.kind, near)]
     known = _describe_versions(near_releases) if near_releases else "not released yet"
     return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"))
+
+
+def _find_store_elsewhere(store: StoreContents) -> str:
+    """Say where in the repository a store is; empty where this folder holds artifacts."""
+    return "" if store.has_working_file() else find_elsewhere(store)
 
 
 def _describe_versions(releases: Sequence[Release]) -> str:

@@ -226,8 +226,6 @@ def test_a_pin_may_name_what_the_same_bump_releases(shop: Shop) -> None:
     [
         ("judge/accuracy@1.0.1", "pin judge/accuracy@1.0.0, or one before it"),
         ("judge/accuracy@^2", "pin judge/accuracy@1.0.0, or one before it"),
-        ("judge/other@1.0.0", "name judge/other in the same bump, or pin another"),
-        ("judge/other", "name judge/other in the same bump, or pin another"),
     ],
 )
 def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str, hint: str) -> None:
@@ -237,6 +235,16 @@ def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str, hint: str)
         shop.bump()
     assert (str(error.value.place), error.value.hint) == ("rubrics/reviewed.yaml:5:23", hint)
     assert shop.tags() == []
+
+
+@pytest.mark.parametrize("pin", ["judge/acuracy@1.0.0", "judge/acuracy"])
+def test_a_pin_of_what_there_is_not_names_the_nearest(shop: Shop, pin: str) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged(pin=f'"{pin}"'))
+    with pytest.raises(RefusedError, match="there is no judge/acuracy") as error:
+        shop.bump()
+    assert str(error.value.place) == "rubrics/reviewed.yaml:5:23"
+    assert (error.value.hint or "").startswith("did you mean judge/accuracy?")
 
 
 @pytest.mark.parametrize(

@@ -106,3 +106,14 @@ def test_after_a_reset_no_branch_is_made_up(released: Shop, cli: Callable[..., A
     assert caught.value.hint == "write 3.0.0 there, or take the release in first: git merge rubric/tone@2.0.0"
     released.write("rubrics/tone.yaml", rubric(version="3.0.0", ban="only"))
     assert released.bump().released[0].tag == "rubric/tone@3.0.0"
+
+
+def test_a_folder_beside_the_store_says_where_it_is(shop: Shop, cli: Callable[..., Any]) -> None:
+    shop.write("evals/evalstore.yaml", "")
+    shop.write("evals/rubrics/kind.yaml", rubric("kind"))
+    (shop.root / "rubrics/tone.yaml").unlink()
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "store")
+    assert cli("-C", shop.root / "evals", "bump", "--all").code == 0
+    for command in (["resolve", "rubric/kind"], ["resolve", "rubric/other"], ["list"]):
+        assert "evalstore -C evals status" in cli("-C", shop.root, *command).err

@@ -195,7 +195,7 @@ def test_two_part_version_in_a_file_reads_as_three(save: Save, repo: Path) -> No
         ("id: tone\nversion: 1.0\n", "the version 1.0 is not a version", "rubric/tone@1.0.0:rubrics/tone.yaml:2:10"),
         ("id: tone\n", "there is no version", "rubric/tone@1.0.0:rubrics/tone.yaml:1:1"),
         ("- a list\n", "its root is no mapping", "rubric/tone@1.0.0:rubrics/tone.yaml:1:1"),
-        ("a: 'open\n", "not YAML", "rubric/tone@1.0.0:rubrics/tone.yaml:2:1"),
+        ("a: 'open\n", "not YAML", "rubric/tone@1.0.0:rubrics/tone.yaml:1:4"),
     ],
 )
 def test_tag_of_a_file_that_is_not_that_version_is_refused(
