@@ -70,15 +70,15 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
         artifact = site.read_artifact(summary)
         yield f"{summary.name}/index.html", pages.write_artifact(artifact)
         for found in site.iterate_diffs(artifact):
-            yield found.step.path, diff.write_page(found.diff)
+            yield found.step.path, pages.add_trail(diff.write_page(found.diff), found.step.path, summary.name)
     for run in site.runs:
-        yield run.path, write_run(run.run)
+        yield run.path, pages.add_trail(write_run(run.run), run.path)
     audits: list[SiteAudit] = []
     for pair in site.audits:
         audit, problem = site.audit_runs(pair)
         audits.append(replace(pair, problem=problem))
         if audit is not None:
-            yield pair.path, write_audit(audit)
+            yield pair.path, pages.add_trail(write_audit(audit), pair.path)
     index = site.build_index(audits)
     if index.graph:
         yield index.graph, reference_graph.write_page(site.graph)

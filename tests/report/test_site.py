@@ -60,6 +60,10 @@ def test_every_link_leads_to_a_page_and_nothing_is_loaded(store: Path, cli: Cli)
         links = (Path(os.path.normpath(page.parent / link)) for link in re.findall(r'href="([^"]*)"', pages[page]))
         waiting += [link for link in links if link not in seen]
     assert seen == pages.keys()
+    # And the first page from everywhere.
+    for page, text in pages.items():
+        up = os.path.relpath(site / "index.html", page.parent)
+        assert page == site / "index.html" or f'href="{up}"' in text, page
     assert "web_answers-1.0.0-model_a" in index
     style = pages[site / "rubric/answer_style/index.html"]
     assert "Scores are comparable since 2.0.0." in style

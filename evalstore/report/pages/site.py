@@ -67,6 +67,17 @@ def write_artifact(page: SiteArtifact) -> str:
     )
 
 
+def add_trail(page: str, path: str, artifact: str = "") -> str:
+    """Return a page that a command shows by itself too, with links to where it belongs in the site.
+
+    `path` is its place in the site, `artifact` the one whose page lies beside it.
+    """
+    trail = [make_element("a", "all artifacts", href="../" * path.count("/") + "index.html")]
+    trail += [make_element("a", artifact, href="index.html")] if artifact else []
+    between = [part for link in trail for part in (" / ", link)][1:]
+    return page.replace("<main>\n", f"<main>\n{make_element('p', *between, class_='quiet')}\n", 1)
+
+
 _RELEASE_HEAD = ("version", "date", "by", "bump", "what changed")
 
 
