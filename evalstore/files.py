@@ -79,10 +79,11 @@ class FolderReader:
     def read(self, root: Path, relative: str, limit: int) -> bytes:
         """Read `root/relative`; raises as `read_below`."""
         folder, _, name = relative.rpartition("/")
+        key = root, folder
         try:
-            if (root, folder) not in self._folders:
-                self._folders[root, folder] = _open_folder(root, folder)
-            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._folders[root, folder])
+            if (opened := self._folders.get(key)) is None:
+                opened = self._folders[key] = _open_folder(root, folder)
+            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=opened)
         except OSError as error:
             raise _build_read_error(error, relative) from None
         try:

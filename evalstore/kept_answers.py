@@ -37,6 +37,8 @@ _STORE_FOLDERS = (
 )
 # Of a git directory: what says nothing of refs and settings. An object's name says what it holds.
 _UNREAD_NAMES = frozenset({"hooks", "index", "lfs", "logs", "modules", "objects", "worktrees", FOLDER})
+# What a command does not read of a store: `list` takes the ledgers from HEAD, and half of all files are ledgers.
+_UNREAD_FOLDERS = {"list": LEDGER_FOLDER.rpartition("/")[2]}
 _KEPT_NAMES = (_PREFIX, "parsed-values", ".")  # of our own folder there
 _PROGRAMS = ("git", "php")
 _VARIABLES = (
@@ -176,7 +178,7 @@ def make_question(argv: Sequence[str]) -> CommandQuestion | None:
         for directory in directories:
             _add_git_directory(facts, directory)
         if not bare:
-            _add_store(facts, find_root(start, top))
+            _add_store(facts, find_root(start, top), _UNREAD_FOLDERS.get(words[0], ""))
         return None if facts.has_link else CommandQuestion(words[0], directories[0], asked, facts)
     except (OSError, OverflowError, ValueError):
         return None
@@ -269,13 +271,13 @@ def _add_folder(facts: Facts, folder: str, skipped: Container[str] = (), prefixe
                 facts.add_tree(f"{folder}/{name}")
 
 
-def _add_store(facts: Facts, root: str) -> None:
+def _add_store(facts: Facts, root: str, unread: str) -> None:
     for name in _STORE_FILES:
         facts.add_file(f"{root}/{name}")
     for name in _STORE_FOLDERS:
         facts.add_file(f"{root}/{name}")
         if os.path.isdir(f"{root}/{name}"):
-            facts.add_tree(f"{root}/{name}")
+            facts.add_tree(f"{root}/{name}", unread)
 
 
 def _format_head(question: CommandQuestion, code: int, length: int, body: bytes) -> bytes:

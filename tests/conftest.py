@@ -90,7 +90,7 @@ def pytest_collection() -> Iterator[None]:
     gc.disable()
     yield
     gc.freeze()
-    gc.set_threshold(200_000, 50, 100)  # as the command does; a twentieth of the time otherwise
+    gc.set_threshold(1_000_000, 50, 100)  # as the command does; a twentieth of the time otherwise
     gc.enable()
 
 

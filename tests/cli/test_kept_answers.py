@@ -78,8 +78,8 @@ def keep(run: Run, folder: Path, *argv: str) -> tuple[Any, ...]:
     return first
 
 
-def ask(store: Path) -> str | None:
-    question = kept_answers.make_question(["-C", str(store), "list"])
+def ask(store: Path, command: str = "status") -> str | None:
+    question = kept_answers.make_question(["-C", str(store), command])
     return question and question.digest
 
 
@@ -134,6 +134,19 @@ def test_what_changed_is_another_question(change: str, store: Path, git: Callabl
     before = [ask(store), ask(store)]
     CHANGES[change](store, git)
     assert before[0] == before[1] != ask(store)
+
+
+def test_list_reads_no_ledger_but_that_of_head(store: Path, run: Run) -> None:
+    listed = run(store, "list")
+    before = [ask(store, command) for command in COMMANDS]
+    for path in (store / ".evalstore/sums").rglob("*"):
+        if path.is_file():
+            path.write_text("odd\n")
+    (store / ".git/evalstore/answer-list").unlink(missing_ok=True)
+    assert run(store, "list") == listed
+    assert [ask(store, command) == asked for command, asked in zip(COMMANDS, before, strict=True)] == [
+        command == "list" for command in COMMANDS
+    ]
 
 
 def test_what_changed_is_read_again(store: Path, git: Callable[..., str], run: Run) -> None:
