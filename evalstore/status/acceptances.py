@@ -16,9 +16,10 @@ from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
 from evalstore.store.objects import find_file
-from evalstore.store.settings import FILE_LIMIT, read_root_file
+from evalstore.store.settings import FILE_LIMIT, read_root_file, read_settings
 from evalstore.store.working_files import is_blob
 from evalstore.validation import ACCEPTED, VALIDATION_RULES
+from evalstore.validation.notes import Note
 from evalstore.versions import Bump, Version, parse_version
 
 
@@ -64,6 +65,7 @@ class ChangePolicy:
 
 def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
     """Read how a store judges changes; `LoadError` for a setting or an acceptance that is not valid."""
+    _check_settings(store)
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
 
@@ -80,6 +82,18 @@ def read_change_policy_at(
     data = _read_committed(store, commit, ACCEPTED, FILE_LIMIT)
     accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
     return ChangePolicy(terms, _parse_document(accepted), today)
+
+
+def _check_settings(store: ArtifactStore) -> None:
+    """Refuse settings that do not meet their schema: passed over, a word could be the one that asks for more."""
+    if not store.settings:
+        return
+    from evalstore.validation.shape import SETTINGS, lint_shape
+
+    for note in lint_shape(SETTINGS, store.settings):
+        raise _build_note_error(
+            read_settings(store.repository, store.objects, root=store.root, prefix=store.prefix), note
+        )
 
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
@@ -132,10 +146,13 @@ def _read_accepted(data: bytes, file: str) -> Document:
 
     document = read_yaml(data, file)
     for note in lint_acceptance_form(document.value):
-        place = document.locate(note.pointer, of_key=note.of_key)
-        rule = VALIDATION_RULES[note.rule]
-        raise LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
+        raise _build_note_error(document, note)
     return document
+
+
+def _build_note_error(document: Document, note: Note) -> LoadError:
+    rule, place = VALIDATION_RULES[note.rule], document.locate(note.pointer, of_key=note.of_key)
+    return LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
 
 
 def _parse_acceptance(entry: Mapping[str, Any]) -> Acceptance:

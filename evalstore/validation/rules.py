@@ -389,14 +389,14 @@ _ROWS = (
     # Settings, and what people accepted.
     ValidationRule(
         "rule-unknown",
-        _WARNING,
+        _ERROR,
         "no rule that a setting can change is called {found}",
         "{hint}",
         "A setting for no rule changes nothing, and the rule that was meant keeps its own level.",
     ),
     ValidationRule(
         "rule-level-wrong",
-        _WARNING,
+        _ERROR,
         "{found} means nothing",
         "{hint}",
         "Rules of files have a severity, rules of changes the bump that they ask for.",

@@ -39,7 +39,8 @@ UNNEEDED = {
     | EDITING
     | RARE
     | {"yaml", "evalstore.validation", "evalstore.status"},
-    ("status",): READING | GRADING | EDITING | {"yaml", "evalstore.validation.run"},
+    # Settings are held against their schema before anything is judged by them.
+    ("status",): (READING | GRADING | EDITING | {"yaml", "evalstore.validation.run"}) - {"evalstore.schemas"},
     ("verify",): READING | GRADING,
 }
 PROBE = (
