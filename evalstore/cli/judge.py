@@ -11,7 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
-from evalstore.cli.param_types import CONTENT_REF, USER_FILE
+from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
@@ -68,7 +68,7 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
 @click.option(
     "--threshold",
     metavar="SCORE",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=0.7,
     show_default=True,
     callback=_parse_threshold,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evalstore.cli.context import CommandSettings
+from evalstore.cli.param_types import NumberRange
 from evalstore.cli.streams import can_show_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
@@ -72,7 +73,7 @@ _OPTIONS = (
     ),
     _option(
         "--judge-timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=NumberRange(min=0, min_open=True),
         default=60,
         show_default=True,
         metavar="SECONDS",

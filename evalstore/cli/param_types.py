@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,6 +36,20 @@ class UserFile(click.Path):
 
 
 USER_FILE = UserFile()
+
+
+class NumberRange(click.FloatRange):
+    """A number within bounds; none that is no number, or has no end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; raises `click.BadParameter` for what is none."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
+
+
+SHARE = NumberRange(0, 1)
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not

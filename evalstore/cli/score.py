@@ -13,7 +13,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import CONTENT_REF, USER_FILE
+from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
 from evalstore.cli.parts import PartOptions, add_part_options
 from evalstore.errors import ExitCode, UsageError
 
@@ -80,12 +80,15 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     help="File format of the run's rows; else that of OUTPUTS. Parquet needs pyarrow.",
 )
 @click.option(
-    "--fail-under", metavar="SCORE", type=click.FloatRange(0, 1), help="Answer 1 when the score, 0 to 1, is below this."
+    "--fail-under",
+    metavar="SCORE",
+    type=SHARE,
+    help="Answer 1 when the score, 0 to 1, is below this; without --min-scored what has no score counts 0 in it.",
 )
 @click.option(
     "--min-scored",
     metavar="SHARE",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
@@ -175,10 +178,18 @@ def _print_run(
 
 def _find_shortfalls(run: Run, fail_under: float | None, min_scored: float | None) -> Iterator[str]:
     """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
+    from evalstore.model import format_decimal
+
+    questions = run.questions + run.without_output
+    least = Fraction(repr(fail_under or 0))
     if run.score is None:
         yield "nothing was scored"
-    elif fail_under is not None and run.score < (least := Fraction(repr(fail_under))):
-        yield f"the score {float(run.score):.4f} is below {float(least):g}"
-    questions = run.questions + run.without_output
+    elif run.score < least:
+        yield f"the score {format_decimal(run.score)} is below {format_decimal(least)}"
+    elif min_scored is None and (lowest := run.score * run.scored / questions) < least:
+        yield (
+            f"the score is that of {run.scored:,} of {questions:,} questions; with the others as 0 it is "
+            f"{format_decimal(lowest)}, below {format_decimal(least)}: --min-scored says how many may be left out"
+        )
     if min_scored is not None and run.scored < Fraction(repr(min_scored)) * questions:
         yield f"{run.scored:,} of {questions:,} questions have a score, and {min_scored:.4g} of them were wanted"

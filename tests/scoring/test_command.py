@@ -212,8 +212,15 @@ def test_help_has_examples(cli: Cli) -> None:
     ("options", "code", "said"),
     [
         ((), 0, ""),
-        (("--fail-under", "0.88"), 0, ""),
-        (("--fail-under", "0.9"), 1, "the score 0.8889 is below 0.9\n"),
+        (("--fail-under", "0.66"), 0, ""),
+        (("--fail-under", "0.88", "--min-scored", "0.7"), 0, ""),
+        (
+            ("--fail-under", "0.88"),
+            1,
+            "it is 0.666666666667, below 0.88: --min-scored says how many may be left out\n",
+        ),
+        (("--fail-under", "0.9"), 1, "the score 0.888888888889 is below 0.9\n"),
+        (("--fail-under", "nan"), 2, "nan is not a number\nhint: see evalstore score --help\n"),
         (("--min-scored", "0.75"), 0, ""),
         (("--min-scored", "0.76"), 1, "3 of 4 questions have a score, and 0.76 of them were wanted\n"),
     ],
