@@ -322,7 +322,8 @@ _MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     ),
     (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
     (
-        lambda item, _: (item.origin.case, item.origin.part) if item.origin.case else None,
+        # A judge that the whole suite asks is a part of no case.
+        lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
         lambda group, _: [tuple(anchor) for anchor in group.anchors],
     ),
     (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),

@@ -252,3 +252,13 @@ def test_an_artifact_that_was_only_released_keeps_its_version_and_pins(case: str
     report = migrate([legacy], into=store, force=True)
     assert (report.written, {str(file.state) for file in report.files}) == ((), {"unchanged"})
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_judge_that_the_whole_suite_asks_keeps_its_id(tmp_path: Path) -> None:
+    shutil.copytree(CASES / "openrubricrl/one_judge/legacy", tmp_path / "legacy")
+    store = tmp_path / "store"
+    before = {file.path for file in migrate([tmp_path / "legacy"], into=store).files}
+    edit(tmp_path / "legacy/letters.json", "No word too many", "No word too many, no word too few")
+    files = migrate([tmp_path / "legacy"], into=store).files
+    assert {(file.path, str(file.state)) for file in files} == {(path, "updated") for path in before}
+    assert "no word too few" in next(store.glob("judges/*.yaml")).read_text("utf-8")
