@@ -38,8 +38,9 @@ def check_bumps(
     for tag in tags:
         if tag.name not in unsound:
             groups[tag.ref.name].append(tag)
-    ascending = (sorted(groups[name], key=lambda tag: tag.version.key) for name in sorted(groups))
-    steps = [step for group in ascending if len(group) > 1 for step in _list_steps(group)]
+    several = (group for _, group in sorted(groups.items()) if len(group) > 1)
+    ascending = (sorted(group, key=lambda tag: tag.version.key) for group in several)
+    steps = [step for group in ascending for step in _list_steps(group)]
     steps = [step for step in steps if is_wanted(step.tag) and step.said is not Bump.MAJOR]
     expect_releases(store, dict.fromkeys(ref for step in steps for ref in (step.finals[-1].ref, step.tag.ref)))
     checker = _BumpChecker(store)

@@ -87,9 +87,18 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
     # A checkout may have converted the line ends.
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
-    if conflict := re.search(_CONFLICT, text, re.MULTILINE):
-        hint = "take one of its two sides whole, then run evalstore lock"
-        raise LoadError("holds a merge conflict", place=locate_offset(text, conflict.start(), file), hint=hint)
+    try:
+        return _parse_lock(text, file)
+    except LoadError:
+        # Its lines are of no lock, so that they are looked for in a text that is none.
+        if conflict := re.search(_CONFLICT, text, re.MULTILINE):
+            hint = "take one of its two sides whole, then run evalstore lock"
+            place = locate_offset(text, conflict.start(), file)
+            raise LoadError("holds a merge conflict", place=place, hint=hint) from None
+        raise
+
+
+def _parse_lock(text: str, file: str) -> Lock:
     start = re.match(_START, text)
     if start is None:
         raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)

@@ -85,7 +85,7 @@ class ObjectReader:
                 return found
             try:
                 type_, size = self._request(oid, limit or LIMIT)
-                data = self._read_bytes(size + 1, oid)[:-1]
+                data = self._read_body(size, oid)
             except BaseException:
                 self.close()  # the rest of the answer must not be read as that of the next request
                 raise
@@ -171,7 +171,7 @@ class ObjectReader:
             if size > _AHEAD_SIZE:
                 self._skip_bytes(size + 1, oid)
                 continue
-            type_, data = header[2].decode("ascii"), self._read_bytes(size + 1, oid)[:-1]
+            type_, data = header[2].decode("ascii"), self._read_body(size, oid)
             # Its content tells whose answer it is.
             if compute_object_id(type_, data, len(oid)) == oid:
                 found[oid] = GitObject(type_, data)
@@ -231,6 +231,14 @@ class ObjectReader:
         while len(self._buffer) - self._offset < size:
             self._fill_buffer(oid)
         return self._take(self._offset + size)
+
+    def _read_body(self, size: int, oid: str) -> bytes:
+        """Return the bytes of an object, behind which stands a line feed."""
+        while len(self._buffer) - self._offset <= size:
+            self._fill_buffer(oid)
+        data = self._buffer[self._offset : self._offset + size]
+        self._offset += size + 1
+        return data
 
     def _take(self, end: int) -> bytes:
         piece, self._offset = self._buffer[self._offset : end], end

@@ -40,9 +40,11 @@ class ArtifactStore(StoreContents):
 
     def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
         """Yield the rows in the file beside a dataset, as of the same commit; none when it has no such file."""
+        resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
+        if "rows" not in resolved.artifact.value:
+            return iter(())
         from evalstore.store.rows import read_rows
 
-        resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
     def pair_rows(
