@@ -58,7 +58,7 @@ _ROWS = (
         "release-unpushed",
         _ERROR,
         "{tag} was never pushed to {remote}",
-        "git push {remote} {ref}",
+        "in a clone that has it: git push {remote} {ref}",
         "Every clone of it has the line in the ledger and not the release, so that verify fails there for good.",
     ),
     ValidationRule(

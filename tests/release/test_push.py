@@ -694,7 +694,7 @@ def test_verify_names_releases_that_the_remote_lacks_or_has_otherwise(cli: Cli, 
     ran = cli("verify", "--remote", "origin", "--format", "json", cwd=released.root)
     (finding,) = json.loads(ran.out)["findings"]
     assert (ran.code, finding["rule"]) == (1, "release-unpushed")
-    released.git(*finding["hint"].split()[1:])
+    released.git(*finding["hint"].partition(": git ")[2].split())
     assert cli("verify", "--remote", cwd=released.root).code == 0
     far.git("update-ref", "refs/tags/rubric/tone@1.0.0", released.git("rev-parse", "HEAD"))
     ran = cli("verify", "--remote", "--format", "json", cwd=released.root)
