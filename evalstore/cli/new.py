@@ -30,7 +30,7 @@ def command(settings: CommandSettings, kind: str, id_: str, kinds: tuple[str, ..
     """Write a small, valid, commented file for a new rubric, judge or dataset, in the folder where it belongs.
 
     A check that asks a judge, or that stands for another rubric, names one that the store has; so does a dataset, which
-    names a rubric. A file that is there is never overwritten.
+    names a rubric. A file that holds anything is never overwritten.
     """
     from evalstore.catalogue.starters import start_file
     from evalstore.model import Kind
