@@ -66,8 +66,9 @@ def command(  # noqa: PLR0913  # one a word of the command line
     """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
 
     The working file is released, with its uncommitted edits; nothing else is committed but its ledger, and an
-    evalstore.yaml that git does not have as it stands. What is staged stays staged. An artifact that was never released gets the version its file has. Hooks do not run. A push that does not
-    arrive undoes nothing here: exit code 1 when the remote refuses, 3 when it is not reached.
+    evalstore.yaml that git does not have as it stands. What is staged stays staged. An artifact that was never released
+    gets the version its file has. Hooks do not run. A push that does not arrive undoes nothing here: exit code 1 when
+    the remote refuses, 3 when it is not reached.
     """
     from evalstore.release import VARIABLES, bump
     from evalstore.versions import Bump
