@@ -111,11 +111,11 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
             jobs=jobs,
         )
         findings = validate_by(settings=store.settings if store else None)
-        if base is not None:
+        if base is not None and not _are_of_store(root, sources):
+            raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
+        if base is not None and store:  # else its settings are broken, which is an error by any
             from evalstore.status.base_policy import judge_by_base
 
-            if store is None:
-                raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
         # The schema of a bundle may lie anywhere below the root, where no kept answer looks.
         settings.is_kept = not (paths or fix or base or (store and store.settings.get(BUNDLE_FOLDER)))
@@ -168,7 +168,7 @@ def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactS
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
     from evalstore.store import ArtifactStore
 
-    if root is None or not all(_lies_within(source, root) for source in sources):
+    if root is None or not _are_of_store(root, sources):
         return None
     try:
         store = ArtifactStore.open(root)
@@ -177,6 +177,10 @@ def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactS
             return None
         raise
     return store if _has_lock(store, root, sources) else store.without_lock()
+
+
+def _are_of_store(root: Path | None, sources: list[ValidationSource]) -> bool:
+    return root is not None and all(_lies_within(source, root) for source in sources)
 
 
 def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:

@@ -214,3 +214,10 @@ def test_validate_judges_by_the_settings_of_a_base(shop: Shop, cli: Cli, now: st
     assert ("override-loosened" in rules) is (now != "strict: true\n")
     assert cli("-C", shop.root, "validate", "--base", "base").code == 1
     assert cli("-C", shop.root, "validate", "--base", "HEAD~9").code == 3
+
+
+def test_settings_that_a_change_broke_are_a_finding_with_a_base_too(base: Shop, cli: Cli) -> None:
+    base.write("evalstore.yaml", "rules: [\n")
+    alone, ran = (cli("-C", base.root, "validate", *options) for options in ((), ("--base", "base")))
+    assert (ran.code, ran.out, ran.err) == (1, alone.out, alone.err)
+    assert "evalstore.yaml:2:1  error" in ran.out
