@@ -70,8 +70,12 @@ evalstore:
     # The CI/CD variable EVALSTORE is what pip installs: git+https://… of evalstore's repository.
     - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
   script:
-    # No change brings the settings that judge it: of a merge request those of its base count, too.
-    - base="${{CI_MERGE_REQUEST_DIFF_BASE_SHA:+--base $CI_MERGE_REQUEST_DIFF_BASE_SHA}}"
+    # No change brings the settings that judge it: those that it began from count, too. A job without rules runs for
+    # branches, not for merge requests: GitLab names no base there.
+    - base=$CI_MERGE_REQUEST_DIFF_BASE_SHA
+    - branch=${{CI_COMMIT_BRANCH:-$CI_DEFAULT_BRANCH}}
+    - if [ "$branch" != "$CI_DEFAULT_BRANCH" ]; then base=$(git merge-base HEAD "origin/$CI_DEFAULT_BRANCH"); fi
+    - base="${{base:+--base $base}}"
     - code=0
     - evalstore -C "$STORE" status $base --format gitlab > gl-code-quality-report.json || code=$?
     - evalstore -C "$STORE" validate $base --format junit > evalstore.xml || code=$?

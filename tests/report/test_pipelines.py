@@ -308,6 +308,11 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
     assert (tmp_path / "installed").read_text() == "install --quiet git+https://host/evalstore\n"
 
 
+# What GitLab says of a pipeline: of a branch, as of every job without rules, or of a merge request.
+BRANCH = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "mine"}
+MERGE_REQUEST = {"CI_DEFAULT_BRANCH": "trunk", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{base}"}
+
+
 def list_gates() -> dict[str, str]:
     """Return the lines of each pipeline that hold a change against its releases, as bash runs them."""
     github, gitlab = yaml.safe_load(write_github("")), yaml.safe_load(write_gitlab(""))["evalstore"]
@@ -316,17 +321,31 @@ def list_gates() -> dict[str, str]:
     component = yaml.safe_load(COMPONENT)["evalstore"]
     gates = {"action": f'{status}\nexit "$code"', "github": check}
     for name, job in (("component", component), ("gitlab", gitlab)):
-        kept = [line for line in job["script"] if "base=" in line or "code=0" in line or "--check" in line]
+        kept = [
+            line
+            for line in job["script"]
+            if "base=" in line or "branch=" in line or "code=0" in line or "--check" in line
+        ]
         gates[name] = "\n".join([*kept, 'exit "$code"'])
     return gates
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["action", *map(mark_slow, ("component", "github", "gitlab"))],
+    ("name", "variables"),
+    [
+        ("action", {"BASE": "{base}"}),
+        ("gitlab", BRANCH),
+        *map(mark_slow, (("component", BRANCH), ("component", MERGE_REQUEST), ("gitlab", MERGE_REQUEST))),
+        mark_slow(("github", {"BASE": "{base}"})),
+    ],
 )
-def test_no_pull_request_brings_the_settings_that_judge_it(
-    store: Path, tools: dict[str, str], cli: Callable[..., Any], tmp_path: Path, name: str
+def test_no_change_brings_the_settings_that_judge_it(
+    store: Path,
+    tools: dict[str, str],
+    cli: Callable[..., Any],
+    tmp_path: Path,
+    name: str,
+    variables: dict[str, str],
 ) -> None:
     """A branch that releases a major change as a patch, by a rule of its own, passes by its own settings alone."""
     git = partial(subprocess.run, cwd=store, check=True, capture_output=True, text=True)
@@ -338,7 +357,9 @@ def test_no_pull_request_brings_the_settings_that_judge_it(
     assert cli("-C", store, "status", "--check").code == 0
     files = {key: str(tmp_path / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path)}
-    ran = bash(list_gates()[name], store, {**env, "BASE": base, "CI_MERGE_REQUEST_DIFF_BASE_SHA": base})
+    git(["git", "update-ref", "refs/remotes/origin/trunk", base])
+    known = {key: value.format(base=base) for key, value in variables.items()}
+    ran = bash(list_gates()[name], store, {**env, **known})
     assert (ran.returncode, "1.0.1 says too little" in ran.stdout) == (1, True), ran.stdout + ran.stderr
 
 
