@@ -150,11 +150,12 @@ class _LockParser:
         line = self.text.count("\n", 0, self.offset) + 1
         entries: dict[str, tuple[str, int, re.Match[str]]] = {}
         while match := entry.match(self.text, self.offset):
-            if match["key"] in entries:
-                message = f"{match['key']} stands twice (first on line {entries[match['key']][1]})"
+            if (key := match["key"]) in entries:
+                message = f"{key} stands twice (first on line {entries[key][1]})"
                 raise LoadError(message, place=Place(self.file, line), hint=_HINT)
-            entries[match["key"]] = (match["key"], line, match)
-            self.offset, line = match.end(), line + match[0].count("\n")
+            entries[key] = (key, line, match)
+            line += self.text.count("\n", self.offset, match.end())
+            self.offset = match.end()
         if not entries:
             raise self.build_form_error()
         return list(entries.values())
