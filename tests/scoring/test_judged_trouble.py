@@ -184,7 +184,7 @@ HELP = "hint: see evalstore score --help"
             for name, said in (("\udcff", r"'\udcff'"), ("a\x1b[2J", r"'a\x1b[2J'"), ("a\nb", r"'a\nb'"))
         ),
         (["--judge-timeout=0"], ["error: Invalid value for '--judge-timeout': 0.0 is not in the range x>0.", HELP]),
-        (["--judge-timeout=nan"], ["error: the judge's endpoint has timeout nan; it can be from 0.001 to 86,400"]),
+        (["--judge-timeout=nan"], ["error: Invalid value for '--judge-timeout': nan is not a number", HELP]),
         (["--judge-timeout=1e300"], ["error: the judge's endpoint has timeout 1e+300; it can be from 0.001 to 86,400"]),
         (
             ["--judge-timeout=60s"],
