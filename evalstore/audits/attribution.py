@@ -51,21 +51,26 @@ EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EditClass:
     """Edits that are interchangeable: each adds an item that is like the others, or each removes one.
 
-    `decisive` is how many items decide: that there are more of them changes nothing.
+    `decisive` is how many items decide: that there are more of them changes nothing. The object itself is the class:
+    another one that looks like it has other edits.
     """
 
-    key: object
     decisive: int
     adds: bool
 
     def list_levels(self, size: int) -> Levels:
         """Return by how many of `size` edits are made the number of items that counts."""
-        items = range(size + 1) if self.adds else range(size, -1, -1)
-        return tuple(min(count, self.decisive) for count in items)
+        return _list_item_levels(size, self.decisive, self.adds)
+
+
+@cache
+def _list_item_levels(size: int, decisive: int, adds: bool) -> Levels:  # noqa: FBT001  # a fact of the class
+    items = range(size + 1) if adds else range(size, -1, -1)
+    return tuple(min(count, decisive) for count in items)
 
 
 Alike = Mapping[int, EditClass]

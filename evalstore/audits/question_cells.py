@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
@@ -210,12 +211,11 @@ class QuestionCells:
 
     def list_alike(self) -> dict[int, EditClass]:
         """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
-        return {
-            bit: EditClass((path, number), items.decisive, adds)
-            for path, several in self.alike.items()
-            for number, items in enumerate(several)
-            for bit, adds in items.bits
-        }
+        found: dict[int, EditClass] = {}
+        for items in chain.from_iterable(self.alike.values()):
+            classes = EditClass(items.decisive, adds=False), EditClass(items.decisive, adds=True)
+            found |= {bit: classes[adds] for bit, adds in items.bits}
+        return found
 
     def _grade_variant(
         self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content

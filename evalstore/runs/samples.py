@@ -10,6 +10,7 @@ from typing import NamedTuple
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs.values import GradedRow
 
+_ZERO, _ONE = Fraction(0), Fraction(1)
 Outcome = tuple[Fraction | None, Verdict]
 
 
@@ -25,6 +26,8 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
     scored = [(score, verdict) for score, verdict in outcomes if score is not None]
     if not scored:
         return QuestionMean(None, None)
+    if len(scored) == 1:
+        return QuestionMean(scored[0][0], _ONE if scored[0][1] is Verdict.PASS else _ZERO)
     passed = sum(verdict is Verdict.PASS for _, verdict in scored)
     return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
 

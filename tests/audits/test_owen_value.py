@@ -90,7 +90,7 @@ def test_more_edits_than_can_be_exact_are_sampled_and_still_add_up() -> None:
 
 def test_interchangeable_edits_are_exact_however_many() -> None:
     phrases = Coalition((Coalition(tuple(range(30))), 30))
-    alike = dict.fromkeys(range(30), EditClass("hit", 1, adds=True))
+    alike = dict.fromkeys(range(30), EditClass(1, adds=True))
 
     def cell(mask: int) -> Fraction:
         return Fraction(bool(mask & ((1 << 30) - 1))) / (1 + (mask >> 30 & 1))
@@ -186,5 +186,6 @@ def test_items_that_come_and_go_share_what_enough_of_them_decide(needed: int, ad
         return random_cell(seed, min(present, needed) << 1 | mask >> other & 1)
 
     players = [Coalition((Coalition(tuple(range(size))), other))]
-    alike = {bit: EditClass("hit", needed, adds=comes) for bit, comes in enumerate(adds)}
+    classes = EditClass(needed, adds=False), EditClass(needed, adds=True)
+    alike = {bit: classes[comes] for bit, comes in enumerate(adds)}
     assert attribute_change(players, [(0,)], cell, alike) == attribute_change(players, [(0,)], cell)
