@@ -45,7 +45,7 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
         for name, other in (names if isinstance(names, Mapping) else {}).items():
             if known.get(name) != other:
                 yield Loosening(("renames", dataset, name), f"renames: {dataset}: {name}: {other}", "not declared")
-    yield from _find_looser_targets(_get_mapping(old, "targets"), _get_mapping(new, "targets"))
+    yield from _find_looser_targets(old, new)
 
 
 def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
@@ -97,10 +97,21 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    for name, target in new.items():
-        if isinstance(target, Mapping) and isinstance(old.get(name), Mapping):
-            for at, now, was in _find_lower_words(old[name], target):
-                yield Loosening(("targets", name, *at), f"targets: {name}: {now}", was)
+    """Yield what a target's dataset may do by now; where no target has it any more, that is what the store says."""
+    targets = _get_mapping(new, "targets")
+    for name, was in _get_mapping(old, "targets").items():
+        if not isinstance(was, Mapping):
+            continue
+        same = (one for one in (targets.get(name), *targets.values()) if _name_dataset(one) == _name_dataset(was))
+        now = next(same, {})
+        for at, lower, before in _find_lower_words({**old, **was}, {**new, **now}):
+            if at[0] in {*was, *now}:  # else the store's own setting was loosened
+                yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", before)
+
+
+def _name_dataset(target: Any) -> str | None:
+    ref = target.get("dataset") if isinstance(target, Mapping) else None
+    return ref.partition("@")[0] if isinstance(ref, str) else None
 
 
 def _cut_to_present(pointer: Pointer, value: Any) -> Pointer:

@@ -16,6 +16,7 @@ from tests.rows import mark_slow
 Cli = Callable[..., Any]
 
 FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit", "markdown")
+STRICT = {"a": {"dataset": "dataset/x@1.0.0", "strict": True}}
 QUESTIONS = "id: answers\nversion: {version}\nquestions:\n- {{id: {id}, input: Hello?}}\n"
 
 
@@ -182,6 +183,15 @@ def test_settings_that_cannot_be_read_at_the_base_are_no_reason_to_let_through(b
             {"targets": {"a": {"dataset": "dataset/x"}}},
             ["targets: a: strict: false"],
         ),
+        ({"targets": STRICT}, {}, ["targets: a: strict: false"]),
+        ({"targets": STRICT}, {"strict": True, "targets": {"a": {"dataset": "dataset/x"}}}, []),
+        ({"targets": STRICT}, {"targets": {"b": {"dataset": "dataset/x@^2", "strict": True}}}, []),
+        (
+            {"targets": STRICT},
+            {"targets": {"a": {"dataset": "dataset/y", "strict": True}}},
+            ["targets: a: strict: false"],
+        ),
+        ({"strict": True, "targets": {"a": {"dataset": "dataset/x"}}}, {}, ["strict: false"]),
         ({"cosmetic": ["b"]}, {"cosmetic": ["b"]}, []),
     ],
 )
