@@ -217,6 +217,17 @@ class Lines:
         return {name: getattr(self, name) for name in LINE_LABELS}
 
     @property
+    def told(self) -> dict[str, LineEffect]:
+        """The lines to tell of: what moved a mean, and what has questions behind it although their mean stood still."""
+        mix = self.questions
+        behind = {
+            "mix": (*mix.added, *mix.removed, *mix.ungraded),
+            "no_answer": (*self.silent_a, *self.silent_b),
+            "judge_errors": self.errors,
+        }
+        return {name: line for name, line in self.by_name.items() if line != LineEffect() or behind.get(name)}
+
+    @property
     def total(self) -> LineEffect:
         """The sum of the lines."""
         lines = self.by_name.values()

@@ -31,7 +31,12 @@ def format_points(share: Fraction | float) -> str:
 
 
 def write_sentence(audit: Audit) -> str:
-    """Return what moved the score in a sentence, and in a second one which verdicts turned that no score explains."""
+    """Return what moved the score in a sentence, and in others which verdicts turned and what else there was."""
+    idle = join_phrases([text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score])
+    return f"{_word_change(audit, idle)}{f' Without an effect on the score: {idle}.' if idle else ''}"
+
+
+def _word_change(audit: Audit, idle: str) -> str:
     phrases = [*_list_phrases(audit)]
     turned = _describe_flips([factor for factor in audit.factors if factor.flipped and not factor.share], audit.flips)
     if phrases:
@@ -40,7 +45,7 @@ def write_sentence(audit: Audit) -> str:
         return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
     if turned:
         return f"The score did not move, but {turned}."
-    changed = any(factor.changed for factor in audit.factors)
+    changed = idle or any(factor.changed for factor in audit.factors)
     return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
 
 
@@ -105,7 +110,7 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
     by_ruler = bool(_word_rulers(audit.own, audit.factors))
     parts = [(one.share, _word_factor(one, audit.common, by_ruler=by_ruler)) for one in audit.factors if one.share]
-    parts += [(share, text) for share, text in _word_lines(audit.lines) if share]
+    parts += _word_lines(audit.lines)
     # What moved the score in the direction of the whole comes first, the largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
     return (text for _, text in parts)
@@ -151,13 +156,22 @@ def _word_effect(share: Fraction) -> str:
 
 
 def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
-    for line, name in (
-        (lines.mix, "other questions"),
-        (lines.no_answer, _word_silence(lines)),
-        (lines.judge_errors, f"checks that failed on {_count(len(lines.errors), 'question')}"),
-        (lines.not_reproduced, "what could not be reproduced"),
-    ):
-        yield line.score, f"{name} {'took' if line.score < 0 else 'gave'} {_format_size(line.score)}"
+    words = dict(_word_questions(lines)) | {"mix": "other questions", "not_reproduced": "what could not be reproduced"}
+    for name, line in lines.by_name.items():
+        if line.score:
+            yield line.score, f"{words[name]} {'took' if line.score < 0 else 'gave'} {_format_size(line.score)}"
+
+
+def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
+    """Yield for each line that has questions behind it which they are."""
+    mix = lines.questions
+    counts = ((mix.added, "added"), (mix.removed, "removed"), (mix.ungraded, "with nothing to grade in one run"))
+    if others := join_phrases([f"{_count(len(ids), 'question')} {how}" for ids, how in counts if ids]):
+        yield "mix", others
+    if lines.silent_a or lines.silent_b:
+        yield "no_answer", _word_silence(lines)
+    if lines.errors:
+        yield "judge_errors", f"checks that failed on {_count(len(lines.errors), 'question')}"
 
 
 def _word_silence(lines: Lines) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.audits import Audit, Cause, Factor, LineEffect, Lines, Origin, OwnShare, RunSide
+from evalstore.audits import Audit, Cause, Factor, Lines, Origin, OwnShare, RunSide
 from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_p, format_points
 from evalstore.report.people import describe_origin
@@ -193,8 +193,7 @@ def _format_waterfall(audit: Audit, width: int) -> str:
         *(_waterfall_row(factor, audit.common) for factor in audit.factors if factor.changed),
         *(
             (LINE_LABELS[name], _pad_points(line.score), _pad_points(line.passes), "", "", about[name])
-            for name, line in lines.by_name.items()
-            if line != LineEffect()
+            for name, line in lines.told.items()
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
     ]

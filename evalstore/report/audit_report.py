@@ -112,9 +112,8 @@ def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
     for factor in audit.factors:
         if factor.changed or factor.share:
             yield factor.label, format_points(factor.share), format_points(factor.passes), factor.claim
-    for name, line in audit.lines.by_name.items():
-        if line.score or line.passes:
-            yield LINE_LABELS[name], format_points(line.score), format_points(line.passes), ""
+    for name, line in audit.lines.told.items():
+        yield LINE_LABELS[name], format_points(line.score), format_points(line.passes), ""
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
 
 

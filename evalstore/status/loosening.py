@@ -103,7 +103,7 @@ def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
         if not isinstance(was, Mapping):
             continue
         same = (one for one in (targets.get(name), *targets.values()) if _name_dataset(one) == _name_dataset(was))
-        now = next(same, {})
+        now: Mapping[str, Any] = next(same, {})
         for at, lower, before in _find_lower_words({**old, **was}, {**new, **now}):
             if at[0] in {*was, *now}:  # else the store's own setting was loosened
                 yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", before)

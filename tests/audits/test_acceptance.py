@@ -10,6 +10,7 @@ import pytest
 from evalstore.audits import Audit
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
+from evalstore.report import render
 from tests.audits.conftest import Desk, factor, rate
 
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}
@@ -232,6 +233,23 @@ def test_a_missing_answer_is_no_other_question(desk: Desk) -> None:
     assert (points(found), found.common) == ({"no_answer": 10.7143}, 7)
     assert (found.lines.no_answer_as_zero.score * 100, found.own_as_zero.shapley * 100) == (-15, -15)
     assert found.lines.silent_b == ("q0", "q1", "q2")
+
+
+def test_what_moved_no_mean_is_told_too(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 5)
+    a = desk.score("1.0.0", {f"q{i}": "ok" for i in range(5)})
+    b = desk.score("1.0.0", {f"q{i}": "ok" for i in range(3)}, "b")
+    found = desk.audit(a, b)
+    assert (found.delta, points(found), [*found.lines.told]) == (0, {}, ["no_answer"])
+    assert found.sentence == (
+        "The score did not move, although something changed. "
+        "Without an effect on the score: 2 questions without an answer in B (counted as 0: -40.00)."
+    )
+    assert "no answer     0.00     0.00                        2 in B; -40.00 if they count 0" in render(found, "text")
+    desk.dataset("2.0.0", 6, "1.0.0")
+    more = desk.audit(a, desk.score("2.0.0", {f"q{i}": "ok" for i in range(6)}, "c"))
+    assert more.sentence.endswith(" Without an effect on the score: 1 question added.")
 
 
 def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> None:

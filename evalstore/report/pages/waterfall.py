@@ -89,10 +89,9 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
-    for name, effect in lines.by_name.items():
-        if effect != LineEffect():
-            claim = f"{format_points(lines.no_answer_as_zero.score)} if they count 0" if name == "no_answer" else ""
-            yield WaterfallStep(LINE_LABELS[name], effect, "", counts[name], claim)
+    for name, effect in lines.told.items():
+        claim = f"{format_points(lines.no_answer_as_zero.score)} if they count 0" if name == "no_answer" else ""
+        yield WaterfallStep(LINE_LABELS[name], effect, "", counts[name], claim)
 
 
 def _has_open(steps: Sequence[WaterfallStep]) -> bool:
