@@ -145,7 +145,7 @@ class QuestionAttributor:
     def _mix(self, id_: str, plan: RubricPlan) -> AttributedQuestion:
         """Attribute a question by its cells, which mix what both runs used."""
         cells = self._open_cells(id_, plan)
-        contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in self._list_contexts(id_, plan, cells)}
+        contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in self._list_contexts(id_, plan, cells.moved)}
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
         trees = {name: trees[name] for name in PlayerName if name in trees}
         self.price.in_steps = False
@@ -175,7 +175,7 @@ class QuestionAttributor:
     def find_players(self, id_: str) -> frozenset[PlayerName]:
         """Return who differs in one question; nothing is graded."""
         plan = self._find_plan(id_)
-        return frozenset(plan.trees) | frozenset(self._list_contexts(id_, plan, self._open_cells(id_, plan)))
+        return frozenset(plan.trees) | frozenset(self._list_contexts(id_, plan, self._find_moved(id_)))
 
     def read_pairs(self, id_: str) -> dict[str, JudgedPair]:
         """Return the results of the judged checks that both runs have graded, by the name of the check."""
@@ -238,7 +238,7 @@ class QuestionAttributor:
             questions=(self.a.questions[id_], self.b.questions[id_]),
             rows=rows,
             recorded=(recorded[0], recorded[1]),
-            moved={name: pair for name, pair in self.read_pairs(id_).items() if self.evidence.has_moved(pair)},
+            moved=self._find_moved(id_),
             evidence=self.evidence,
             note_calls=self._note_calls,
         )
@@ -251,10 +251,14 @@ class QuestionAttributor:
             elif self.asks_service:
                 self.session.ask_again(call)
 
-    def _list_contexts(self, id_: str, plan: RubricPlan, cells: QuestionCells) -> Iterator[PlayerName]:
+    def _find_moved(self, id_: str) -> dict[str, JudgedPair]:
+        """Return the judged checks that another service answered in run B."""
+        return {name: pair for name, pair in self.read_pairs(id_).items() if self.evidence.has_moved(pair)}
+
+    def _list_contexts(self, id_: str, plan: RubricPlan, moved: Mapping[str, JudgedPair]) -> Iterator[PlayerName]:
         """Yield the players beside rubric and judge that differ in a question."""
         old, new = self.a.questions[id_], self.b.questions[id_]
-        if plan.floats or cells.moved:
+        if plan.floats or moved:
             yield PlayerName.JUDGE_SERVICE
         if old.reference_digest != new.reference_digest:
             yield PlayerName.DATASET

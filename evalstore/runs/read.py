@@ -32,7 +32,6 @@ from evalstore.runs.run_files import (
     parse_json_object,
     read_aggregate,
     read_embedded_samples,
-    read_json_objects,
 )
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
@@ -58,7 +57,7 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
     if run.samples == run.path:
-        rows = (_read_record(row, place) for row, place in _iterate_records(run))
+        rows = (_read_record(row, place) for row, place in _iterate_embedded(run))
     else:
         rows = (read_row_line(data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
     return (row for row in rows if row is not None)
@@ -76,16 +75,24 @@ def _read_record(value: Mapping[str, Any], place: Place) -> GradedRow | None:
 
 def read_bare_rows(run: Run) -> Iterator[tuple[GradedRow, bool]]:
     """Yield the rows as `read_rows` does, also those whose output is not stored; the flag says whether it is."""
-    for row, place in _iterate_records(run):
-        with explain_shape_errors(place, _NO_ROW):
-            found = read_bare_row(row, place)
-        yield found
+    if run.samples == run.path:
+        return (_read_bare_record(row, place) for row, place in _iterate_embedded(run))
+    return (_read_bare_line(data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
 
 
-def _iterate_records(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    held = run.samples == run.path
-    for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
-        yield row, Place(str(run.samples), line)
+def _read_bare_line(data: bytes, place: Place) -> tuple[GradedRow, bool]:
+    # A row of evalstore's own layout has an output.
+    row = read_plain_row(data)
+    return (row, True) if row else _read_bare_record(parse_json_object(data, place), place)
+
+
+def _read_bare_record(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
+    with explain_shape_errors(place, _NO_ROW):
+        return read_bare_row(value, place)
+
+
+def _iterate_embedded(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    return ((row, Place(str(run.samples), line)) for line, row in read_embedded_samples(run.path))
 
 
 def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
