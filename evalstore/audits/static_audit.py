@@ -23,6 +23,7 @@ from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
 from evalstore.model import Output
 from evalstore.runs import GradedRow, read_bare_rows, read_run
+from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -75,9 +76,24 @@ class StaticAudit:
 
 
 @dataclass(slots=True)
+class _BoundSum:
+    """The sum of many bounds of shares."""
+
+    least: ExactMean = field(default_factory=ExactMean)
+    most: ExactMean = field(default_factory=ExactMean)
+
+    def add(self, bounds: ShareBounds) -> None:
+        self.least.add(bounds.least)
+        self.most.add(bounds.most)
+
+    def divide_by(self, count: int) -> ShareBounds:
+        return ShareBounds(self.least.total, self.most.total).divide_by(count)
+
+
+@dataclass(slots=True)
 class _Bounds:
-    score: ShareBounds = field(default_factory=ShareBounds)
-    passes: ShareBounds = field(default_factory=ShareBounds)
+    score: _BoundSum = field(default_factory=_BoundSum)
+    passes: _BoundSum = field(default_factory=_BoundSum)
     changed: int = 0
 
 
@@ -118,7 +134,7 @@ class StaticJob:
     finder: VersionFinder
     allow_drift: bool
     sums: dict[PlayerName, _Bounds] = field(default_factory=dict)
-    own: ShareBounds = field(default_factory=ShareBounds)
+    own: _BoundSum = field(default_factory=_BoundSum)
     lost: list[tuple[str, Fraction, Fraction]] = field(default_factory=list)
     _proved: dict[_Pair, ProvedDirection] = field(default_factory=dict)
     # By pair of rubrics, the questions that it graded.
@@ -126,7 +142,7 @@ class StaticJob:
 
     def build_audit(self, bare: tuple[set[str], set[str]]) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
-        for id_ in self.compared:
+        for id_ in self.compared if self.attributor.is_judged else ():
             self.attributor.add_evidence(id_)
         for id_ in self.compared:
             self._add_question(id_)
@@ -166,11 +182,13 @@ class StaticJob:
             self.lost.append((id_, ends[0][1] - ends[0][0], ends[1][1] - ends[1][0]))
             return
         for name, in_score, in_passes in zip(players, *(found or () for found in bounds), strict=True):
-            total = self.sums.setdefault(name, _Bounds())
-            total.score += in_score
-            total.passes += in_passes
+            if (total := self.sums.get(name)) is None:
+                total = self.sums[name] = _Bounds()
+            total.score.add(in_score)
+            total.passes.add(in_passes)
             total.changed += 1
-            self.own += in_score if name in _OWN else ShareBounds()
+            if name in _OWN:
+                self.own.add(in_score)
 
     def _sum_lost(self) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
