@@ -292,16 +292,17 @@ def _read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     return data
 
 
-_WRITE_HINTS = {
+WRITE_HINTS = {
     errno.EROFS: "work in a copy that can be written",
     errno.EACCES: "look at the permissions of the file and its folder",
+    errno.EPERM: "look at the permissions of the file and its folder",
     errno.ENOSPC: "make room, then run it again",
     errno.EDQUOT: "make room, then run it again",
 }
 
 
 def _refuse_writing(error: OSError, relative: str) -> RefusedError:
-    hint = _WRITE_HINTS.get(error.errno or 0)
+    hint = WRITE_HINTS.get(error.errno or 0)
     return RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative), hint=hint)
 
 

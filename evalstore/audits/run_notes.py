@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from evalstore.judging import NO_REPLY
 from evalstore.model import UnscoredReason
 from evalstore.runs import GradedRow
 from evalstore.text import make_excerpt
@@ -42,7 +43,10 @@ class RunNotes:
             elif any(name.endswith("(approximate)") for name in new):
                 yield f"{kind} was graded by {', '.join(sorted(new))} in both runs, which only comes close"
         for id_, count in self.failed.items():
+            # An audit asks for no reply that neither run had.
+            unasked = self.reasons[id_].endswith(NO_REPLY.problem)
             yield (
                 f"{make_excerpt(id_, 60)} could not be graded in either run on {count:,} of {self.questions:,} "
                 f"questions: {make_excerpt(self.reasons[id_])}"
+                + ("; evalstore score with --judge-url asks, into new runs" if unasked else "")
             )

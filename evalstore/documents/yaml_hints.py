@@ -6,9 +6,12 @@ from typing import Any
 
 from evalstore.errors import LoadError, Place
 
+_TAB = "indent with blanks: YAML takes no tab"
 _UNCLOSED = "it begins here and is never closed: what begins with #, or holds a comma or a bracket, needs quotes"
 # What the parser says -> what to do; that it cannot name what it looked for, has to do with where it stopped.
 _HINTS = {
+    "found a tab character that violates indentation": _TAB,
+    "found a tab character where an indentation space is expected": _TAB,
     "found unknown escape character": "in double quotes a backslash begins an escape: use single quotes, as in '\\d+'",
     "found unexpected end of stream": "this quotation mark is never closed",
     "found unexpected document separator": "this quotation mark is never closed",
@@ -51,7 +54,5 @@ def _hint_at_place(problem: str, before: str, char: str) -> str | None:
             return "a text with a colon in it needs quotes"
         return "it is indented too far, or a key above lacks its colon"
     if problem == _NO_TOKEN:
-        return (
-            "indent with blanks: YAML takes no tab" if char == "\t" else f"a text that begins with {char} needs quotes"
-        )
+        return _TAB if char == "\t" else f"a text that begins with {char} needs quotes"
     return None

@@ -144,7 +144,7 @@ def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Ve
     hint = (
         f"pin {ref.name}@{known[-1]}, or one before it"
         if known
-        else f"name {ref.name} in the same bump, or pin another"
+        else f"name {ref.name} in the same bump, and pin the version that its file says"
     )
     return RefusedError(f"{ref} is not released, and not in this bump", place=place, hint=hint)
 

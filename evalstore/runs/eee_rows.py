@@ -120,7 +120,7 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
 
 
-_SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
+OUTPUT_SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
 
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
@@ -130,7 +130,7 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     for key in ("id", "output"):
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"
-            raise LoadError(f"this line is no output: {wrong}", place=place, hint=_SHAPES)
+            raise LoadError(f"this line is no output: {wrong}", place=place, hint=OUTPUT_SHAPES)
     output = Output(row["output"], read_calls(row.get("tool_calls"), place))
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
 

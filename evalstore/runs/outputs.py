@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.eee_rows import read_stored_output
+from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import promptfoo
 from evalstore.runs.imports.detect import ARCHIVE, EMPTY, OBJECT, detect_container, guess_source, read_names
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
@@ -124,7 +124,7 @@ def detect_format(path: Path) -> OutputFormat:
     raise LoadError(
         f"holds outputs in no shape that evalstore reads: {formats}",
         place=Place(str(path)),
-        hint=f"it looks like {guess}" if guess else None,
+        hint=f"it looks like {guess}" if guess else OUTPUT_SHAPES,
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from evalstore.errors import Place, RefusedError
+from evalstore.files import WRITE_HINTS
 
 # Rows are some kilobytes: the usual buffer would go to the system for every few of them.
 _BUFFER = 1 << 18
@@ -91,4 +92,6 @@ def refuse_disk_errors(folder: Path) -> Iterator[None]:
 def make_disk_error(folder: Path, error: OSError) -> RefusedError:
     """Return the `RefusedError` for an error of the disk, which names the folder."""
     reason = (error.strerror or str(error)).lower()
-    return RefusedError(f"this cannot be written here: {reason}", place=Place(str(folder)))
+    return RefusedError(
+        f"this cannot be written here: {reason}", place=Place(str(folder)), hint=WRITE_HINTS.get(error.errno or 0)
+    )

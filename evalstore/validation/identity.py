@@ -43,7 +43,8 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         number = isinstance(version, int | Decimal) and not isinstance(version, bool)
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
-        what, example = (f"the number {written}", written) if number else (describe_value(version), "1.0.0")
+        what = f"the number {written}" if number else describe_value(version)
+        example = f"{written}.0.0" if written.isdigit() else f"{written}.0" if TWO_PART.fullmatch(written) else "1.0.0"
         mend = Mend(f"{written}.0", quoted=True) if number and TWO_PART.fullmatch(written) else None
         yield make_note("version-not-text", ("version",), mend=mend, what=what, example=example)
     elif TWO_PART.fullmatch(version):

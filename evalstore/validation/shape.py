@@ -17,6 +17,7 @@ from evalstore.validation.slips import find_only_near
 from evalstore.validation.wording import note_violation, read_first_sentence
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
+_NEW = {name: kind.value for kind, name in ROOTS.items()}  # what `evalstore new` writes
 SETTINGS = "evalstore"
 ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
@@ -59,13 +60,14 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     """Return a note that repeats what the schema says of a key, with the command that says all of it."""
     said, keys = read_first_sentence(violation.schema), [part for part in violation.pointer if isinstance(part, str)]
-    if not said or note.facts["hint"] != said:
+    if not said or not note.facts["hint"].endswith(said):
         return note
-    if not keys:
-        # An empty file.
-        return replace(note, facts={**note.facts, "hint": "evalstore new writes a first one"})
     kind = [name.removeprefix(_CHECK_SCHEMAS)] if name.startswith(_CHECK_SCHEMAS) else []
-    return replace(note, facts={**note.facts, "hint": f"{said}: evalstore explain {'.'.join([*kind, *keys])}"})
+    hint = f"{note.facts['hint']}: evalstore explain {'.'.join([*kind, *keys])}"
+    if not keys:
+        # An empty file, or a part that is no mapping.
+        hint = f"evalstore new {_NEW[name]} ID writes a first one" if name in _NEW else said
+    return replace(note, facts={**note.facts, "hint": hint})
 
 
 def lint_check_shapes(rubric: Any) -> Iterator[Note]:

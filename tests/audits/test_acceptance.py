@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from evalstore.audits import Audit
+from evalstore.audits.run_notes import RunNotes
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
+from evalstore.judging import NO_REPLY
 from evalstore.report import render
 from tests.audits.conftest import Desk, factor, rate
 
@@ -195,6 +198,15 @@ def test_a_judge_that_fails_within_a_composite_is_no_better_output(desk: Desk) -
     # Where the judge failed in both runs, the question is compared by what is left.
     again = desk.audit(b, b)
     assert (points(again), again.common, again.drift) == ({}, 8, ())
+
+
+def test_a_judge_that_nobody_asked_is_asked_by_score() -> None:
+    """An audit asks for no reply that neither run had, so its note names the command that does."""
+    reason = f"judge/j@1.0.0: {NO_REPLY.problem}"
+    notes = RunNotes(questions=4, failed=Counter({"j": 4, "k": 1}), reasons={"j": reason, "k": "it timed out"})
+    asked, failed = notes.list_notes()
+    assert asked.endswith(f"{reason}; evalstore score with --judge-url asks, into new runs")
+    assert failed.endswith(": it timed out")
 
 
 @pytest.mark.parametrize("both", [False, True])

@@ -124,6 +124,29 @@ def test_an_empty_file_is_answered_with_the_command_that_fills_it(cli: Cli, stor
     file = store / "rubrics/tone.yaml"
     file.parent.mkdir(exist_ok=True)
     file.touch()
-    assert [finding["hint"] for finding in check(cli, store)] == ["evalstore new writes a first one"]
+    assert [finding["hint"] for finding in check(cli, store)] == ["evalstore new rubric ID writes a first one"]
     assert cli("new", "rubric", "tone", cwd=store).code == 0
     assert check(cli, store) == []
+
+
+@pytest.mark.parametrize(
+    ("checks", "hint"),
+    [
+        (
+            "\n  id: a\n  kind: regex",
+            "begin each item with - and a blank; What is asked of an output: evalstore explain checks",
+        ),
+        (
+            "\n  - kind: must_contain_any\n    values:\n      -a\n      -b",
+            (
+                "begin each item with - and a blank; The texts to look for, taken literally: no pattern, no trimming: "
+                "evalstore explain must_contain_any.values"
+            ),
+        ),
+    ],
+)
+def test_a_list_without_its_blanks_is_told_how_to_write_one(cli: Cli, store: Path, checks: str, hint: str) -> None:
+    file = store / "rubrics/tone.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f'id: tone\nversion: "1.0.0"\nchecks:{checks}\nscoring: {{combine: all_pass}}\n')
+    assert [finding["hint"] for finding in check(cli, store)] == [hint]

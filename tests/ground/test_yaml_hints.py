@@ -14,6 +14,7 @@ from evalstore.errors import LoadError
         ("title: Refunds: how\n", 1, 15, "a text with a colon in it needs quotes"),
         ("scoring:\n  combine min\n  threshold: 0.7\n", 3, 12, "a key above lacks its colon"),
         ("checks:\n\t- kind: format\n", 2, 1, "YAML takes no tab"),
+        ("checks:\n  - id: a\n\tkind: regex\n", 3, 1, "YAML takes no tab"),
         ("owner: @ann\n", 1, 8, "a text that begins with @ needs quotes"),
         ("title: %x\n", 1, 8, "a text that begins with % needs quotes"),
         ("title: `x`\n", 1, 8, "a text that begins with ` needs quotes"),

@@ -12,6 +12,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.runs import MissingOutput, Run, SeriesFilter, StoredOutput, read_outputs
+from evalstore.runs.eee_rows import OUTPUT_SHAPES
 from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
@@ -93,7 +94,7 @@ def test_an_unknown_shape_is_one_sentence_that_names_those_there_are(
         next(read_outputs(path))
     assert raised.value.message == SENTENCE
     assert raised.value.place == Place(str(path))
-    assert raised.value.hint == (guess and f"it looks like {guess}")
+    assert raised.value.hint == (f"it looks like {guess}" if guess else OUTPUT_SHAPES)
 
 
 @pytest.mark.parametrize(
