@@ -95,10 +95,10 @@ def _grade_in_processes(grader: OutputGrader, rulers: Sequence[ReplacedRuler], j
 
 def grade_task(task: GradingTask) -> list[GradedTask]:
     """Grade the outputs of a task under each of its rulers; what a worker runs."""
-    with ArtifactStore.open(task.store) as store:
+    with ArtifactStore.open(task.store) as store, CallQueue() as queue:
         finder = VersionFinder(store)
         stored = StoredRun(task.run, task.rows, task.dataset, task.rubrics, task.questions)
-        grader = OutputGrader(stored, finder, JudgeSession(Judges(), _refuse_judges, CallQueue()))
+        grader = OutputGrader(stored, finder, JudgeSession(Judges(), _refuse_judges, queue))
         graded = []
         for ruler, asked in zip(task.rulers, task.asked, strict=True):
             finder.notes.clear()
