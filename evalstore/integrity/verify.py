@@ -29,7 +29,7 @@ from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.references.reading import FindPlace, ReferenceResolver, walk_references
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.resolve import build_unknown_error, expect_releases
+from evalstore.store.resolve import build_unknown_error, expect_releases, is_covered
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
@@ -207,19 +207,13 @@ def _parse_release_ref(text: str) -> Ref:
 
 
 def _is_selected(refs: Sequence[Ref], name: str, version: Version | None) -> bool:
-    return not refs or any(ref.name == name and (version is None or _covers_version(ref, version)) for ref in refs)
-
-
-def _covers_version(ref: Ref, version: Version) -> bool:
-    if ref.version is not None:
-        return ref.version == version
-    return ref.range is None or version in ref.range
+    return not refs or any(ref.name == name and (version is None or is_covered(ref, version)) for ref in refs)
 
 
 def _check_known(store: ArtifactStore, refs: Sequence[Ref], tags: Iterable[str]) -> None:
     known = [release for tag in tags if (release := store.tags.grammar.parse_name(tag))] if refs else []
     for ref in refs:
-        if not any(f"{kind}/{id_}" == ref.name and _covers_version(ref, version) for kind, id_, version in known):
+        if not any(f"{kind}/{id_}" == ref.name and is_covered(ref, version) for kind, id_, version in known):
             raise build_unknown_error(store, ref)
 
 

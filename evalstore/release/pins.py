@@ -13,7 +13,7 @@ from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.references.reading import FindPlace, find_rows_path
 from evalstore.status.validity import check_names_releases
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.resolve import build_unknown_error
+from evalstore.store.resolve import build_unknown_error, is_covered
 from evalstore.versions import Version
 
 PinMoves = Mapping[str, str]  # a pin as it is written -> as it will be
@@ -133,7 +133,7 @@ def check_pins_released(
     for find_place, ref in pins:
         check_names_releases([(find_place, ref)])
         known = sorted(versions.get(ref.name, ()))
-        if not any(_matches_version(ref, version) for version in known):
+        if not any(is_covered(ref, version) for version in known):
             raise _refuse_pin(store, ref, find_place(), known)
 
 
@@ -147,9 +147,3 @@ def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Ve
         else f"name {ref.name} in the same bump, and pin the version that its file says"
     )
     return RefusedError(f"{ref} is not released, and not in this bump", place=place, hint=hint)
-
-
-def _matches_version(ref: Ref, version: Version) -> bool:
-    if ref.version is not None:
-        return version == ref.version
-    return version in ref.range if ref.range else True

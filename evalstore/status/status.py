@@ -32,7 +32,7 @@ from evalstore.status.validity import (
 from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.resolve import can_mean
+from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
@@ -241,9 +241,5 @@ def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference])
     new = max(version for version in versions if version)
     for reference in users:
         # What a judge was measured on is a record of the past, which stays.
-        if reference.scores and reference.ref.type in _PINNED and not _will_match(reference.ref, new):
+        if reference.scores and reference.ref.type in _PINNED and not may_mean(reference.ref, new):
             yield StalePin(reference.name, str(reference.ref), reference.place)
-
-
-def _will_match(ref: Ref, version: Version) -> bool:
-    return version == ref.version if ref.version else can_mean(ref, version)

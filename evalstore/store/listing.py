@@ -18,7 +18,7 @@ from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity, is_id
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.objects import list_folder
-from evalstore.store.resolve import Resolved, build_unknown_error
+from evalstore.store.resolve import Resolved, build_unknown_error, is_covered
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
@@ -132,7 +132,7 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
     listed = _list_records(store, list_patterns(store.tags.grammar, ref.kind, ref.id))
-    records = [record for _, record in listed if _is_covered(ref, record.version)]
+    records = [record for _, record in listed if is_covered(ref, record.version)]
     if not records:
         raise build_unknown_error(store, ref)
     return _make_history(ref.name, records)
@@ -185,12 +185,6 @@ def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its fil
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
     return ArtifactSummary(*key, latest, len(releases), working, changed, problem)
-
-
-def _is_covered(ref: Ref, version: Version) -> bool:
-    if ref.version is not None:
-        return version == ref.version
-    return ref.range is None or version in ref.range
 
 
 def _list_records(store: ArtifactStore, patterns: Iterable[str]) -> list[tuple[Release, ReleaseSummary]]:

@@ -140,17 +140,25 @@ def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
     version = find_version(entry.version)
     if version is None or str(version) != entry.version:
         return None
-    return version if _may_mean(ref, version) else None
+    return version if may_mean(ref, version) else None
 
 
 def _find_recorded_version(store: StoreContents, ref: Ref) -> Version | None:
     """Return the highest version of the ledger of HEAD that a reference can mean."""
     versions = (line.version for line in store.ledgers.read(ref.name).lines)
-    return max((version for version in versions if _may_mean(ref, version)), default=None)
+    return max((version for version in versions if may_mean(ref, version)), default=None)
 
 
-def _may_mean(ref: Ref, version: Version) -> bool:
+def may_mean(ref: Ref, version: Version) -> bool:
+    """Whether a reference, exact or floating, can mean a version."""
     return version == ref.version if ref.version else can_mean(ref, version)
+
+
+def is_covered(ref: Ref, version: Version) -> bool:
+    """Whether a version is among those that a reference names where several are meant: without a pin, all of them."""
+    if ref.version is not None:
+        return version == ref.version
+    return ref.range is None or version in ref.range
 
 
 def can_mean(ref: Ref, version: Version) -> bool:
