@@ -161,12 +161,13 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
     for one, other in permutations(checks, 2):
         for entry in other.params["tools"] or ():
             call, least = _make_call(entry), max(entry["min"], 1)
-            for count in sorted({least, entry.get("max", least), entry.get("max", least) + 1}):
+            most = entry.get("max", least)
+            for count in sorted(count for count in {least, most, most + 1} if count <= _LENGTH_LIMIT):
                 records = (
                     [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
                     for asked in one.params["tools"] or ()
                 )
-                yield tuple(chain.from_iterable(records)) if count <= _LENGTH_LIMIT else ()
+                yield tuple(chain.from_iterable(records))
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:

@@ -53,7 +53,7 @@ def read_working_files(store: ArtifactStore, refs: Iterable[Ref]) -> Iterator[tu
                 yield ref, None
 
 
-def has_blob_content(data: bytes, blob: str) -> bool:
+def _has_blob_content(data: bytes, blob: str) -> bool:
     """Whether the bytes of a file are those of a blob, as they are or with CRLF where git has LF."""
     if compute_object_id("blob", data, len(blob)) == blob:
         return True
@@ -64,7 +64,7 @@ def has_blob_content(data: bytes, blob: str) -> bool:
 def is_release(ref: Ref, data: bytes, blob: str, version: Version) -> bool:
     """Whether the bytes of a working file are the `blob` of a release, and say the version that its tag says."""
     try:
-        return has_blob_content(data, blob) and read_version(ref, data, ref.path) == version
+        return _has_blob_content(data, blob) and read_version(ref, data, ref.path) == version
     except LoadError:
         return False
 

@@ -12,12 +12,12 @@ from itertools import pairwise, product
 from math import prod
 
 from evalstore.diff.deciders.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer
+from evalstore.diff.kinds.markdown_structure import DEEPEST_HEADING
 from evalstore.diff.params import Params
 from evalstore.patterns.limits import OUTPUT_LIMIT
 
 # Combinations of traits that are looked at.
 _TRAITS = 1_024
-_DEEPEST_HEADING = 6
 _HEADINGS, _LEVEL, _NO_H1, _SECTION = "min_headings", "max_heading_level", "no_h1", "section"
 
 Answers = tuple[RawAnswer, ...]
@@ -121,9 +121,9 @@ def _list_demands(check: Params) -> Iterator[_Demand]:
     for name in (_HEADINGS, "min_code_blocks", "min_paragraphs"):
         if check[name]:
             yield (dialect, name), check[name]
-    if check["max_heading_level"] < _DEEPEST_HEADING:
+    if check["max_heading_level"] < DEEPEST_HEADING:
         # The lower the level, the more it asks for.
-        yield (dialect, _LEVEL), _DEEPEST_HEADING - check["max_heading_level"]
+        yield (dialect, _LEVEL), DEEPEST_HEADING - check["max_heading_level"]
     if check["no_h1"]:
         yield (dialect, _NO_H1), 0
     yield from (((dialect, _SECTION, section.lower()), 0) for section in check["required_sections"])

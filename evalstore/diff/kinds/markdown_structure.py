@@ -8,7 +8,7 @@ from evalstore.diff.kinds import CheckKind, Param, at_least, at_most, read_no_qu
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_texts
 
 # Markdown has six levels.
-_DEEPEST_HEADING = 6
+DEEPEST_HEADING = 6
 _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
 _REPEATED = 20  # of a demand, in one text
 
@@ -29,7 +29,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
     yield "\n\n".join([*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs])
     for index in range(min(len(whole), _REPEATED)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
-    deeper = f"{'#' * min(params['max_heading_level'] + 1, _DEEPEST_HEADING)} a"
+    deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
     for more in (deeper, *params["forbidden_patterns"]):
         yield more
         yield "\n\n".join([*whole, more])
@@ -37,7 +37,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 def _asks_nothing(params: Params) -> bool:
     names = ("min_headings", "no_h1", "required_sections", "forbidden_patterns", "min_code_blocks", "min_paragraphs")
-    return not any(params[name] for name in names) and params["max_heading_level"] >= _DEEPEST_HEADING
+    return not any(params[name] for name in names) and params["max_heading_level"] >= DEEPEST_HEADING
 
 
 KIND = CheckKind(
@@ -48,7 +48,7 @@ KIND = CheckKind(
             0, read_count, rule=_BOUND, limit=at_least("min_headings", implied_by="required_sections")
         ),
         "max_heading_level": Param(
-            _DEEPEST_HEADING, read_count, rule=_BOUND, limit=at_most("max_heading_level", highest=_DEEPEST_HEADING)
+            DEEPEST_HEADING, read_count, rule=_BOUND, limit=at_most("max_heading_level", highest=DEEPEST_HEADING)
         ),
         "no_h1": Param(False, read_switch, rule=_DEMAND),
         "required_sections": Param([], read_texts, items=(_DEMAND, _DEMAND), is_set=True),
