@@ -246,7 +246,7 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
         raise build_unknown_error(store, ref)
     versions = [release.version for release in releases if can_mean(ref, release.version)]
     recorded = _find_recorded_version(store, ref)
-    if recorded and recorded > max(versions, default=recorded):
+    if recorded and (not versions or recorded > max(versions)):
         raise _build_untagged_error(store, ref, recorded)
     if not versions:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
