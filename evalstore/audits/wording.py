@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from evalstore.audits.values import Audit, Factor, Flips, Lines, OwnShare, PlayerName
+from evalstore.audits.values import Audit, Factor, Flips, Lines, PlayerName
 from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
 
 _PHRASES = {
@@ -40,7 +40,7 @@ def _word_change(audit: Audit, idle: str) -> str:
     phrases = [*_list_phrases(audit)]
     turned = _describe_flips([factor for factor in audit.factors if factor.flipped and not factor.share], audit.flips)
     if phrases:
-        rulers = _word_rulers(audit.own, audit.factors)
+        rulers = _word_rulers(audit)
         found = f"The score {_describe_delta(audit.delta)}: {join_phrases(phrases)}{rulers}."
         return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
     if turned:
@@ -108,7 +108,7 @@ def join_phrases(parts: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    by_ruler = bool(_word_rulers(audit.own, audit.factors))
+    by_ruler = bool(_word_rulers(audit))
     parts = [(one.share, _word_factor(one, audit.common, by_ruler=by_ruler)) for one in audit.factors if one.share]
     parts += _word_lines(audit.lines)
     # What moved the score in the direction of the whole comes first, the largest first.
@@ -135,8 +135,9 @@ def _is_plural(players: Sequence[PlayerName]) -> bool:
     return len(players) > 1 or players[0] in {PlayerName.OUTPUTS, PlayerName.INPUT, PlayerName.DATASET}
 
 
-def _word_rulers(own: OwnShare, factors: Sequence[Factor]) -> str:
-    """Return what the outputs did under each ruler, where that differs by more than half of the larger."""
+def _word_rulers(audit: Audit) -> str:
+    """Return what the own share is under each ruler, where that differs by more than half of the larger."""
+    own, factors = audit.own, audit.factors
     if own.old is None or own.new is None or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new)):
         return ""
     sampled = [factor for factor in factors if factor.players[0] is PlayerName.OUTPUTS]
@@ -144,9 +145,20 @@ def _word_rulers(own: OwnShare, factors: Sequence[Factor]) -> str:
         ends = _word_effect(own.old), _word_effect(own.new)
         same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
         after = ends[1].partition(" ")[2] if same else ends[1]
-        return f", together: the outputs {ends[0]} under A's ruler, {after} under B's"
+        return f", together: {_name_own(audit)} {ends[0]} under A's ruler, {after} under B's"
     old, new = format_points(own.old), format_points(own.new)
-    return f", together: the outputs stand for {old} under A's ruler, {new} under B's"
+    return f", together: {_name_own(audit)} stand for {old} under A's ruler, {new} under B's"
+
+
+def _name_own(audit: Audit) -> str:
+    """Return whose the own share is: the outputs' alone only where nothing else of it moved."""
+    changed = {player for factor in audit.factors if factor.changed for player in factor.players}
+    names = (
+        (PlayerName.OUTPUTS in changed, "the outputs"),
+        (PlayerName.INPUT in changed, _PHRASES[PlayerName.INPUT]),
+        (bool(audit.lines.no_answer.score), "missing answers"),
+    )
+    return join_phrases([name for holds, name in names if holds])
 
 
 def _word_effect(share: Fraction) -> str:

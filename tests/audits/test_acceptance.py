@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -290,6 +291,18 @@ def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
     assert "the rubric took 12.50 and the outputs took 12.50, together" in found.sentence
     assert found.sentence.endswith(", together: the outputs lose nothing under A's ruler, 25.00 under B's.")
+
+
+def test_the_outputs_are_not_told_what_missing_answers_and_other_questions_did(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, BRIEF)
+    desk.rubric("2.0.0", {**BAN, "values": ["foo", "simply"]}, BRIEF)
+    for version, asked in (("1.0.0", "x"), ("2.0.0", "why?")):
+        desk.dataset(version, [{"id": f"q{i}", "input": asked} for i in range(20)], version)
+    a = desk.score("1.0.0", ["foo"] * 2 + ["ok"] * 18)
+    texts = {f"q{i}": "simply ok" if i < 12 else "ok" for i in range(2, 20)}
+    found = desk.audit(a, desk.score("2.0.0", texts, "b"))
+    assert found.lines.no_answer.score == Fraction(1, 20)
+    assert ", together: changed questions and missing answers stand for +5.00 under A's ruler" in found.sentence
 
 
 def test_a_check_within_a_composite_may_have_its_name(desk: Desk) -> None:
