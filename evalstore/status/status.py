@@ -25,7 +25,7 @@ from evalstore.status.store_changes import find_store_changes
 from evalstore.status.validity import (
     check_gradable,
     check_ledger_complete,
-    check_names_releases,
+    check_pins,
     read_working_ledger,
     require_version,
 )
@@ -174,7 +174,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     store = context.store
     new = store.resolve(ref)
     check_gradable(new, context.load)
-    check_names_releases(list_references(store, new))
+    check_pins(store, list_references(store, new), context.finder.releases)
     tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
     check_ledger_complete(ref.name, read_working_ledger(store, ref), tagged)
     working = require_version(new)

@@ -15,7 +15,7 @@ from evalstore.status.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
-from evalstore.store.revisions import find_head
+from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version
 
@@ -28,7 +28,7 @@ class StoreChanges:
     """The working files of a store (`refs`), the releases by name, and what of the files is not as released.
 
     `known` are the releases that the base of the judgement has seen, `last` the last of those; `removed` are artifacts
-    whose file is gone although HEAD holds it.
+    whose file is gone although HEAD, or the commit by which changes are judged, holds it.
     """
 
     refs: tuple[Ref, ...]
@@ -70,23 +70,28 @@ def find_store_changes(
     known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)
-    removed = tuple(_find_removed(store, {ref.name for ref in refs}, last))
+    removed = tuple(_find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None))
     return StoreChanges(refs, releases, known, last, scan, removed)
 
 
-def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
+def _find_removed(
+    store: ArtifactStore, present: set[str], last: Mapping[str, Release], base: str | None
+) -> Iterator[ArtifactStatus]:
     missing = {name: release for name, release in last.items() if name not in present}
-    tip = find_head(store.git) if missing else None
-    if tip is None:
+    head = find_head(store.git) if missing else None
+    if head is None:
         return
-    # A removal that is committed is history, and what HEAD never held belongs to another store or branch.
-    paths = [(tip, store.prefix + release.path) for release in missing.values()]
+    # What HEAD never held belongs to another store or branch, and what it has removed is history. With a base history
+    # ends where this branch began: what the base gained since then is not gone from here.
+    tip = (find_fork(store.git, base, head) or base) if base else head
+    prefix = store.moves.find_prefix(tip)
+    paths = [(tip, prefix + release.path) for release in missing.values()]
     for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
         if blob is not None:
-            yield _describe_removed(store.root, name, release)
+            yield _describe_removed(store.root, name, release, "since the base" if base else "from the working tree")
 
 
-def _describe_removed(root: Path | None, name: str, release: Release) -> ArtifactStatus:
+def _describe_removed(root: Path | None, name: str, release: Release, whence: str) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
         message, state, required = (
             f"{release.path} is no regular file, and no link is followed",
@@ -94,6 +99,6 @@ def _describe_removed(root: Path | None, name: str, release: Release) -> Artifac
             Bump.MAJOR,
         )
     else:
-        message, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
+        message, state, required = f"removed {whence}; its releases stay", ArtifactState.REMOVED, Bump.NONE
     is_ok, released = state is ArtifactState.REMOVED, str(release.version)
     return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)

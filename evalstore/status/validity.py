@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Ref
 from evalstore.references.reading import FindPlace
-from evalstore.store import ArtifactStore, Resolved
+from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.ledger import locate_ledger, parse_ledger
+from evalstore.store.resolve import build_unknown_error, is_covered
 from evalstore.store.working_files import normalize_line_ends
 from evalstore.validation import VALIDATION_RULES
 from evalstore.versions import Version, find_version
@@ -40,6 +41,34 @@ def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
                 place=find_place(),
                 hint=f"pin a release: {ref.name}@<version>",
             )
+
+
+def check_pins(
+    store: ArtifactStore, pins: Iterable[tuple[FindPlace, Ref]], releases: Mapping[str, Sequence[Release]]
+) -> None:
+    """Refuse a pin (with its place) that means none of `releases` (by name), and no working file by its version.
+
+    Raises `RefError` for one that means nothing, `RefusedError` for one that names no release.
+    """
+    seen: set[Ref] = set()
+    for find_place, ref in pins:
+        if ref in seen:
+            continue
+        seen.add(ref)
+        check_names_releases([(find_place, ref)])
+        if any(is_covered(ref, release.version) for release in releases.get(ref.name, ())):
+            continue
+        draft = _find_working_version(store, ref)
+        if draft is None or not is_covered(ref, draft):
+            error = build_unknown_error(store, ref)
+            raise RefError(error.message, place=find_place(), hint=error.hint)
+
+
+def _find_working_version(store: ArtifactStore, ref: Ref) -> Version | None:
+    try:
+        return find_version(store.load(f"{ref.name}@worktree").version)
+    except EvalstoreError:  # what is wrong with that file is said of it
+        return None
 
 
 def require_version(resolved: Resolved) -> Version:

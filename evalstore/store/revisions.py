@@ -69,6 +69,12 @@ def is_ancestor(git: Git, commit: str, tip: str) -> bool:
     return git.run_or_none("merge-base", "--is-ancestor", commit, tip) is not None
 
 
+def find_fork(git: Git, commit: str, tip: str) -> str | None:
+    """Return the newest commit that two have in their history; None without one, or where a shallow clone ends."""
+    out = git.run_or_none("merge-base", commit, tip)
+    return out.decode("ascii").split("\n")[0] if out else None
+
+
 def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
     """Return the commits in the history of `tip` that are not in that of `known` (None: all of them)."""
     return set(git.run("rev-list", tip, *(["--not", known] if known else [])).decode().split())

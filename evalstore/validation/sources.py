@@ -142,12 +142,12 @@ _TOP_KEY = re.compile(rb"^(checks|scoring|template|score_type|questions|rows)[ ]
 
 
 def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
-    """Yield the files in the folder of a kind, below it, and in a folder of its singular, that only look like it."""
-    for name in (folder, folder.removesuffix("s")):
-        top = root / name
-        if top.is_symlink() or not top.is_dir():
+    """Yield the files in the folder of a kind, below it, and in folders of a name like its own, that are not read."""
+    wanted = (folder, folder.removesuffix("s"))
+    for name in sorted(_list_folders(root), key=lambda name: (name != folder, name)):
+        if name.lower() not in wanted:
             continue
-        for base, folders, files in os.walk(top):
+        for base, folders, files in os.walk(root / name):
             folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
             here = Path(base).relative_to(root).as_posix()
             for file in sorted(files):
@@ -159,7 +159,7 @@ def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSou
 def _note_ignored(path: str) -> Note:
     """Return the note on a file that looks like an artifact, and why no command reads it."""
     parts = Path(path).parts
-    folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0])), f"{Path(path).stem}{_YAML}"
+    folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0].lower())), f"{Path(path).stem}{_YAML}"
     if len(parts) > _DEPTH:
         reason = f"artifacts lie in {folder}/ itself, not in a folder below it"
     elif parts[0] != folder:
@@ -172,11 +172,14 @@ def _note_ignored(path: str) -> Note:
 def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
     for name in _list_names(root, _YAML):
         yield _mark_link(ValidationSource(_join_path(shown, name), root, name, FileRole.CANDIDATE))
-    with os.scandir(root) as entries:
-        folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    for name in folders:
+    for name in sorted(_list_folders(root)):
         if not name.startswith("."):
             yield from find_folder_sources(root / name, _join_path(shown, name))
+
+
+def _list_folders(root: Path) -> list[str]:
+    with os.scandir(root) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def _list_names(folder: Path, suffix: str) -> list[str]:

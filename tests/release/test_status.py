@@ -125,6 +125,64 @@ def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) 
     assert released.status().artifacts == ()
 
 
+def test_a_removal_is_named_to_who_asks_by_the_commit_before_it(released: Shop, cli: Callable[..., Any]) -> None:
+    released.write("rubrics/other.yaml", rubric("other"))
+    released.bump()
+    released.git("branch", "before")
+    (released.top / "rubrics/tone.yaml").unlink()
+    released.git("commit", "-q", "-a", "-m", "Remove")
+    with ArtifactStore.open(released.root) as store:
+        (one,) = read_status(store, base="before").artifacts
+    assert (one.ref, one.state, one.message) == (
+        "rubric/tone",
+        ArtifactState.REMOVED,
+        "removed since the base; its releases stay",
+    )
+    ran = cli("-C", released.root, "status", "--check", "--base", "before")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "1 of 2 artifacts differs from the last release")
+
+
+def test_what_the_base_gained_after_this_branch_began_is_not_removed_by_it(released: Shop) -> None:
+    branch = released.git("branch", "--show-current").strip()
+    released.git("branch", "feature")
+    released.write("rubrics/other.yaml", rubric("other"))
+    released.bump()
+    released.git("checkout", "-q", "feature")
+    with ArtifactStore.open(released.root) as store:
+        assert read_status(store, base=branch).artifacts == ()
+
+
+@pytest.mark.parametrize(
+    ("pin", "message", "hint"),
+    [
+        ("judge/nobody@1.0.0", "there is no judge/nobody", "evalstore list shows what there is"),
+        ("judge/accuracy@3.0.0", "judge/accuracy has no version 3.0.0", "released: 1.0.0"),
+        ("judge/accuracy@^3", "judge/accuracy has no version ^3", "released: 1.0.0"),
+    ],
+)
+def test_what_names_nothing_cannot_be_released_new_or_not(shop: Shop, pin: str, message: str, hint: str) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.bump()
+    shop.write("rubrics/new.yaml", judged("new", pin=pin))
+    dataset = "id: asked\nversion: 1.0.0\nquestions:\n  - {id: a, input: x, rubric_ref: 'rubric/tone@1.0.0'}\n"
+    shop.write("datasets/asked.yaml", dataset)
+    shop.bump("dataset/asked")
+    shop.write("datasets/asked.yaml", dataset.replace("tone@1.0.0", "gone@1.0.0"))
+    found = {one.ref: one for one in shop.status().artifacts}
+    assert {one.state for one in found.values()} == {ArtifactState.BROKEN}
+    new, asked = found["rubric/new"], found["dataset/asked"]
+    assert (new.message, new.hint) == (f"rubrics/new.yaml:5:23: {message}", hint)
+    assert asked.message.endswith("there is no rubric/gone")
+
+
+def test_a_reference_to_a_file_that_is_released_with_it_is_no_fault(shop: Shop) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.write("rubrics/loose.yaml", judged("loose", pin="judge/accuracy@^1.0"))
+    assert [one.state for one in shop.status().artifacts] == [ArtifactState.NEW] * 4
+
+
 def test_what_is_gone_is_not_to_be_bumped(released: Shop, cli: Callable[..., Any]) -> None:
     released.write("rubrics/other.yaml", rubric("other"))
     released.bump("rubric/other")
