@@ -27,7 +27,7 @@ from evalstore.validation.notes import (
     suggest_name,
 )
 from evalstore.validation.references import lint_pin
-from evalstore.validation.row_spans import ALL_ROWS, RowSpan, read_span_lines
+from evalstore.validation.row_spans import RowSpan, read_span_lines
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
@@ -48,13 +48,8 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
         if _is_unscored(row, defaults):
             unscored.append(_note_unscored(row, pointer))
     yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
-
-
-def lint_rows(
-    root: Path, path: str, file: str, *, defaults: Mapping[str, Any] | None, context: ValidationContext
-) -> Iterator[Note]:
-    """Yield the findings of the rows in `root/path`, shown as `file`; without `defaults` no dataset is known."""
-    yield from join_row_parts([lint_row_span(root, path, file, ALL_ROWS, defaults=defaults, context=context)])
+    if isinstance(value, dict) and value.get("questions") == []:
+        yield make_note("dataset-empty", ("questions",), of_key=True)
 
 
 class LintedRows(NamedTuple):
@@ -66,7 +61,7 @@ class LintedRows(NamedTuple):
     row_count: int
 
 
-def lint_row_span(  # noqa: PLR0913  # what `lint_rows` has, and a span
+def lint_row_span(  # noqa: PLR0913  # which rows, by what they are judged
     root: Path, path: str, file: str, span: RowSpan, *, defaults: Mapping[str, Any] | None, context: ValidationContext
 ) -> LintedRows:
     """Return what is wrong with the rows of one span, each by itself and beside the others there."""
@@ -98,12 +93,15 @@ def lint_row_span(  # noqa: PLR0913  # what `lint_rows` has, and a span
     return LintedRows(notes, first, unscored, count)
 
 
-def join_row_parts(parts: Sequence[LintedRows]) -> Iterator[Note]:
-    """Yield the notes of a file by those of its spans, which share no id."""
+def join_row_parts(parts: Sequence[LintedRows], pointer: Pointer) -> Iterator[Note]:
+    """Yield the notes of a file by those of its spans, which share no id; what is of all rows stands at `pointer`."""
     for part in parts:
         yield from part.notes
     unscored = [note for part in parts for note in part.unscored]
-    yield from _weigh_unscored(unscored, sum(part.row_count for part in parts), ("rows",))
+    count = sum(part.row_count for part in parts)
+    yield from _weigh_unscored(unscored, count, pointer)
+    if not count and not any(part.notes for part in parts):
+        yield make_note("dataset-empty", pointer, of_key=True)
 
 
 def share_ids(parts: Sequence[LintedRows]) -> bool:

@@ -372,6 +372,13 @@ _ROWS = (
         "Nothing grades its answer: it is left out of every score.",
     ),
     ValidationRule(
+        "dataset-empty",
+        _WARNING,
+        "it holds no question",
+        "evalstore explain questions shows one",
+        "Nothing can be scored with it, so that a gate over it has nothing to say.",
+    ),
+    ValidationRule(
         "dataset-unscored",
         _ERROR,
         "no question names a rubric, and there is no default",

@@ -33,8 +33,9 @@ from evalstore.validation.lookup import (
 )
 from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
-from evalstore.validation.questions import join_row_parts, lint_questions, lint_rows
+from evalstore.validation.questions import join_row_parts, lint_questions, lint_row_span
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
+from evalstore.validation.row_spans import ALL_ROWS
 from evalstore.validation.rubrics import lint_judged_checks, lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
@@ -268,8 +269,9 @@ def _lint_rows_file(
     file = name_rows_file(source, path)
     try:
         if source.root and (parts := context.linted_rows.get(file)):
-            yield from join_row_parts(parts)
+            yield from join_row_parts(parts, pointer)
         elif source.root:
-            yield from lint_rows(source.root, path, file, defaults=defaults, context=context)
+            part = lint_row_span(source.root, path, file, ALL_ROWS, defaults=defaults, context=context)
+            yield from join_row_parts([part], pointer)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")
