@@ -17,8 +17,8 @@ from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
-_VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
+NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
+VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
 _MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
 _CUT = {
     "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
@@ -83,7 +83,7 @@ def find_quoted_answer(judge: Judge) -> str | None:
 
 def _list_answers(judge: Judge) -> list[str]:
     if judge.score_type is ScoreType.BINARY:
-        return [*_VERDICTS, "1", "0"]
+        return [*VERDICTS, "1", "0"]
     if judge.score_type is ScoreType.LEVELS:
         return list(judge.levels or {})
     middle = (judge.least + judge.most) / 2
@@ -148,14 +148,14 @@ def _read_score(judge: Judge, value: Any) -> Fraction | str:
 
 def _read_score_text(judge: Judge, text: str) -> Fraction | str:
     number = text.strip()
-    return _read_score(judge, Decimal(number) if _NUMBER.fullmatch(number) else text)
+    return _read_score(judge, Decimal(number) if re.fullmatch(NUMBER, number) else text)
 
 
 def _read_verdict(_: Judge, value: Any) -> Fraction | str:
     word = value.strip().lower() if isinstance(value, str) else ""
-    holds = value if isinstance(value, bool) else _VERDICTS.get(word)
+    holds = value if isinstance(value, bool) else VERDICTS.get(word)
     if holds is None:
-        return f"the verdict {_describe_value(value)} is none of {', '.join(_VERDICTS)}"
+        return f"the verdict {_describe_value(value)} is none of {', '.join(VERDICTS)}"
     return Fraction(int(holds))
 
 

@@ -51,6 +51,7 @@ from evalstore.regex_inclusion.compare import (
 from evalstore.regex_inclusion.languages import (
     Expression,
     build_complement,
+    build_group_language,
     build_pattern_language,
     build_phrase_language,
     build_words_language,
@@ -69,6 +70,7 @@ __all__ = [
     "RegexTree",
     "UndecidedError",
     "build_complement",
+    "build_group_language",
     "build_pattern_language",
     "build_phrase_language",
     "build_words_language",

@@ -26,6 +26,7 @@ from evalstore.patterns.syntax_tree import (
     RegexTree,
     Repetition,
     get_children,
+    iterate_tree,
     replace_children,
 )
 from evalstore.patterns.unsupported import UndecidedError
@@ -71,8 +72,7 @@ def build_pattern_language(expression: Expression) -> RegexTree:
     pattern, flags, mode = expression
     if not _FLAGS.issuperset(flags):
         raise UndecidedError("its flags are not of i, m, s, x")
-    if len(pattern) > _PATTERN_LIMIT or count_items(pattern) > _PATTERN_LIMIT:
-        raise UndecidedError(f"a pattern is longer than {_PATTERN_LIMIT:,} characters, its repeats written out")
+    _check_length(pattern)
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
@@ -81,6 +81,11 @@ def build_pattern_language(expression: Expression) -> RegexTree:
     if mode == "search":
         return Concatenation((ANY_TEXT, tree))
     return Concatenation((tree, Anchor(AnchorKind.TEXT_END))) if mode == "fullmatch" else tree
+
+
+def _check_length(pattern: str) -> None:
+    if len(pattern) > _PATTERN_LIMIT or count_items(pattern) > _PATTERN_LIMIT:
+        raise UndecidedError(f"a pattern is longer than {_PATTERN_LIMIT:,} characters, its repeats written out")
 
 
 def _keep_language(tree: RegexTree) -> RegexTree:
@@ -92,6 +97,30 @@ def _keep_language(tree: RegexTree) -> RegexTree:
     if isinstance(tree, Lookbehind | Atomic | BackReference | Conditional):
         raise UndecidedError(f"{_WORDS[type(tree)]} is not compared")
     kept = replace_children(tree, _keep_language)
+    return replace(kept, lazy=False) if isinstance(kept, Repetition) else kept
+
+
+def build_group_language(pattern: str, number: int) -> RegexTree:
+    """Return a language that every text captured by a group is of; it has more texts where places are looked at.
+
+    Raises `UndecidedError` for what is unsupported, and `KeyError` where there is no such group.
+    """
+    _check_length(pattern)
+    for tree in iterate_tree(parse_pattern(pattern, "")):
+        if isinstance(tree, Group) and tree.number == number:
+            return Concatenation((_forget_places(tree.body), _TEXT_END))
+    raise KeyError(number)
+
+
+def _forget_places(tree: RegexTree) -> RegexTree:
+    """Return a tree of at least the same texts, which asks nothing of what stands around them."""
+    if isinstance(tree, Anchor | Lookahead | Lookbehind):
+        return Concatenation(())
+    if isinstance(tree, Group | Atomic):
+        return _forget_places(tree.body)
+    if isinstance(tree, BackReference | Conditional):
+        raise UndecidedError(f"{_WORDS[type(tree)]} is not compared")
+    kept = replace_children(tree, _forget_places)
     return replace(kept, lazy=False) if isinstance(kept, Repetition) else kept
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.reply import find_pattern_problem, find_quoted_answer
+from evalstore.checks.reply_language import is_pattern_idle
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
-from evalstore.model import MALFORMED_ERRORS, Artifact, read_judge
+from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.patterns.engine import find_dialect_difference
 from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
@@ -22,6 +23,11 @@ _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/
 _SHOWN = 12  # characters of a digest
 _LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
+_ANSWERS = {
+    ScoreType.BINARY: "verdict: pass, fail, yes, no, true, false, 1 or 0",
+    ScoreType.CONTINUOUS: "number",
+    ScoreType.LEVELS: "name of `level_names`",
+}
 _EVIDENCE = ("tpr", "tnr", "validated_at")
 
 
@@ -82,15 +88,14 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
         yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
-    if answer := _find_quoted_answer(value):
-        yield make_note("reply-pattern-loose", ("reply_pattern",), found=describe_value(answer))
-
-
-def _find_quoted_answer(value: dict[str, Any]) -> str | None:
     try:
-        return find_quoted_answer(read_judge(value))
+        judge = read_judge(value)
     except MALFORMED_ERRORS:  # its schema says what is wrong
-        return None
+        return
+    if answer := find_quoted_answer(judge):
+        yield make_note("reply-pattern-loose", ("reply_pattern",), found=describe_value(answer))
+    if is_pattern_idle(judge):
+        yield make_note("reply-pattern-idle", ("reply_pattern",), wanted=_ANSWERS[judge.score_type])
 
 
 def _lint_rates(value: dict[str, Any]) -> Iterator[Note]:

@@ -342,6 +342,13 @@ _ROWS = (
         "let it find what the judge alone writes, as in 'VERDICT: (pass|fail)', or let the judge answer in JSON",
         "A reply that quotes the output would be scored by what the output says.",
     ),
+    ValidationRule(
+        "reply-pattern-idle",
+        _WARNING,
+        "its first group can match no {wanted}",
+        "let the first group match what the judge is asked to write, upper and lower case alike",
+        "Only a reply in JSON is read: every other is an error, which leaves the check without a score.",
+    ),
     # Datasets.
     ValidationRule(
         "question-id-duplicate",

@@ -11,6 +11,7 @@ from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.reply import find_pattern_problem
+from evalstore.checks.reply_language import is_pattern_idle
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.enumeration import list_scores
@@ -91,9 +92,17 @@ def prove_levels_equivalent(change: Change) -> Proof | None:
 def prove_pattern_equivalent(change: Change) -> Proof | None:
     """Prove that both patterns find the same answer in every reply."""
     old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))
-    if old is None or old != new:
-        return None
-    return Proof("both patterns are read alike, so they find the same answer in every reply")
+    if old is not None and old == new:
+        return Proof("both patterns are read alike, so they find the same answer in every reply")
+    if all(_is_idle(change, pattern) for pattern in (change.old, change.new)):
+        return Proof("neither can match an answer of this judge, so replies in JSON alone are read, as before")
+    return None
+
+
+def _is_idle(change: Change, pattern: object) -> bool:
+    """Whether a pattern finds no answer of the judge before the edit; no pattern finds none."""
+    judge = None if change.judges is None else _read_judge_value({**change.judges[0], "reply_pattern": pattern})
+    return judge is not None and (pattern is None or is_pattern_idle(judge))
 
 
 def find_levels_direction(change: Change) -> Direction:
