@@ -99,10 +99,12 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
     return None
 
 
-def _is_idle(change: Change, pattern: object) -> bool:
-    """Whether a pattern finds no answer of the judge before the edit; no pattern finds none."""
-    judge = None if change.judges is None else _read_judge_value({**change.judges[0], "reply_pattern": pattern})
-    return judge is not None and (pattern is None or is_pattern_idle(judge))
+def _is_idle(change: Change, pattern: Any) -> bool:
+    """Whether a pattern finds no answer of the judge before the edit; where there is none, none is found."""
+    if pattern is None or change.judges is None:
+        return pattern is None
+    judge = _read_judge_value({**change.judges[0], "reply_pattern": pattern})
+    return judge is not None and is_pattern_idle(judge)
 
 
 def find_levels_direction(change: Change) -> Direction:
