@@ -13,11 +13,10 @@ from fractions import Fraction
 from evalstore.audits.grader import Grader
 from evalstore.audits.idle_edits import MOST_VARIED_EDITS
 from evalstore.audits.question_shares import QuestionShares
-from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.rubric_plan import RubricPlan
 from evalstore.audits.shapley import join_masks
 from evalstore.errors import SchemaError
-from evalstore.model import CheckResult, Sample, UnscoredReason
+from evalstore.model import CheckResult, Question, Sample, UnscoredReason
 from evalstore.runs import GradedRow
 
 _Grade = Callable[[Sample], CheckResult]
@@ -79,7 +78,7 @@ class AnswerReplay:
 
     def share_question(
         self,
-        question: QuestionVersion,
+        question: Question,
         rows: tuple[GradedRow, GradedRow],
         attribute: Callable[[], QuestionShares | None],
     ) -> QuestionShares | None:
@@ -111,15 +110,15 @@ class AnswerReplay:
             self._shares[key] = shares
         return self._shares[key]
 
-    def _grade(self, question: QuestionVersion, row: GradedRow) -> list[CheckResult]:
-        sample = Sample(row.output, question.question)
+    def _grade(self, question: Question, row: GradedRow) -> list[CheckResult]:
+        sample = Sample(row.output, question)
         # Checks of equal content are prepared once, whatever their names.
         return [
             result if (result := grade(sample)).id == name else result._replace(id=name) for name, grade in self.graders
         ]
 
     def _reproduces(
-        self, number: int, question: QuestionVersion, row: GradedRow, graded: Sequence[Sequence[CheckResult]]
+        self, number: int, question: Question, row: GradedRow, graded: Sequence[Sequence[CheckResult]]
     ) -> bool:
         """Whether the samples of a row have the results that its run recorded."""
         side = self.sides[number]
@@ -129,9 +128,7 @@ class AnswerReplay:
             for sample, results in pairs
         )
 
-    def _is_recorded(
-        self, side: _Side, question: QuestionVersion, row: GradedRow, results: Sequence[CheckResult]
-    ) -> bool:
+    def _is_recorded(self, side: _Side, question: Question, row: GradedRow, results: Sequence[CheckResult]) -> bool:
         # An empty digest is one that the run did not record.
         if row.reference_digest not in ("", question.reference_digest):
             return False

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.values import Drift
-from evalstore.model import CheckResult, RubricResult, Verdict
+from evalstore.model import CheckResult, Question, RubricResult, Verdict
 from evalstore.runs import GradedRow
 
 
 def find_drift(
-    name: str, row: GradedRow, question: QuestionVersion, recorded: Mapping[str, CheckResult], replayed: RubricResult
+    name: str, row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
 ) -> Iterator[Drift]:
     """Yield the first recorded result of a row that replay does not reproduce; `name` is that of the run."""
     # An empty digest is one that the run did not record.

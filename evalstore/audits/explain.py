@@ -159,7 +159,7 @@ class AuditJob:
 
     def _add_question(self, id_: str, rows: tuple[GradedRow, GradedRow]) -> None:
         question = self.attributor.attribute_question(id_)
-        row = self.b.questions[id_].question.row
+        row = self.b.questions[id_].row
         self.drift += question.drift
         self.totals.add_question(question, rows[1].group)
         self.moved.add_question(question, rows, row)

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.question_versions import QuestionVersion, digest_question
 from evalstore.audits.rulers import OutputGrader, RunResults, grade_with_judges
 from evalstore.audits.side_replay import RowResult
 from evalstore.audits.stored_run import StoredRun, index_rows
@@ -18,7 +17,7 @@ from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import compare
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.judging import Judges, JudgeSession
-from evalstore.model import MALFORMED_ERRORS, Kind, parse_ref, read_rubric
+from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.runs import GradedRow, Run, read_run
 from evalstore.store import ArtifactStore, Release, Resolved
 
@@ -133,7 +132,7 @@ class RulerSearch:
         for release in _list_releases(store, Kind.DATASET, named):
             try:
                 resolved = store.resolve(f"{release.name}@{release.version}")
-                questions = {q.id: digest_question(q) for q in store.questions(resolved) if q.id in rows}
+                questions = {q.id: q for q in store.questions(resolved) if q.id in rows}
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
                 self.finder.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
                 continue
@@ -163,7 +162,7 @@ class RulerSearch:
         groups: defaultdict[str, dict[str, GradedRow]] = defaultdict(dict)
         for id_, row in stored.rows.items():
             question = stored.questions.get(id_)
-            ref = self.rubric or (question and question.question.rubric_ref)
+            ref = self.rubric or (question and question.rubric_ref)
             name = parse_ref(ref).name if ref else ""
             groups[name][id_] = row
         candidates, results = [], {}
@@ -203,7 +202,7 @@ def _list_releases(store: ArtifactStore, kind: Kind, named: str | None) -> list[
 
 
 def _assume_dataset(
-    run: Run, rows: Mapping[str, GradedRow], dataset: ArtifactVersion, questions: Mapping[str, QuestionVersion]
+    run: Run, rows: Mapping[str, GradedRow], dataset: ArtifactVersion, questions: Mapping[str, Question]
 ) -> StoredRun:
     """Return a run as it would be, had it named this dataset; its rows name no rubric."""
     bare = {id_: replace(row, rubric="") for id_, row in rows.items()}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from evalstore.audits.question_sets import QuestionPair, build_pair
-from evalstore.audits.question_versions import QuestionVersion, digest_question
 from evalstore.audits.stored_run import RunRubric, StoredRun, has_other_rubrics, is_judged
 from evalstore.audits.version_path import VersionFinder
 from evalstore.model import Question
@@ -97,7 +96,7 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
     datasets = [finder.locate_pin(used) for used in (old, new)]
     if not _has_same_questions(datasets[0].resolved, datasets[1].resolved, finder.store):
         return None
-    questions, streams = CurrentItem[QuestionVersion](), [_RowStream(run) for run in runs]
+    questions, streams = CurrentItem[Question](), [_RowStream(run) for run in runs]
     a, b = (
         StoredRun(
             run=run,
@@ -116,7 +115,7 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
         for question in asked:
             rows = streams[0].take(question.id), streams[1].take(question.id)
             if rows != (None, None):
-                questions.hold(question.id, digest_question(question))
+                questions.hold(question.id, question)
                 yield build_pair(question.id, *rows, a, b)
         for stream in streams:
             if stream.next is not None:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.check_variants import CheckVariant
+from evalstore.audits.dataset_questions import mix_questions
 from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.question_versions import QuestionVersion, add_to_mix
 from evalstore.audits.rubric_plan import (
     DATASET,
     INPUT,
@@ -25,7 +25,7 @@ from evalstore.audits.rubric_plan import (
 )
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
-from evalstore.model import CheckResult, JudgeCall, RubricResult, Sample, Verdict
+from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.runs.samples import compute_question_mean
@@ -108,7 +108,7 @@ class QuestionCells:
 
     rubric: PlannedRubric
     graders: tuple[Grader, Grader]
-    questions: tuple[QuestionVersion, QuestionVersion]
+    questions: tuple[Question, Question]
     rows: tuple[Sequence[GradedRow], Sequence[GradedRow]]
     recorded: tuple[Sequence[RecordedResults], Sequence[RecordedResults]]
     moved: Mapping[str, JudgedPair]
@@ -312,6 +312,6 @@ class QuestionCells:
     def get_sample(self, content: Content) -> Sample:
         """Return the answer and the question that a grader looks at."""
         if content not in self._samples:
-            question = add_to_mix(self.questions[content.dataset], self.questions[content.answer]).question
+            question = mix_questions(self.questions[content.dataset], self.questions[content.answer])
             self._samples[content] = Sample(self.rows[content.answer][content.sample].output, question)
         return self._samples[content]

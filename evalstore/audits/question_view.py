@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evalstore.audits.dataset_questions import mix_questions
 from evalstore.audits.grader import Grader, RunArtifactLoader, list_run_pins, read_judge_model, read_strictness
-from evalstore.audits.question_versions import add_to_mix
 from evalstore.audits.rulers import grade_with_judges
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.stored_run import StoredRun, follow_renames
@@ -81,12 +81,12 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     load = RunArtifactLoader(finder, list_run_pins(rules.run))
     strict = all(read_strictness(stored.run, finder.store) for stored in runs.values())
     grader = Grader(load, session, read_judge_model(rules.run), strict=strict)
-    question = add_to_mix(rules.questions[id_], answer.questions[id_])
+    question = mix_questions(rules.questions[id_], answer.questions[id_])
     missing, graded = 0, list[list[CheckResult]]()
     for one in row.outputs:
         graded.append([])
         for check, content in rubric.checks:
-            result = grader.grade_check(check, content, Sample(one.output, question.question))
+            result = grader.grade_check(check, content, Sample(one.output, question))
             missing += len(grader.lacking)
             for call in grader.lacking:
                 session.missing.add_call(call)

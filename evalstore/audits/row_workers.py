@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
 
-from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.rulers import OutputGrader, ReplacedRuler, RunResults
 from evalstore.audits.side_replay import RowResult
 from evalstore.audits.stored_run import RunRubric, StoredRun
@@ -39,7 +38,7 @@ class GradingTask:
     dataset: ArtifactVersion
     rubrics: Mapping[str, RunRubric]
     rows: Mapping[str, GradedRow]
-    questions: Mapping[str, QuestionVersion]
+    questions: Mapping[str, Question]
     rulers: Sequence[ReplacedRuler]
     asked: Sequence[Sequence[Question] | None]
 

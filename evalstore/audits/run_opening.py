@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalstore.audits.inference import Inference, RulerCandidate, RulerSearch
-from evalstore.audits.question_versions import digest_question
 from evalstore.audits.rulers import OutputGrader, RunResults
 from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
@@ -63,9 +62,9 @@ def _build_stored_run(
     source: Run, finder: VersionFinder, session: JudgeSession, dataset: Resolved, rubric: Resolved | None
 ) -> StoredRun:
     store, rows = finder.store, index_rows(source)
-    known = {question.id: digest_question(question) for question in store.questions(dataset)}
+    known = {question.id: question for question in store.questions(dataset)}
     questions = {id_: question for id_, question in known.items() if id_ in rows}
-    refs = {id_: rubric.ref if rubric else question.question.rubric_ref or "" for id_, question in questions.items()}
+    refs = {id_: rubric.ref if rubric else question.rubric_ref or "" for id_, question in questions.items()}
     asked = [ref for ref in dict.fromkeys(refs.values()) if ref]
     resolved = dict(zip(asked, store.resolve_all(asked), strict=True))
     rubrics = {ref: RunRubric.from_version(_build_version(store, one)) for ref, one in resolved.items()}

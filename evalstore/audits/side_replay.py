@@ -17,7 +17,6 @@ from evalstore.audits.grader import (
     read_recorded_results,
     read_strictness,
 )
-from evalstore.audits.question_versions import QuestionVersion, digest_question
 from evalstore.audits.stored_run import StoredRun, list_check_contents, read_stored_run
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
@@ -143,7 +142,7 @@ class SideReplay:
     side: ChangeSide
     stored: StoredRun
     grader: Grader
-    questions: Mapping[str, QuestionVersion]
+    questions: Mapping[str, Question]
     is_same: bool
     _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
@@ -157,11 +156,11 @@ class SideReplay:
         grader = Grader(load, session, read_judge_model(stored.run), strict=read_strictness(stored.run, finder.store))
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:
-            questions = {item.id: digest_question(item) for item in side.questions() if item.id in stored.rows}
+            questions = {item.id: item for item in side.questions() if item.id in stored.rows}
         is_same = {pin.digest for pin in recorded if parse_ref(pin.ref).name == side.name} == {side.artifact.digest}
         return cls(side, stored, grader, questions, is_same)
 
-    def find_recorded_results(self, row: GradedRow, question: QuestionVersion) -> RecordedResults:
+    def find_recorded_results(self, row: GradedRow, question: Question) -> RecordedResults:
         """Return what the run recorded of checks that this side grades as the run did."""
         rubric, before = self.stored.rubrics.get(row.rubric), self.stored.questions.get(row.id)
         if rubric is None or before is None or before.reference_digest != question.reference_digest:
@@ -198,7 +197,7 @@ class SideReplay:
             if question is None or grading is None:
                 return None
             scoring, checks = grading
-            recorded, sample = self.find_recorded_results(row, question), Sample(row.output, question.question)
+            recorded, sample = self.find_recorded_results(row, question), Sample(row.output, question)
             results: dict[str, CheckResult] = {}
             for check, content in checks:
                 result = known.get(content) or self.grader.grade_check(check, content, sample, recorded.get(content))
@@ -221,12 +220,12 @@ class SideReplay:
         verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
         return RowResult(score, verdict, pass_share or Fraction(0))
 
-    def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
+    def _find_grading(self, row: GradedRow, question: Question) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._parse_rubric(self.side.name, self.side.artifact)
-        if self.side.artifact.kind is Kind.DATASET and question.question.rubric_ref != row.rubric:
-            ref = question.question.rubric_ref
+        if self.side.artifact.kind is Kind.DATASET and question.rubric_ref != row.rubric:
+            ref = question.rubric_ref
             return self._parse_rubric(ref, self.grader.load(ref)) if ref else None
         run_rubric = self.stored.rubrics.get(row.rubric)
         return (run_rubric.rubric.scoring, run_rubric.checks) if run_rubric else None

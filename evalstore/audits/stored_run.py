@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from evalstore.audits.question_versions import QuestionVersion
 from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.errors import RefusedError
-from evalstore.model import Check, Rubric, find_check_pins, read_rubric
+from evalstore.model import Check, Question, Rubric, find_check_pins, read_rubric
 from evalstore.provenance import ArtifactPart
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
@@ -51,7 +50,7 @@ class StoredRun:
     rows: Mapping[str, GradedRow]
     dataset: ArtifactVersion
     rubrics: Mapping[str, RunRubric]
-    questions: Mapping[str, QuestionVersion]
+    questions: Mapping[str, Question]
 
     def find_rubric_name(self, id_: str) -> str:
         """Return `rubric/<id>` of what graded a question; empty where the run does not say."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from evalstore.audits.question_versions import DatasetQuestions
+from evalstore.audits.dataset_questions import DatasetQuestions
 from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, PinType, Ref, parse_ref, read_rubric

@@ -87,9 +87,13 @@ _DEFAULTS = ("rubric_ref", "bundle")
 _DIGEST_OF_NOTHING = compute_digest({})
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, as above.
+@dataclass(frozen=True)
 class Question:
-    """One row: its id, its input, and the whole mapping as written with the defaults filled in."""
+    """One row: its id, its input, and the whole mapping as written with the defaults filled in.
+
+    Digests are computed when they are asked for.
+    """
 
     id: str
     input: str
@@ -101,12 +105,12 @@ class Question:
         ref: str | None = self.row.get("rubric_ref")
         return ref
 
-    @property
+    @cached_property
     def input_digest(self) -> str:
         """SHA-256 over what the model saw."""
         return self._digest(INPUT_KEYS)
 
-    @property
+    @cached_property
     def reference_digest(self) -> str:
         """SHA-256 over what else a grader may read."""
         return self._digest(REFERENCE_KEYS)
