@@ -28,7 +28,7 @@ from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.run_notes import RunNotes
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.slices import SliceKind, Slicer
-from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
+from evalstore.audits.stored_run import StoredRun, follow_renames, is_judged, read_question_history
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
@@ -92,7 +92,8 @@ def _audit_in_order(
     # What is refused is read again by an index, so that it is refused in the same words, and of the same line.
     with suppress(OutOfOrderError, EvalstoreError):
         finder = VersionFinder(store)
-        if (ordered := open_ordered_runs(run_a, run_b, finder)) is not None:
+        ordered = open_ordered_runs(run_a, run_b, finder)
+        if ordered is not None and not is_judged(ordered.a, ordered.b):
             attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
             return build(attributor, ordered.list_pairs)
     return None

@@ -6,13 +6,13 @@ Most runs were graded in the order of their dataset. Where these were not, or ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from evalstore.audits.question_sets import QuestionPair, build_pair
-from evalstore.audits.stored_run import RunRubric, StoredRun, has_other_rubrics, is_judged
+from evalstore.audits.stored_run import RunRubric, StoredRun, has_other_rubrics
 from evalstore.audits.version_path import VersionFinder
 from evalstore.model import Question
 from evalstore.runs import GradedRow, Run, read_rows, read_run
@@ -22,6 +22,7 @@ from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.question_index import check_questions
 
 _Item = TypeVar("_Item")
+RowReader = Callable[[Run], Iterable[GradedRow]]
 
 
 class OutOfOrderError(Exception):
@@ -39,6 +40,10 @@ class CurrentItem(Mapping[str, _Item], Generic[_Item]):
         """Put an item in the place of the one before."""
         self._held, self._count = (id_, item), self._count + 1
         return item
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._held, self._count = None, 0
 
     def __getitem__(self, id_: str) -> _Item:
         if self._held is None or self._held[0] != id_:
@@ -58,12 +63,12 @@ class CurrentItem(Mapping[str, _Item], Generic[_Item]):
 
 
 class _RowStream:
-    """The rows of one run: those of the question that comes next are taken, or left."""
+    """The rows of one run from its start: those of the question that comes next are taken, or left."""
 
-    def __init__(self, run: Run) -> None:
-        self.rows: CurrentItem[GradedRow] = CurrentItem()
-        self._lines = iter(read_rows(run))
-        self.next = next(self._lines, None)
+    def __init__(self, rows: CurrentItem[GradedRow], lines: Iterator[GradedRow]) -> None:
+        rows.forget()
+        self._rows, self._lines = rows, lines
+        self.next = next(lines, None)
 
     def take(self, id_: str) -> GradedRow | None:
         """Return the row of a question, all its samples in one; None where another question is next."""
@@ -75,20 +80,25 @@ class _RowStream:
             self.next = next(self._lines, None)
         if len({row.sample for row in samples}) < len(samples):
             raise OutOfOrderError(id_)
-        return self.rows.hold(id_, merge_samples(samples))
+        return self._rows.hold(id_, merge_samples(samples))
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedRuns:
-    """Two runs of one dataset whose rows stand in its order, as far as one can say before they are read."""
+    """Two runs of one dataset whose rows stand in its order, as far as one can say before they are read.
+
+    Whoever lists the pairs reads both runs from their start.
+    """
 
     a: StoredRun
     b: StoredRun
     list_pairs: Callable[[], Iterator[QuestionPair]]
 
 
-def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: VersionFinder) -> OrderedRuns | None:
-    """Return two runs for one pass side by side; None where they cannot be read so: judges need a pass before."""
+def open_ordered_runs(
+    run_a: Run | Path | str, run_b: Run | Path | str, finder: VersionFinder, read: RowReader = read_rows
+) -> OrderedRuns | None:
+    """Return two runs to be read side by side, their rows by `read`; None where they cannot be read so."""
     runs = [run if isinstance(run, Run) else read_run(Path(run)) for run in (run_a, run_b)]
     old, new = (run.dataset for run in runs)
     if old is None or new is None or not all(map(_has_lone_rows, runs)):
@@ -96,27 +106,27 @@ def open_ordered_runs(run_a: Run | Path | str, run_b: Run | Path | str, finder: 
     datasets = [finder.locate_pin(used) for used in (old, new)]
     if not _has_same_questions(datasets[0].resolved, datasets[1].resolved, finder.store):
         return None
-    questions, streams = CurrentItem[Question](), [_RowStream(run) for run in runs]
+    questions, rows = CurrentItem[Question](), (CurrentItem[GradedRow](), CurrentItem[GradedRow]())
     a, b = (
         StoredRun(
             run=run,
-            rows=stream.rows,
+            rows=held,
             dataset=dataset,
             rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
             questions=questions,
         )
-        for run, stream, dataset in zip(runs, streams, datasets, strict=True)
+        for run, held, dataset in zip(runs, rows, datasets, strict=True)
     )
-    if has_other_rubrics(a, b) or is_judged(a, b):
+    if has_other_rubrics(a, b):
         return None
-    asked = _list_questions(datasets[1].resolved, finder.store)
 
     def list_pairs() -> Iterator[QuestionPair]:
-        for question in asked:
-            rows = streams[0].take(question.id), streams[1].take(question.id)
-            if rows != (None, None):
+        streams = [_RowStream(held, iter(read(run))) for run, held in zip(runs, rows, strict=True)]
+        for question in check_questions(finder.store.questions(datasets[1].resolved), datasets[1].resolved.ref):
+            found = streams[0].take(question.id), streams[1].take(question.id)
+            if found != (None, None):
                 questions.hold(question.id, question)
-                yield build_pair(question.id, *rows, a, b)
+                yield build_pair(question.id, *found, a, b)
         for stream in streams:
             if stream.next is not None:
                 raise OutOfOrderError(stream.next.id)
@@ -141,7 +151,3 @@ def _has_same_questions(old: Resolved, new: Resolved, store: ArtifactStore) -> b
         return True
     blobs = [find_rows_blob(store, one.artifact, one.commit) for one in (old, new)]
     return blobs[0] == blobs[1] and blobs[0] is not None
-
-
-def _list_questions(dataset: Resolved, store: ArtifactStore) -> Iterator[Question]:
-    return check_questions(store.questions(dataset), dataset.ref)

@@ -260,10 +260,12 @@ class QuestionAttributor:
         old, new = self.a.questions[id_], self.b.questions[id_]
         if plan.floats or moved:
             yield PlayerName.JUDGE_SERVICE
-        if old.reference_digest != new.reference_digest:
+        # Where both runs asked one version of the question, no digest is needed.
+        is_other = old is not new
+        if is_other and old.reference_digest != new.reference_digest:
             yield PlayerName.DATASET
         # An answer to another question is no answer to this one: the two enter together, as the input.
-        if old.input_digest != new.input_digest:
+        if is_other and old.input_digest != new.input_digest:
             yield PlayerName.INPUT
         elif not self.a.rows[id_].has_output_of(self.b.rows[id_]):
             yield PlayerName.OUTPUTS

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from evalstore.audits.explain import build_side, open_attributor, require_rulers
+from evalstore.audits.ordered_runs import OutOfOrderError, open_ordered_runs
 from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import PairSet, PairSums, list_pairs
+from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, list_pairs
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
-from evalstore.audits.stored_run import StoredRun, follow_renames, read_stored_run
+from evalstore.audits.stored_run import follow_renames, read_stored_run
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import DiffFinding, compare
@@ -22,7 +24,7 @@ from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
 from evalstore.model import Output
-from evalstore.runs import GradedRow, read_bare_rows, read_run
+from evalstore.runs import GradedRow, Run, read_bare_rows, read_run
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
@@ -105,49 +107,52 @@ def audit_statically(
     Raises `RefusedError` where a run names no versions, its rulers are not in the store, or nothing was scored in both;
     also for scores that its rulers cannot have given (unless `allow_drift`: then they count as not reproduced).
     """
-    finder = VersionFinder(store)
-    (a, bare_a), (b, bare_b) = (_read_side(run, finder, name) for run, name in ((run_a, "A"), (run_b, "B")))
-    a = follow_renames(a, b, finder)
-    sums, compared = PairSums(), list[str]()
-    for pair in list_pairs(a, b):
-        sums.add_pair(pair)
-        if pair.set is PairSet.COMPARED:
-            require_rulers(a, b, pair)
-            compared.append(pair.id)
-    if not compared:
-        raise RefusedError("no question was scored in both runs, so nothing can be compared")
     with open_session(Judges(), store.git.find_common_directory) as session:
+        # What is refused is read again as a whole, so that it is refused in the words of any other run.
+        with suppress(OutOfOrderError, EvalstoreError):
+            finder = VersionFinder(store)
+            if (ordered := open_ordered_runs(run_a, run_b, finder, _read_all_rows)) is not None:
+                attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
+                return StaticJob(attributor, ordered.list_pairs, allow_drift).build_audit()
+        finder = VersionFinder(store)
+        a, b = (read_stored_run(run, finder, _read_all_rows(run)) for run in map(read_run, map(Path, (run_a, run_b))))
+        a = follow_renames(a, b, finder)
         attributor = open_attributor(a, b, finder, session, asks_service=False)
-        job = StaticJob(a, b, compared, sums, attributor, finder, allow_drift)
-        return job.build_audit((bare_a & {*compared}, bare_b & {*compared}))
+        return StaticJob(attributor, partial(list_pairs, a, b), allow_drift).build_audit()
 
 
 @dataclass(slots=True)
 class StaticJob:
-    """One pass over the records of two runs."""
+    """One pass over the records of two runs; where judges have a part, one before it for what is known of them."""
 
-    a: StoredRun
-    b: StoredRun
-    compared: Sequence[str]
-    pairs: PairSums
     attributor: QuestionAttributor
-    finder: VersionFinder
+    list_pairs: Callable[[], Iterator[QuestionPair]]
     allow_drift: bool
+    pairs: PairSums = field(default_factory=PairSums)
     sums: dict[PlayerName, _Bounds] = field(default_factory=dict)
     own: _BoundSum = field(default_factory=_BoundSum)
     lost: list[tuple[str, Fraction, Fraction]] = field(default_factory=list)
+    # Of run A and of run B, how many of the compared questions have an output that is not stored.
+    unstored: list[int] = field(default_factory=lambda: [0, 0])
+    flips: list[int] = field(default_factory=lambda: [0, 0])
     _proved: dict[_Pair, ProvedDirection] = field(default_factory=dict)
     # By pair of rubrics, the questions that it graded.
     _reach: Counter[_Pair] = field(default_factory=Counter)
 
-    def build_audit(self, bare: tuple[set[str], set[str]]) -> StaticAudit:
+    def build_audit(self) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
-        for id_ in self.compared if self.attributor.is_judged else ():
-            self.attributor.add_evidence(id_)
-        for id_ in self.compared:
-            self._add_question(id_)
-        a, b = (build_side(stored, self.pairs.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
-        count, lines = len(self.compared), self.pairs.sum_lines(self._sum_lost())
+        if self.attributor.is_judged:
+            for pair in self._list_compared():
+                self.attributor.add_evidence(pair.id)
+        for pair in self._list_compared(self.pairs.add_pair):
+            if pair.old and pair.new:
+                self._add_question(pair.id, pair.old, pair.new)
+        count = self.pairs.count(PairSet.COMPARED)
+        if not count:
+            raise RefusedError("no question was scored in both runs, so nothing can be compared")
+        stored = self.attributor.a, self.attributor.b
+        a, b = (build_side(run, self.pairs.sum_side(side)) for side, run in enumerate(stored))
+        lines = self.pairs.sum_lines(self._sum_lost(count))
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
         found = {player: self.sums[player] for player in PlayerName if player in self.sums}
         return StaticAudit(
@@ -163,14 +168,25 @@ class StaticJob:
             lines=lines,
             own=self.own.divide_by(count) + missing,
             proved=tuple(replace(one, questions=self._reach[pair]) for pair, one in self._proved.items()),
-            unstored=(len(bare[0]), len(bare[1])),
-            flips=self._count_flips(),
+            unstored=(self.unstored[0], self.unstored[1]),
+            flips=(self.flips[0], self.flips[1]),
             notes=tuple(self._list_notes()),
         )
 
-    def _add_question(self, id_: str) -> None:
-        old, new = self.a.rows[id_], self.b.rows[id_]
+    def _list_compared(self, note: Callable[[QuestionPair], None] = lambda _: None) -> Iterator[QuestionPair]:
+        """Yield the questions that are compared; `note` is told of all."""
+        for pair in self.list_pairs():
+            note(pair)
+            if pair.set is PairSet.COMPARED:
+                require_rulers(self.attributor.a, self.attributor.b, pair)
+                yield pair
+
+    def _add_question(self, id_: str, old: GradedRow, new: GradedRow) -> None:
         ends = (old.score or Fraction(0), new.score or Fraction(0)), (old.pass_share, new.pass_share)
+        for side, row in enumerate((old, new)):
+            self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
+        if ends[1][0] != ends[1][1]:
+            self.flips[ends[1][0] < ends[1][1]] += 1
         differing = self.attributor.find_players(id_)
         players = tuple(name for name in PlayerName if name in differing)
         score, verdict = self._find_directions(old, new) if PlayerName.RUBRIC in players else (Direction.EITHER,) * 2
@@ -190,7 +206,7 @@ class StaticJob:
             if name in _OWN:
                 self.own.add(in_score)
 
-    def _sum_lost(self) -> LineEffect:
+    def _sum_lost(self, size: int) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
         if self.lost and not self.allow_drift:
             names = ", ".join(make_excerpt(id_, _NAME) for id_, _, _ in self.lost[:_SHOWN])
@@ -198,7 +214,6 @@ class StaticJob:
                 f"the rulers cannot have given the recorded scores of {len(self.lost):,} questions, such as {names}",
                 hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
             )
-        size = len(self.compared)
         score = sum((change for _, change, _ in self.lost), Fraction(0))
         passes = sum((change for _, _, change in self.lost), Fraction(0))
         return LineEffect(score / size, passes / size)
@@ -215,22 +230,19 @@ class StaticJob:
         return proved.score, proved.verdict
 
     def _prove_directions(self, old: str, new: str) -> ProvedDirection:
-        sides = self.a.rubrics[old].version.resolved, self.b.rubrics[new].version.resolved
+        a, b = self.attributor.a.rubrics[old], self.attributor.b.rubrics[new]
+        sides = a.version.resolved, b.version.resolved
         if sides[0].name != sides[1].name:
             return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)
         try:
-            findings = compare(sides[0].artifact, sides[1].artifact, load=self.finder.store.load).findings
+            findings = compare(sides[0].artifact, sides[1].artifact, load=self.attributor.finder.store.load).findings
         except EvalstoreError as error:
-            self.finder.notes.append(f"{old} and {new} cannot be compared: {error.message}")
+            self.attributor.finder.notes.append(f"{old} and {new} cannot be compared: {error.message}")
             return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)
         return ProvedDirection(old, new, *join_proved_directions(findings))
 
-    def _count_flips(self) -> tuple[int, int]:
-        turned = [self.b.rows[id_].pass_share - self.a.rows[id_].pass_share for id_ in self.compared]
-        return sum(change < 0 for change in turned), sum(change > 0 for change in turned)
-
     def _list_notes(self) -> Iterator[str]:
-        yield from dict.fromkeys(self.finder.notes)
+        yield from dict.fromkeys(self.attributor.finder.notes)
         yield from self.attributor.evidence.list_notes()
 
 
@@ -257,14 +269,17 @@ def _bound_players(
     return None if any(one.least > one.most for one in found) else found
 
 
-def _read_side(run: Path | str, finder: VersionFinder, name: str) -> tuple[StoredRun, set[str]]:
-    """Return a run with all rows that have a score, and the questions whose output is not stored."""
-    source, rows, bare = read_run(Path(run)), list[GradedRow](), set[str]()
-    for row, is_stored in read_bare_rows(source):
+class UnstoredText(str):
+    """Stands for the text of an output that a run does not hold: it may differ from that of any other run."""
+
+    __slots__ = ()
+
+
+def _read_all_rows(run: Run) -> Iterator[GradedRow]:
+    """Yield the rows of a run, also those that have a score and no output."""
+    unstored = Output(UnstoredText(f"not stored in {run.path}"))
+    for row, is_stored in read_bare_rows(run):
         if is_stored:
-            rows.append(row)
+            yield row
         elif row.score is not None:
-            # Two outputs that nobody stored may differ, so each side has a text of its own for them.
-            rows.append(replace(row, output=Output(f"not stored in {name}")))
-            bare.add(row.id)
-    return read_stored_run(source, finder, rows), bare
+            yield replace(row, output=unstored)
