@@ -75,6 +75,8 @@ class _RowStream:
         if (first := self.next) is None or first.id != id_:
             return None
         self.next, samples = next(self._lines, None), [first]
+        if self.next is None or self.next.id != id_:
+            return self._rows.hold(id_, first)
         while self.next is not None and self.next.id == id_:
             samples.append(self.next)
             self.next = next(self._lines, None)
@@ -123,10 +125,10 @@ def open_ordered_runs(
     def list_pairs() -> Iterator[QuestionPair]:
         streams = [_RowStream(held, iter(read(run))) for run, held in zip(runs, rows, strict=True)]
         for question in check_questions(finder.store.questions(datasets[1].resolved), datasets[1].resolved.ref):
-            found = streams[0].take(question.id), streams[1].take(question.id)
-            if found != (None, None):
+            old, new = streams[0].take(question.id), streams[1].take(question.id)
+            if old is not None or new is not None:
                 questions.hold(question.id, question)
-                yield build_pair(question.id, *found, a, b)
+                yield build_pair(question.id, old, new, a, b)
         for stream in streams:
             if stream.next is not None:
                 raise OutOfOrderError(stream.next.id)

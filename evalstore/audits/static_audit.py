@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from evalstore.audits.explain import build_side, open_attributor, require_rulers
@@ -31,7 +31,9 @@ from evalstore.text import make_excerpt
 
 _OWN = (PlayerName.INPUT, PlayerName.OUTPUTS)
 _SHOWN, _NAME = 5, 40
+_ZERO = Fraction(0)
 _Pair = tuple[str, str]
+_Ends = tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,9 @@ class _BoundSum:
     least: ExactMean = field(default_factory=ExactMean)
     most: ExactMean = field(default_factory=ExactMean)
 
-    def add(self, bounds: ShareBounds) -> None:
-        self.least.add(bounds.least)
-        self.most.add(bounds.most)
+    def add(self, bounds: ShareBounds, times: int) -> None:
+        self.least.add(bounds.least, times)
+        self.most.add(bounds.most, times)
 
     def divide_by(self, count: int) -> ShareBounds:
         return ShareBounds(self.least.total, self.most.total).divide_by(count)
@@ -97,6 +99,21 @@ class _Bounds:
     score: _BoundSum = field(default_factory=_BoundSum)
     passes: _BoundSum = field(default_factory=_BoundSum)
     changed: int = 0
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Questions of which one thing is true: their players, what these did to the score and to passes, and how many.
+
+    The bounds are None where no players can have made such a change, `changes`.
+    """
+
+    players: tuple[PlayerName, ...]
+    score: tuple[ShareBounds, ...] | None
+    passes: tuple[ShareBounds, ...] | None
+    changes: tuple[Fraction, Fraction]
+    rubrics: _Pair | None
+    count: int = 0
 
 
 def audit_statically(
@@ -129,15 +146,12 @@ class StaticJob:
     list_pairs: Callable[[], Iterator[QuestionPair]]
     allow_drift: bool
     pairs: PairSums = field(default_factory=PairSums)
-    sums: dict[PlayerName, _Bounds] = field(default_factory=dict)
-    own: _BoundSum = field(default_factory=_BoundSum)
     lost: list[tuple[str, Fraction, Fraction]] = field(default_factory=list)
     # Of run A and of run B, how many of the compared questions have an output that is not stored.
     unstored: list[int] = field(default_factory=lambda: [0, 0])
     flips: list[int] = field(default_factory=lambda: [0, 0])
     _proved: dict[_Pair, ProvedDirection] = field(default_factory=dict)
-    # By pair of rubrics, the questions that it graded.
-    _reach: Counter[_Pair] = field(default_factory=Counter)
+    _alike: dict[tuple[object, ...], _Alike] = field(default_factory=dict)
 
     def build_audit(self) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
@@ -154,7 +168,10 @@ class StaticJob:
         a, b = (build_side(run, self.pairs.sum_side(side)) for side, run in enumerate(stored))
         lines = self.pairs.sum_lines(self._sum_lost(count))
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
-        found = {player: self.sums[player] for player in PlayerName if player in self.sums}
+        found, own = self._sum_bounds()
+        reach = Counter[_Pair]()
+        for alike in self._alike.values():
+            reach.update({alike.rubrics: alike.count} if alike.rubrics else {})
         return StaticAudit(
             a=a,
             b=b,
@@ -166,8 +183,8 @@ class StaticJob:
                 for player, one in found.items()
             ),
             lines=lines,
-            own=self.own.divide_by(count) + missing,
-            proved=tuple(replace(one, questions=self._reach[pair]) for pair, one in self._proved.items()),
+            own=own.divide_by(count) + missing,
+            proved=tuple(replace(one, questions=reach[pair]) for pair, one in self._proved.items()),
             unstored=(self.unstored[0], self.unstored[1]),
             flips=(self.flips[0], self.flips[1]),
             notes=tuple(self._list_notes()),
@@ -182,29 +199,51 @@ class StaticJob:
                 yield pair
 
     def _add_question(self, id_: str, old: GradedRow, new: GradedRow) -> None:
-        ends = (old.score or Fraction(0), new.score or Fraction(0)), (old.pass_share, new.pass_share)
+        ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
             self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
         if ends[1][0] != ends[1][1]:
             self.flips[ends[1][0] < ends[1][1]] += 1
-        differing = self.attributor.find_players(id_)
+        players = self.attributor.find_players(id_)
+        rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
+        # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.
+        key = players, rubrics, bool(old.samples or new.samples), *_list_numbers(*ends[0], *ends[1])
+        if (alike := self._alike.get(key)) is None:
+            alike = self._alike[key] = self._bound_question(players, ends, rubrics, is_lone=not key[2])
+        alike.count += 1
+        if alike.score is None or alike.passes is None:
+            self.lost.append((id_, *alike.changes))
+
+    def _bound_question(
+        self, differing: frozenset[PlayerName], ends: _Ends, rubrics: _Pair | None, *, is_lone: bool
+    ) -> _Alike:
         players = tuple(name for name in PlayerName if name in differing)
-        score, verdict = self._find_directions(old, new) if PlayerName.RUBRIC in players else (Direction.EITHER,) * 2
-        bounds = [
+        score = verdict = Direction.EITHER
+        if rubrics is not None:
+            proved = self._proved.get(rubrics) or self._prove_directions(*rubrics)
+            self._proved[rubrics] = proved
+            # A sample may lose its score by an edit, and so leave the mean of the others.
+            score, verdict = (proved.score, proved.verdict) if is_lone else (Direction.EITHER,) * 2
+        in_score, in_passes = (
             _bound_players(players, *pair, direction)
             for pair, direction in zip(ends, (score, join_directions(score, verdict)), strict=True)
-        ]
-        if None in bounds:
-            self.lost.append((id_, ends[0][1] - ends[0][0], ends[1][1] - ends[1][0]))
-            return
-        for name, in_score, in_passes in zip(players, *(found or () for found in bounds), strict=True):
-            if (total := self.sums.get(name)) is None:
-                total = self.sums[name] = _Bounds()
-            total.score.add(in_score)
-            total.passes.add(in_passes)
-            total.changed += 1
-            if name in _OWN:
-                self.own.add(in_score)
+        )
+        return _Alike(players, in_score, in_passes, (ends[0][1] - ends[0][0], ends[1][1] - ends[1][0]), rubrics)
+
+    def _sum_bounds(self) -> tuple[dict[PlayerName, _Bounds], _BoundSum]:
+        """Return the sums of each player's bounds, in order, and of those that are the outputs' own."""
+        sums, own = dict[PlayerName, _Bounds](), _BoundSum()
+        for alike in self._alike.values():
+            if alike.score is None or alike.passes is None:
+                continue
+            for name, in_score, in_passes in zip(alike.players, alike.score, alike.passes, strict=True):
+                total = sums.setdefault(name, _Bounds())
+                total.score.add(in_score, alike.count)
+                total.passes.add(in_passes, alike.count)
+                total.changed += alike.count
+                if name in _OWN:
+                    own.add(in_score, alike.count)
+        return {player: sums[player] for player in PlayerName if player in sums}, own
 
     def _sum_lost(self, size: int) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
@@ -217,17 +256,6 @@ class StaticJob:
         score = sum((change for _, change, _ in self.lost), Fraction(0))
         passes = sum((change for _, _, change in self.lost), Fraction(0))
         return LineEffect(score / size, passes / size)
-
-    def _find_directions(self, old: GradedRow, new: GradedRow) -> tuple[Direction, Direction]:
-        pair = old.rubric, new.rubric
-        if pair not in self._proved:
-            self._proved[pair] = self._prove_directions(*pair)
-        self._reach[pair] += 1
-        proved = self._proved[pair]
-        # A sample may lose its score by an edit, and so leave the mean of the others.
-        if old.samples or new.samples:
-            return Direction.EITHER, Direction.EITHER
-        return proved.score, proved.verdict
 
     def _prove_directions(self, old: str, new: str) -> ProvedDirection:
         a, b = self.attributor.a.rubrics[old], self.attributor.b.rubrics[new]
@@ -258,7 +286,11 @@ def join_proved_directions(findings: Iterable[DiffFinding]) -> tuple[Direction, 
     return score, verdict
 
 
-@lru_cache(maxsize=4096)  # most questions of a dataset have few scores
+def _list_numbers(*fractions: Fraction) -> Iterator[int]:
+    for fraction in fractions:
+        yield from fraction.as_integer_ratio()
+
+
 def _bound_players(
     players: tuple[PlayerName, ...], old: Fraction, new: Fraction, rubric: Direction
 ) -> tuple[ShareBounds, ...] | None:

@@ -39,7 +39,8 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CHECKS_START, _BETWEEN_CHECKS, _CHECKS_END = '[{"id":', '},{"id":', "}]"
 _MOST_LISTS = 8
 _NOWHERE = Place("a row")  # what is refused is read again, and gets its place then
-_KEPT_TEXT = 1_000  # characters of a result that is kept: most outputs of a run have one of a few
+# Characters of what is kept, as another row may have it, too: the result of a check, all of them, a reference.
+_KEPT_TEXT, _MOST_KEPT = 1_000, 4_000
 
 
 def read_plain_row(data: bytes) -> GradedRow | None:
@@ -55,12 +56,12 @@ def read_plain_row(data: bytes) -> GradedRow | None:
         return GradedRow(
             id_,
             _unescape(prompt),
-            tuple(json.loads(f"[{reference}]")) if reference else (),
+            (_read_kept_reference if len(reference) <= _KEPT_TEXT else _read_reference)(reference),
             Output(_unescape(output)),
             *grade,
             rubric,
             rubric_digest,
-            _read_checks(_unescape(checks)),
+            (_read_kept_checks if len(checks) <= _MOST_KEPT else _read_checks)(checks),
             reason,
             input_digest,
             reference_digest,
@@ -76,7 +77,12 @@ def _unescape(text: str) -> str:
     return scanstring(text + '"', 0, True)[0] if "\\" in text else text
 
 
-def _read_checks(text: str) -> tuple[CheckResult, ...]:
+def _read_reference(several: str) -> tuple[str, ...]:
+    return tuple(json.loads(f"[{several}]")) if several else ()
+
+
+def _read_checks(escaped: str) -> tuple[CheckResult, ...]:
+    text = _unescape(escaped)
     if text == "[]":
         return ()
     if not text.startswith(_CHECKS_START) or not text.endswith(_CHECKS_END):
@@ -93,3 +99,6 @@ def _read_check(part: str) -> CheckResult:
 
 
 _read_kept = lru_cache(maxsize=4096)(_read_check)
+_read_kept_checks = lru_cache(maxsize=1024)(_read_checks)
+# Two runs that are read side by side have the same.
+_read_kept_reference = lru_cache(maxsize=64)(_read_reference)
