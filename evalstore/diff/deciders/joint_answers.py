@@ -244,7 +244,8 @@ def _list_corners(
     """Yield the scores that stand for all of [0, 1].
 
     A rubric's score is linear in the scores while their order and the verdicts stay, so it is largest, and smallest, in
-    a corner of such a region: scores of 0, of 1, and of the bars at which a verdict changes, from both sides.
+    a corner of such a region: scores of 0, of 1, of the bars at which a verdict changes, from both sides, and where
+    scores are ranked those at which two of them change places.
     """
     yield from (FAILED, PASSED)
     # Where scores are ranked, a corner may lie at the bar of another check, or the rubric's score be that of a check.
@@ -253,8 +254,21 @@ def _list_corners(
     moved = {state.threshold for state in states}
     held = [(one, one.bar) for one in sharing if one.bar] if any(map(_reads_verdicts, states)) else []
     held += [(one, bar) for one in users for bar in moved] if ranked and len(moved) > 1 else []
-    for bar in sorted({1 - bar if one.negate else bar for one, bar in held}):
+    bars = {1 - bar if one.negate else bar for one, bar in held}
+    for bar in sorted(bars):
         yield from (RawAnswer(bar, side=side) for side in (-1, 0, 1) if 0 <= bar + side * Fraction(1, 1000) <= 1)
+    if ranked:
+        yield from map(RawAnswer, sorted(_list_meeting_places(states) - bars))
+
+
+def _list_meeting_places(states: States) -> set[Fraction]:
+    """Return the scores between 0 and 1 at which one that may be any can equal another."""
+    checks = [check for state in states for check in state.checks]
+    places = {score for check in checks for score in list_scores(check)}
+    # A score and 1 - itself, or two that are also compared with each other's rest, meet half way.
+    if len({check.negate for check in checks}) > 1:
+        places |= {1 - score for score in places} | {Fraction(1, 2)}
+    return places - {Fraction(0), Fraction(1)}
 
 
 def _reads_verdicts(state: RubricState) -> bool:
