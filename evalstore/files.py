@@ -276,9 +276,10 @@ def _open_parent(root: Path, relative: str, *, make: bool = False) -> Iterator[t
 
 def _open_regular(descriptor: int, label: str) -> BinaryIO:
     # Checked before `fdopen`, which raises another error for a folder.
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise LoadError("is no regular file", place=Place(label))
+        raise LoadError("is a folder, not a file" if stat.S_ISDIR(mode) else "is no regular file", place=Place(label))
     return os.fdopen(descriptor, "rb")
 
 

@@ -99,12 +99,12 @@ def command(  # noqa: PLR0913  # the command line
 ) -> ExitCode:
     """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
 
-    A run is named by its aggregate JSON or its samples. Both are graded again from their stored outputs, under every
-    mix of the two. Rubric, judge, what answered as the judge, references, questions and outputs each get their share of
-    the score and of the pass rate, every edit with its version, commit, author and date. Other questions, missing
-    answers and failed checks are lines of their own. What no mix can tell apart moves together. Judges answer from kept
-    replies, else as the runs recorded it; what is missing of a released judge is asked of an endpoint. A run that names
-    no versions is graded with those that give its scores again.
+    A run is named by its aggregate JSON, its samples or a folder of its own. Both are graded again from their stored
+    outputs, under every mix of the two. Rubric, judge, what answered as the judge, references, questions and outputs
+    each get their share of the score and of the pass rate, every edit with its version, commit, author and date. Other
+    questions, missing answers and failed checks are lines of their own. What no mix can tell apart moves together.
+    Judges answer from kept replies, else as the runs recorded it; what is missing of a released judge is asked of an
+    endpoint. A run that names no versions is graded with those that give its scores again.
 
     With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
     the rubrics prove it to be. That needs neither outputs nor replies.

@@ -46,10 +46,10 @@ def command(  # noqa: PLR0913  # the command line
 ) -> None:
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
-    A run is named by its aggregate JSON or its samples. Its outputs come as they were graded, the worst first: the
-    score, every check with its reason, which of a judge is what it said, and the output, shortened, in which a text
-    that should not be there is marked. Nothing is graded again, so no store is needed. A long list on a terminal goes
-    through the pager (PAGER, else less; an empty PAGER means none).
+    A run is named by its aggregate JSON, its samples or a folder of its own. Its outputs come as they were graded, the
+    worst first: the score, every check with its reason, which of a judge is what it said, and the output, shortened, in
+    which a text that should not be there is marked. Nothing is graded again, so no store is needed. A long list on a
+    terminal goes through the pager (PAGER, else less; an empty PAGER means none).
     """
     chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
     if is_run_name(name, settings.path):
@@ -69,10 +69,10 @@ def command(  # noqa: PLR0913  # the command line
 
 
 def is_run_name(name: str, folder: Path) -> bool:
-    """Whether a word of the command line names a run, and no artifact: it ends as one, or is a file."""
+    """Whether a word of the command line names a run, and no artifact: it ends as one, or is there."""
     if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
         return False
-    return bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).is_file())
+    return bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).exists())
 
 
 def _view_run(

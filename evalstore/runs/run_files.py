@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,7 +20,7 @@ from evalstore.runs.stored_names import encode_name
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
-_LOOKED_AT = 200  # aggregates in the folder of some samples
+_LOOKED_AT, _SHOWN = 200, 3  # aggregates in one folder: those that are read, and named
 _PLAIN = re.compile(rf"[^/\\\x00]+(?:{'|'.join(map(re.escape, ROW_FORMATS))})")
 
 
@@ -66,10 +67,12 @@ def _find_rows_path(record: Mapping[str, Any], path: Path) -> Path:
 
 
 def find_aggregate(path: Path) -> Path:
-    """Return the aggregate of a run that is named by its samples; any other path as it is.
+    """Return the aggregate of a run that is named by its samples, or by a folder of its own; any other path as it is.
 
-    It lies beside the samples, and names them; `LoadError` where none does.
+    It lies beside the samples, and names them; `LoadError` where none does, or where a folder has no run, or several.
     """
+    if path.is_dir():
+        return _find_only_run(path)
     if path.suffix not in ROW_FORMATS or not is_existing_file(path):
         return path
     usual = [path.with_name(f"{stem}.json") for stem in (path.stem.removesuffix("_samples"), path.stem)]
@@ -83,6 +86,25 @@ def find_aggregate(path: Path) -> Path:
         place=Place(str(path)),
         hint="name the run by its aggregate JSON; evalstore score grades bare outputs",
     )
+
+
+def _find_only_run(folder: Path) -> Path:
+    found = list(islice(_list_runs(folder), _SHOWN + 1))
+    if len(found) == 1:
+        return found[0]
+    place = Place(str(folder))
+    if not found:
+        raise LoadError("is a folder, and holds no run", place=place, hint="a run is named by its JSON file")
+    names = [make_excerpt(path.name, 60) for path in found[:_SHOWN]] + ["…"] * (len(found) > _SHOWN)
+    raise LoadError("is a folder with more than one run", place=place, hint=f"name one of them: {', '.join(names)}")
+
+
+def _list_runs(folder: Path) -> Iterator[Path]:
+    """Yield the aggregates in a folder, by name; no link is followed."""
+    for path in sorted(folder.glob("*.json"))[:_LOOKED_AT]:
+        with suppress(EvalstoreError):
+            if not path.is_symlink() and isinstance(read_aggregate(path).get("evaluation_results"), list):
+                yield path
 
 
 def is_existing_file(path: Path) -> bool:

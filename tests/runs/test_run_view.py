@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,15 @@ def test_score_ends_with_what_went_worst_and_how_to_see_it(cli: Any, tmp_path: P
         cwd=tmp_path,
     )
     assert good.out == ""
+
+
+def test_a_folder_of_its_own_names_a_run(cli: Callable[..., Any], run: Path, tmp_path: Path) -> None:
+    folder = run.parent
+    (folder / "notes.json").write_text("{}")
+    assert show(cli, folder) == show(cli, run)
+    shutil.copy(run, folder / "again.json")
+    two = cli("show", folder, cwd=tmp_path)
+    assert (two.code, "is a folder with more than one run" in two.err) == (3, True)
+    assert f"hint: name one of them: again.json, {run.name}" in two.err
+    none = cli("show", tmp_path / "store/rubrics", cwd=tmp_path)
+    assert (none.code, none.err.splitlines()[1]) == (3, "hint: a run is named by its JSON file")
