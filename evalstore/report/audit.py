@@ -206,7 +206,7 @@ def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
         _pad_points(factor.share),
         _pad_points(factor.passes),
         _format_span(factor.ci),
-        f"{factor.moved} of {common}",
+        f"{factor.moved:,} of {common:,}",
         factor.claim,
     )
 

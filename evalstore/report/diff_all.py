@@ -49,7 +49,7 @@ def summary(result: StoreDiff) -> str:
     levels = Counter(diff.required_bump for diff in result.diffs)
     counts = ", ".join(f"{levels[level]} {level or 'no bump'}" for level in sorted(levels, reverse=True))
     of = count_noun(result.total, "artifact")
-    changed = f"{len(result.diffs)} of {of} changed since the last release: {counts}" if result.diffs else ""
+    changed = f"{len(result.diffs):,} of {of} changed since the last release: {counts}" if result.diffs else ""
     others = ((len(result.new), "new"), (len(result.removed), "gone"), (len(result.broken), "not compared"))
     parts = [*([changed] if changed else []), *(f"{number} {word}" for number, word in others if number)]
     return "; ".join(parts) if parts else f"{of}, all as released"

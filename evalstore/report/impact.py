@@ -220,7 +220,7 @@ def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
         dependent.name: dependent.name
         + (f" {dependent.working or dependent.releases[-1]}" if dependent.working or dependent.releases else "")
         + (
-            f"{break_}{dependent.questions} of {count_noun(dependent.total_questions, 'question')}"
+            f"{break_}{dependent.questions:,} of {count_noun(dependent.total_questions, 'question')}"
             if dependent.total_questions
             else ""
         )
