@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits import Audit
+from evalstore.audits import Audit, static_audit
 from evalstore.audits.static_audit import StaticAudit, audit_statically
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.diff.findings import Direction
@@ -85,9 +85,13 @@ def test_no_game_of_more_players_leaves_its_bounds() -> None:
 
 
 def prove(desk: Desk, runs: Sequence[Run | Path], **options: Any) -> StaticAudit:
+    """Audit two runs, and see that it is all one whether they are read side by side, if they can be, or as a whole."""
     a, b = (run.path if isinstance(run, Run) else run for run in runs)
-    with ArtifactStore.open(desk.repo.root) as store:
-        return audit_statically(a, b, store, **options)
+    with ArtifactStore.open(desk.repo.root) as store, pytest.MonkeyPatch.context() as patch:
+        found = audit_statically(a, b, store, **options)
+        patch.setattr(static_audit, "open_ordered_runs", lambda *_: None)
+        assert audit_statically(a, b, store, **options) == found
+    return found
 
 
 def require_within(found: Audit, static: StaticAudit) -> None:
@@ -258,3 +262,10 @@ def test_judged_checks_have_two_players_and_no_call_is_made(desk: Desk) -> None:
     assert {str(factor.player) for factor in static.factors} == {"judge", "outputs"}
     assert desk.server.asked.total() == asked
     require_within(desk.audit(*runs, asks=True), static)
+
+
+def test_ordered_runs_are_held_one_question_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = stay(desk)
+    monkeypatch.setattr(static_audit, "read_stored_run", None)
+    with ArtifactStore.open(desk.repo.root) as store:
+        assert audit_statically(runs[0].path, runs[1].path, store).common
