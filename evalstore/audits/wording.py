@@ -20,14 +20,20 @@ _PHRASES = {
     PlayerName.INPUT: "changed questions",
 }
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
+_NOTHING = 1e-12  # what is left of a float where nothing is
 _FEW = 3  # a list of two needs no comma
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
 
 
 def format_points(share: Fraction | float) -> str:
-    """Format a share of the score in points of a hundred, with sign."""
-    text = f"{float(share) * 100:+.2f}"
-    return "0.00" if text in {"+0.00", "-0.00"} else text
+    """Format a share of the score in points of a hundred, with sign; without one only what is nothing at all."""
+    return f"{float(share) * 100:+.2f}" if abs(float(share)) > _NOTHING else "0.00"
+
+
+def format_size(share: Fraction | float) -> str:
+    """Format how large a share is, in points; what is not nothing is never said to be 0.00."""
+    text = f"{abs(float(share)) * 100:.2f}"
+    return "less than 0.01" if text == "0.00" and share else text
 
 
 def write_sentence(audit: Audit) -> str:
@@ -89,7 +95,7 @@ def list_noise_notes(audit: Audit) -> Iterator[str]:
     if noise is None or not noise.reach:
         return
     measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
-    yield f"judges alone move this change by up to {_format_size(noise.reach)} (95 %): {measured}"
+    yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
     shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
     shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
     within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
@@ -128,7 +134,7 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
-    return f"{name}{joint} {'took' if factor.share < 0 else 'gave'} {_format_size(factor.share)}{how}"
+    return f"{name}{joint} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
 
 
 def _is_plural(players: Sequence[PlayerName]) -> bool:
@@ -164,14 +170,14 @@ def _name_own(audit: Audit) -> str:
 def _word_effect(share: Fraction) -> str:
     if not share:
         return "lose nothing"
-    return f"{'lose' if share < 0 else 'gain'} {_format_size(share)}"
+    return f"{'lose' if share < 0 else 'gain'} {format_size(share)}"
 
 
 def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
     words = dict(_word_questions(lines)) | {"mix": "other questions", "not_reproduced": "what could not be reproduced"}
     for name, line in lines.by_name.items():
         if line.score:
-            yield line.score, f"{words[name]} {'took' if line.score < 0 else 'gave'} {_format_size(line.score)}"
+            yield line.score, f"{words[name]} {'took' if line.score < 0 else 'gave'} {format_size(line.score)}"
 
 
 def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
@@ -205,15 +211,11 @@ def _describe_flips(factors: Sequence[Factor], flips: Flips) -> str:
 def _describe_delta(delta: Fraction) -> str:
     if not delta:
         return "did not move"
-    return f"{'fell' if delta < 0 else 'rose'} by {_format_size(delta)} points"
+    return f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points"
 
 
 def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
     return sorted(players, key=lambda player: player is PlayerName.JUDGE_SERVICE)
-
-
-def _format_size(share: Fraction | float) -> str:
-    return format_points(abs(float(share))).lstrip("+")
 
 
 def _count(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evalstore.audits.wording import format_points
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
@@ -112,11 +113,9 @@ def _commit_cells(change: CommitChange) -> tuple[str, ...]:
 
 
 def _format_span(old: Any, new: Any) -> tuple[str, str]:
-    return f"{format_percent(old)} -> {format_percent(new)}", "-" if old is None or new is None else _sign(new - old)
-
-
-def _sign(change: Any) -> str:
-    return f"{float(change) * 100:+.2f}" if change else "0.00"
+    return f"{format_percent(old)} -> {format_percent(new)}", "-" if old is None or new is None else format_points(
+        new - old
+    )
 
 
 def _summarize(bisection: Bisection) -> str:

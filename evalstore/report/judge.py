@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.text_layout import count_noun, document_number, format_columns
+from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent
 from evalstore.text import make_excerpt, make_printable
 
 _LIST_LIMIT = 10
@@ -183,7 +183,7 @@ def _validation_lines(agreement: Agreement) -> Iterator[str]:
 
 
 def _format_percent(share: Fraction | None) -> str:
-    return f"{'-' if share is None else format(float(share * 100), '.1f') + ' %':>7}"
+    return f"{format_percent(share, 1) + ' %' * (share is not None):>7}"
 
 
 def _format_interval(rate: Rate) -> str:

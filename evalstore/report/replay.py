@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evalstore.audits.wording import format_points
 from evalstore.model import Verdict
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.screen import PAPER, Screen
@@ -122,7 +123,7 @@ def _describe_move(output: ReplayedOutput) -> tuple[str, str]:
 def _subtract(old: Fraction | None, new: Fraction | None) -> str:
     if old is None or new is None:
         return "-"
-    return "0.00" if old == new else f"{float(new - old) * 100:+.2f}"
+    return format_points(new - old)
 
 
 def _list_notes(replay: RunReplay) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.audits.values import LINE_LABELS
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_points, format_size
 from evalstore.report.text_layout import count_noun, format_percent, join_names
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _VERDICTS = {"stricter": ", and fewer pass", "looser": ", and more pass", "eithe
 def write_sentence(audit: StaticAudit) -> str:
     """Return how the score moved, and between which ends each share is proved to be; it says nothing of other data."""
     verb = "fell" if audit.delta < 0 else "rose"
-    moved = f"{verb} by {format_points(abs(audit.delta)).lstrip('+')} points" if audit.delta else "did not move"
+    moved = f"{verb} by {format_size(audit.delta)} points" if audit.delta else "did not move"
     shares = [f"{factor.player.label} {describe_bounds(factor.score)}" for factor in audit.factors]
     effects = audit.lines.by_name.items()
     lines = [f"{LINE_LABELS[name]} {format_points(effect.score)}" for name, effect in effects if effect.score]

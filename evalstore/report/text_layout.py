@@ -76,9 +76,13 @@ def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 
 
-def format_percent(value: Fraction | None) -> str:
-    """Return a share of 1 in hundredths, `66.67`; `-` for None."""
-    return "-" if value is None else f"{float(value) * 100:.2f}"
+def format_percent(value: Fraction | None, digits: int = 2) -> str:
+    """Return a share of 1 in hundredths, `66.67`; `-` for None. Only all is `100.00`, and only nothing `0.00`."""
+    if value is None:
+        return "-"
+    found, least = float(value) * 100, 10**-digits / 2
+    inside = min(max(found, least * 1.01), 100 - least * 1.01) if 0 < value < 1 else found
+    return f"{inside:.{digits}f}"
 
 
 def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:

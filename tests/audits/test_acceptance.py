@@ -11,6 +11,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.run_notes import RunNotes
+from evalstore.audits.wording import format_points
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
 from evalstore.judging import NO_REPLY
@@ -378,3 +379,15 @@ def test_a_changed_question_is_no_worse_output(desk: Desk) -> None:
     found = desk.audit(desk.score("1.0.0", ["ok"] * 4), desk.score("2.0.0", ["ok", "ok", "ok", "foo"], "b"))
     assert (points(found), factor(found, "outputs").changed, found.input_changed) == ({"input": -12.5}, 0, ("q3",))
     assert "changed questions stand for -12.50, not resolvable" in found.sentence
+
+
+def test_what_is_not_nothing_is_not_said_to_be_nothing(desk: Desk) -> None:
+    checks = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}, {**BRIEF, "id": "brief"}
+    desk.rubric("1.0.0", *checks, weights={"ban": 0.00001, "brief": 1})
+    desk.rubric("2.0.0", {**checks[0], "values": ["foo", "ok"]}, checks[1], weights={"ban": 0.00001, "brief": 1})
+    for version in ("1.0.0", "2.0.0"):
+        desk.dataset(version, 2)
+    runs = [desk.score(version, ["ok", "fine"], version[0]) for version in ("1.0.0", "2.0.0")]
+    found = desk.audit(*runs)
+    assert found.sentence == "The score fell by less than 0.01 points: the rubric took less than 0.01."
+    assert [format_points(one) for one in (found.delta, Fraction(0), -found.delta)] == ["-0.00", "0.00", "+0.00"]
