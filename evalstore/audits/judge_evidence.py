@@ -19,12 +19,16 @@ _OWN_ENGINE = "evalstore"
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """The results of one judged check in both runs; `is_anchor` where prompts were equal, `is_alike` also requests."""
+    """The results of one judged check in both runs; `is_anchor` where prompts were equal.
+
+    `is_alike` says that its judges were the same in both, `asks_alike` that these asked for models of the same names.
+    """
 
     check: tuple[str, ...]
     old: CheckResult
     new: CheckResult
     is_alike: bool
+    asks_alike: bool
     is_anchor: bool
 
     @property
@@ -71,12 +75,22 @@ class JudgeEvidence:
         if pair.is_anchor:
             return pair.has_moved
         if not pair.is_alike:
-            return False
+            return pair.asks_alike and self._answered_otherwise(pair)
         anchors = self.anchors.get(pair.key)
         if pair.old.engine == pair.new.engine:
             self.assumed_equal += anchors is None
             return anchors is not None and anchors.has_moved
         return True
+
+    def _answered_otherwise(self, pair: JudgedPair) -> bool:
+        """Whether another service answered for the same model, although each run asked it something else."""
+        served = [{*list_served_models(result)} for result in (pair.old, pair.new)]
+        if not all(served) or served[0] != served[1]:
+            return all(served)
+        # Checks that did not change tell what the same two models answered to equal prompts.
+        known = [anchors for key, anchors in self.anchors.items() if key[1:] == pair.key[1:]]
+        self.assumed_equal += not known
+        return any(anchors.has_moved for anchors in known)
 
     def find_shift(self, pair: JudgedPair) -> Fraction | None:
         """Return how far the service moves the score of a check, by its anchors; None without any."""
@@ -92,8 +106,8 @@ class JudgeEvidence:
         """Yield what the evidence rests on."""
         if self.assumed_equal:
             yield (
-                "assumed: the service behind the judges is the same in both runs, for it gives the same name and no "
-                "output was judged in both"
+                "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no "
+                "prompt was asked in both"
             )
         moved = [anchors for anchors in self.anchors.values() if anchors.has_moved]
         if moved and (difference := self.compare_anchors()) is not None:

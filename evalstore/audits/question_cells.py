@@ -255,8 +255,9 @@ class QuestionCells:
             shift = self.evidence.find_shift(pair)
             self.is_estimated |= shift is not None
         if other is None or other.score is None or shift is None:
-            # Only today's judge can be asked, and it stands for that of run B.
-            if service:
+            # Only today's judge can be asked, and it stands for that of run B. Of a judge that was edited as well this
+            # would not do: nobody can ask what run A's service says to the new prompt.
+            if service and pair.is_alike:
                 self.note_calls(lacking, True)
             return None
         score = other.score + (shift if service else -shift)

@@ -200,6 +200,7 @@ class QuestionAttributor:
                 old=old[check.name],
                 new=new[check.name],
                 is_alike=is_alike,
+                asks_alike=check.asks_alike,
                 is_anchor=is_alike and self._has_same_content(id_),
             )
         return pairs

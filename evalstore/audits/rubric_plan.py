@@ -93,7 +93,8 @@ class PlannedCheck:
     """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
 
     `path` is its name after those of the composites that it is in.
-    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have a part in it.
+    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have a part in it, and
+    `asks_alike` whether both runs asked for models of the same names.
     """
 
     path: CheckPath
@@ -103,6 +104,7 @@ class PlannedCheck:
     grading: int
     relevant: int
     is_judged: bool
+    asks_alike: bool
     inner: PlannedRubric | None = None
     _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
 
@@ -260,8 +262,11 @@ class PlanBuilder:
                 for ref in _list_refs(check)
             }
             slots = {ref: Slot(tuple(tokens), (bit,)) for ref, tokens in pins.items()}
-            judged = any(self._find_judges(check, side) for side, check in checks)
-            rubric.checks.append(PlannedCheck((name,), rubric.owner, bit, slots, 1 << bit, 1 << bit, judged))
+            judges = [self._find_judges(check, side) for side, check in checks]
+            planned = PlannedCheck(
+                (name,), rubric.owner, bit, slots, 1 << bit, 1 << bit, any(judges), self._asks_alike(judges)
+            )
+            rubric.checks.append(planned)
         return rubric
 
     def _reserve_bits(self, history: EditHistory, path: CheckPath = ()) -> PlannedRubric:
@@ -277,7 +282,8 @@ class PlanBuilder:
         path = (*rubric.path, name)
         inner = self._plan_inner(refs[0], refs[1], path)
         slots = {slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}
-        judges = {judge for side in (0, 1) if (check := pair[side]) for judge in self._find_judges(check, side)}
+        by_side = [self._find_judges(check, side) for side in (0, 1) if (check := pair[side])]
+        judges = set[str | None]().union(*by_side)
         grading = sum(1 << rubric.first + number for number in rubric.owner.list_grading_edits(name))
         relevant = grading | sum(1 << bit for bit in {bit for slot in slots.values() for bit in slot.bits})
         if inner:
@@ -286,7 +292,13 @@ class PlanBuilder:
             # Neither check nor judge names a model, so it is whatever the run said.
             relevant |= 1 << SERVICE
         self.floats |= bool(relevant >> SERVICE & 1)
-        return PlannedCheck(path, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), inner)
+        asks_alike = self._asks_alike(by_side)
+        return PlannedCheck(path, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), asks_alike, inner)
+
+    def _asks_alike(self, judges: Sequence[set[str | None]]) -> bool:
+        """Whether the judges of a check ask for the same models in both runs."""
+        same_run = None not in judges[0] or self.sides[0].model == self.sides[1].model
+        return len(judges) > 1 and judges[0] == judges[1] and same_run
 
     def _plan_inner(self, old: Mapping[str, str], new: Mapping[str, str], path: CheckPath) -> PlannedRubric | None:
         """Return the plan of a composite's rubric; None where there is none in both, or nothing in it changed."""

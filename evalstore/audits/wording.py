@@ -124,7 +124,7 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
 
 def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     players = _sort_joint(factor.players)
-    name = " and ".join(_PHRASES.get(player, "the outputs") for player in players)
+    name = join_phrases([_PHRASES.get(player, "the outputs") for player in players])
     joint = " together" if len(players) > 1 else ""
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
         null = factor.conclusion is Conclusion.BOUNDED_NULL

@@ -125,8 +125,8 @@ def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
     assert again.notes == (
         "results taken as recorded, because the replies or engines that they rest on are not here: 4",
         (
-            "assumed: the service behind the judges is the same in both runs, for it gives the same name and no output "
-            "was judged in both"
+            "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no prompt "
+            "was asked in both"
         ),
     )
 
@@ -197,3 +197,28 @@ def test_a_history_prices_the_calls_that_it_lacks_and_makes_them_only_when_asked
     assert (replay["calls"], replay["not_graded"], judge_server.calls) == (0, [], asked + 2)
     view = cli("audit", run, run, "--question", "one", cwd=store.root)
     assert (view.code, "of A    of B" in view.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("served", "texts", "names"),
+    [
+        ("", ("thank you", "no"), {"judge"}),
+        ("moved", ("thank you", "no"), {"judge + judge service"}),
+        ("moved", ("thank you so", "no, never"), {"judge + outputs + judge service"}),
+    ],
+)
+def test_who_edits_a_judge_is_not_told_what_its_model_did_meanwhile(
+    store: Repo, scored: Scored, judge_server: Any, served: str, texts: tuple[str, str], names: set[str]
+) -> None:
+    store.release("rubrics/answer", RUBRIC.format(version="4.0.0", pin="2.0.0", most=40))
+    store.release("datasets/small", DATASET.format(version="4.0.0"))
+    a = scored("1.0.0", "thank you", "no")
+    judge_server.served = served
+    judge_server.text = lambda _: '{"score": 0.25}'
+    found = store.audit(a, scored("4.0.0", *texts))
+    assert {name for name, share in shares(found).items() if share} == names
+    # No call can be made to a service that is gone, so none is said to help.
+    assert found.price.calls == 0 or not served
+    assert any(note.startswith("assumed: the service") for note in found.notes) is not bool(served)
+    three = "the judge, the outputs, and the judge service together"
+    assert (three in found.sentence) is any("outputs" in name for name in names)
