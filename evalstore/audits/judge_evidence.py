@@ -75,14 +75,14 @@ class JudgeEvidence:
         if pair.is_anchor:
             return pair.has_moved
         if not pair.is_alike:
-            return pair.asks_alike and self._answered_otherwise(pair)
+            return pair.asks_alike and self._is_other_service(pair)
         anchors = self.anchors.get(pair.key)
         if pair.old.engine == pair.new.engine:
             self.assumed_equal += anchors is None
             return anchors is not None and anchors.has_moved
         return True
 
-    def _answered_otherwise(self, pair: JudgedPair) -> bool:
+    def _is_other_service(self, pair: JudgedPair) -> bool:
         """Whether another service answered for the same model, although each run asked it something else."""
         served = [{*list_served_models(result)} for result in (pair.old, pair.new)]
         if not all(served) or served[0] != served[1]:
