@@ -19,6 +19,7 @@ _PHRASES = {
     PlayerName.DATASET: "changed references",
     PlayerName.INPUT: "changed questions",
 }
+_NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "questions", PlayerName.OUTPUTS: "outputs"}
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _FEW = 3  # a list of two needs no comma
@@ -51,8 +52,15 @@ def _word_change(audit: Audit, idle: str) -> str:
         return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
     if turned:
         return f"The score did not move, but {turned}."
-    changed = idle or any(factor.changed for factor in audit.factors)
-    return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
+    if changed := [_word_change_of(factor) for factor in audit.factors if factor.changed]:
+        return f"The score did not move, although {join_phrases(changed)}."
+    return "The score did not move." if idle else "The score did not move: nothing changed."
+
+
+def _word_change_of(factor: Factor) -> str:
+    """Return what a factor without a share did: it moved questions up and down alike, or none of them."""
+    name = join_phrases([_NAMES[player] for player in factor.players])
+    return f"{name} moved {_count(factor.moved, 'question')}, up as much as down" if factor.moved else f"{name} changed"
 
 
 def choose_claim(

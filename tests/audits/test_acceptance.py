@@ -257,7 +257,7 @@ def test_what_moved_no_mean_is_told_too(desk: Desk) -> None:
     found = desk.audit(a, b)
     assert (found.delta, points(found), [*found.lines.told]) == (0, {}, ["no_answer"])
     assert found.sentence == (
-        "The score did not move, although something changed. "
+        "The score did not move. "
         "Without an effect on the score: 2 questions without an answer in B (counted as 0: -40.00)."
     )
     assert "no answer     0.00     0.00                        2 in B; -40.00 if they count 0" in render(found, "text")

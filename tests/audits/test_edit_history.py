@@ -93,7 +93,7 @@ def test_an_exchanged_phrase_is_called_so_on_both_sides(repo: Any, answers: Answ
         ("calm: 'well'", "phrase-reworded", Fraction(1, 4)),
     }
     assert factor(found, "rubric").moved == 2
-    assert found.sentence == "The score did not move, although something changed."
+    assert found.sentence == "The score did not move, although the rubric moved 2 questions, up as much as down."
 
 
 def test_a_question_that_another_rubric_grades_is_named_with_the_release_of_the_dataset(
