@@ -22,6 +22,9 @@ SEEN = "it was changed at the source and here: --keep left yours, and notes that
 _CONFLICT = "it was changed at the source and here: the file stays; --force takes the source's side, --keep yours"
 _HERE = "it was changed here and not at the source"
 _SOURCE = "the source changed"
+_REMOVED = "it was removed here, and stays so: --force writes it again"
+_REMOVED_CONFLICT = "it was removed here and changed at the source: --force writes it again, --keep leaves it"
+_RESTORED = "it was removed here: --force wrote it again"
 _UNREAD = "it cannot be read as an artifact, so it stays"
 _NO_BASE = "it does not say what was last migrated: the file stays; --force takes the source's side, --keep yours"
 
@@ -75,6 +78,16 @@ def merge_artifact(
     if side is ConflictSide.STORE:
         return MergeResult(FileState.KEPT, SEEN, None)
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
+
+
+def merge_removed(new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:
+    """Return what becomes of an artifact whose file somebody removed: its last release stands for it."""
+    merged = keep_pins(new, released) | {"version": _choose_version(new, released)}
+    if side is ConflictSide.SOURCE:
+        return MergeResult(FileState.NEW, _RESTORED, merged)
+    if side is ConflictSide.STORE or digest_content(new) in {base, digest_content(released)}:
+        return MergeResult(FileState.KEPT, _REMOVED, None)
+    return MergeResult(FileState.CONFLICT, _REMOVED_CONFLICT, merged)
 
 
 def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             dialect=dialect,
             find_prompts=lambda table: prompts[table.format],
         )
-        survey = _survey_suites(sources, all_paths, root, options, watch_survey)
+        survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         target = StoreTarget(survey.stored, ArtifactNames(), side, releases.find, share_all, write_texts)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
@@ -130,7 +130,7 @@ def _open_root(into: Path | str) -> Path:
 def _survey_suites(
     sources: Sequence[LegacyFile],
     paths: Sequence[Path],
-    root: Path,
+    releases: ReleaseLookup,
     options: MigrationOptions,
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]],
 ) -> _SuiteSurvey:
@@ -148,8 +148,8 @@ def _survey_suites(
 
     for _ in read_sources(watch(sources), replace(options, plan=survey)):
         pass
-    stored = StoredArtifacts.read(root)
-    places, gone = place_suites(facts, stored, find_gone(paths, root))
+    stored = StoredArtifacts.read(releases.root, releases.load_last)
+    places, gone = place_suites(facts, stored, find_gone(paths, releases.root))
     return _SuiteSurvey(places, gone, stored)
 
 

@@ -28,12 +28,12 @@ def list_orphans(
     for file, place in places.items():
         if place.stored and (place.stored.origin.format, file) in planned:
             for artifact in _list_parts(stored, place.stored):
-                if artifact.name not in claimed:
+                if artifact.name not in claimed and not artifact.is_removed:
                     yield PlannedFile(artifact.path, FileState.ORPHAN, _NO_CASE.format(file))
     for suite in gone:
         reason = _NO_SUITE.format(suite.origin.file)
         for artifact in {item.name: item for item in (suite, *_list_parts(stored, suite))}.values():
-            if artifact.name not in claimed:
+            if artifact.name not in claimed and not artifact.is_removed:
                 yield PlannedFile(artifact.path, FileState.ORPHAN, reason)
 
 

@@ -236,7 +236,9 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
         # A file that is no UTF-8 has no current text, and still must not be overwritten silently.
         old, text = data.decode("utf-8", "surrogateescape"), text._replace(state=FileState.CONFLICT, reason=_NO_TEXT)
     state = FileState.UNCHANGED if old == text.new and text.state in _WRITTEN else text.state
-    is_written = text.state in _WRITTEN | {FileState.KEPT} and old != text.new
+    # Of a file that is kept only its origin can change; one that was removed has none.
+    is_kept = text.state is FileState.KEPT and old is not None
+    is_written = (text.state in _WRITTEN or is_kept) and old != text.new
     reason = text.reason if state is not FileState.UNCHANGED else ""
     has_diff = is_written or (state is FileState.CONFLICT and old != text.new)
     load_diff = diffs.put(_render_diff(path, old, text.new)) if diffs is not None and has_diff else str

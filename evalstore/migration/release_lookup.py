@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.migration.artifact_merge import digest_content
 from evalstore.migration.stored_artifacts import StoredArtifact
-from evalstore.model import PinType, Ref
+from evalstore.model import Kind, PinType, Ref
 from evalstore.store import ArtifactStore
+from evalstore.store.tags import find_last_release
 
 
 @dataclass(slots=True)
@@ -31,6 +32,22 @@ class ReleaseLookup:
             with suppress(EvalstoreError):
                 if store and digest_content(store.load(ref).value) == digest:
                     return str(release.version)
+        return None
+
+    def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
+        """Return the whole value of an artifact at its last release, a dataset with its rows; None without one."""
+        store = self._open()
+        last = find_last_release(store.releases(kind, id_)) if store else None
+        if store is None or last is None:
+            return None
+        # As above: what cannot be read is nobody's to merge with.
+        with suppress(EvalstoreError):
+            resolved = store.resolve(Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
+            value = dict(resolved.artifact.value)
+            if "rows" in value:
+                rows = [*store.rows(resolved)]
+                value = {("questions" if key == "rows" else key): value[key] for key in value} | {"questions": rows}
+            return value
         return None
 
     def _open(self) -> ArtifactStore | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,6 +16,8 @@ from evalstore.files import list_below, read_below
 from evalstore.model import Kind, is_id
 
 _LIMIT = 64 << 20
+# The whole value of an artifact at its last release; None where there is none to be had.
+LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
 _KEY = re.compile(r"  ([a-z_]+):(?: (.*))?")
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./ @+-]*")
 _IS_NESTED = re.compile(r"   |  -")
@@ -46,11 +48,12 @@ ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifact:
-    """An artifact on disk that a migration has made."""
+    """An artifact that a migration has made: a file, or one that was released, and then removed by somebody."""
 
     kind: Kind
     id: str
     origin: ArtifactOrigin
+    is_removed: bool = False
 
     @property
     def name(self) -> str:
@@ -70,29 +73,39 @@ class StoredArtifact:
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifacts:
-    """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all."""
+    """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all.
+
+    `removed` has the last released value of those whose file was removed, by name.
+    """
 
     root: Path
     by_suite: Mapping[tuple[str, str], list[StoredArtifact]] = field(default_factory=dict)
     by_content: Mapping[tuple[Kind, str], list[StoredArtifact]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    removed: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, root: Path) -> StoredArtifacts:
-        """Read the headers of all artifacts in the folder of a store."""
+    def read(cls, root: Path, load_release: LoadRelease) -> StoredArtifacts:
+        """Read the headers of all artifacts in the folder of a store; of those that are gone the last release."""
         by_suite: dict[tuple[str, str], list[StoredArtifact]] = {}
         by_content: dict[tuple[Kind, str], list[StoredArtifact]] = {}
-        names = set()
+        names = set[str]()
+        removed: dict[str, dict[str, Any]] = {}
         for kind in Kind:
+            found = list(_read_kind(root, kind))
             # An id with a ledger was released once, though its file may be gone: its versions are not used again.
-            names |= {f"{kind}/{name}" for name in list_below(root, f".evalstore/sums/{kind}")}
-            for artifact in _read_kind(root, kind):
-                names.add(artifact.name)
+            gone = {*list_below(root, f".evalstore/sums/{kind}")} - {artifact.id for artifact in found}
+            for id_ in sorted(gone):
+                if value := load_release(kind, id_):
+                    removed[f"{kind}/{id_}"] = value
+                    found.append(StoredArtifact(kind, id_, _read_source(value.get("x_source")), is_removed=True))
+            names |= {f"{kind}/{id_}" for id_ in gone} | {artifact.name for artifact in found}
+            for artifact in found:
                 if artifact.origin.format:
                     key = (artifact.origin.format, artifact.origin.suite)
                     by_suite.setdefault(key, []).append(artifact)
                     by_content.setdefault((kind, artifact.origin.base), []).append(artifact)
-        return cls(root, by_suite, by_content, frozenset(names))
+        return cls(root, by_suite, by_content, frozenset(names), removed)
 
     @property
     def suites(self) -> list[StoredArtifact]:
@@ -102,7 +115,7 @@ class StoredArtifacts:
 
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
         """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
-        return read_stored_value(self.root, artifact.path)
+        return self.removed[artifact.name] if artifact.is_removed else read_stored_value(self.root, artifact.path)
 
 
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
@@ -143,6 +156,11 @@ def _read_origin(root: Path, path: str) -> ArtifactOrigin:
             source = value.get("x_source") if isinstance(value, dict) else None
     except LoadError:
         return ArtifactOrigin()
+    return _read_source(source)
+
+
+def _read_source(source: Any) -> ArtifactOrigin:
+    """Return what the value of an `x_source` says."""
     if not isinstance(source, dict):
         return ArtifactOrigin()
     return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})

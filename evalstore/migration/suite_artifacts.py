@@ -15,6 +15,7 @@ from evalstore.migration.artifact_merge import (
     digest_content,
     is_same_artifact,
     merge_artifact,
+    merge_removed,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.artifact_texts import WriteTexts, write_texts
@@ -265,8 +266,11 @@ class SuiteBatch:
         ours = ours or (self.target.stored.read_value(stored) if stored else None)
         result = MergeResult(FileState.NEW, reason, value)
         if stored:
-            result = merge_artifact(value, ours, stored.origin.base, self.target.side)
-            final = result.value if result.value and result.state is FileState.UPDATED else ours or value
+            if stored.is_removed and ours is not None:
+                result = merge_removed(value, ours, stored.origin.base, self.target.side)
+            else:
+                result = merge_artifact(value, ours, stored.origin.base, self.target.side)
+            final = result.value if result.value and result.state not in _LEFT_ALONE else ours or value
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)
         self.target.names.claim_id(f"{draft.kind}/{draft.id}", self.place.id)

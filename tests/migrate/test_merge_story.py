@@ -262,3 +262,55 @@ def test_a_judge_that_the_whole_suite_asks_keeps_its_id(tmp_path: Path) -> None:
     files = migrate([tmp_path / "legacy"], into=store).files
     assert {(file.path, str(file.state)) for file in files} == {(path, "updated") for path in before}
     assert "no word too few" in next(store.glob("judges/*.yaml")).read_text("utf-8")
+
+
+REMOVED = "it was removed here, and stays so: --force writes it again"
+
+
+@pytest.mark.heavy
+def test_what_was_released_and_removed_is_not_made_again_under_another_name(
+    cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    write_suite(repo, "forms", "alpha", "beta", "gamma")
+    write_suite(repo, "views", "one", "two")
+    assert cli("migrate", "legacy").code == 0
+    assert cli("bump", "--all").code == 0
+    released = (repo / "rubrics/forms_b02.yaml").read_bytes()
+    for path in ("rubrics/forms_b02.yaml", "datasets/views.yaml"):
+        (repo / path).unlink()
+    before = {path: path.read_bytes() for path in repo.glob("[rd]*s/*")}
+    for _ in range(2):
+        assert list_states(cli) == {
+            "rubrics/forms_b02.yaml": ("kept", REMOVED),
+            "datasets/views.yaml": ("kept", REMOVED),
+        }
+        assert {path: path.read_bytes() for path in repo.glob("[rd]*s/*")} == before
+    # The source of one of them changes: that is a conflict, and the case beside it is merged as ever.
+    write_suite(repo, "forms", "alpha", "beta bete", "gamma there")
+    states = list_states(cli)
+    assert states["rubrics/forms_b02.yaml"] == (
+        "conflict",
+        "it was removed here and changed at the source: --force writes it again, --keep leaves it",
+    )
+    assert states["rubrics/forms_b03.yaml"] == ("updated", "the source changed")
+    assert list_states(cli, "--keep") == {
+        "rubrics/forms_b02.yaml": ("kept", REMOVED),
+        "datasets/views.yaml": ("kept", REMOVED),
+    }
+    assert not (repo / "rubrics/forms_b02.yaml").exists()
+    # A suite whose source is gone as well has nothing left to delete.
+    shutil.rmtree(repo / "legacy/views")
+    gone = ("orphan", "its source legacy/views/evals.json is gone")
+    assert {path: state for path, state in list_states(cli).items() if "views" in path} == {
+        "rubrics/views_b01.yaml": gone,
+        "rubrics/views_b02.yaml": gone,
+    }
+    forced = list_states(cli, "--force")
+    assert forced["rubrics/forms_b02.yaml"] == ("new", "it was removed here: --force wrote it again")
+    written = (repo / "rubrics/forms_b02.yaml").read_text()
+    assert (b"1.0.0" in released, 'version: "1.0.0"' in written, "bete" in written) == (True, True, True)
+    assert cli("validate").code == 0
+    assert "rubric/forms_b02@1.0.0" in (repo / "datasets/forms.yaml").read_text()
