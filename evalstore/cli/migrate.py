@@ -59,7 +59,11 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     is_flag=True,
     help="Write nothing; say which signs of which format PATH has, or draft a table where no format takes it.",
 )
-@click.option("--force", is_flag=True, help="In a conflict take the source's side, and write again what was removed; no version is lowered.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="In a conflict take the source's side, and write again what was removed; no version is lowered.",
+)
 @click.option("--keep", is_flag=True, help="In a conflict keep the store's side, and note the source's as seen.")
 @click.option(
     "--share",
@@ -104,9 +108,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     all together or not at all.
 
     Migrating again is a merge. What changed at the source goes in at the version that the file has, for `diff` and
-    `bump` to judge; what changed in the store stays, and so does a removal of what was released; what changed in both is a
-    conflict: that file is left alone, both sides are shown, and the exit code is 1. Suites and cases that are renamed
-    are known again; what no source needs any more is named, never deleted.
+    `bump` to judge; what changed in the store stays, and what was released and then removed from it stays so; what
+    changed in both is a conflict: that file is left alone, both sides are shown, and the exit code is 1. Suites and
+    cases that are renamed are known again; what no source needs any more is named, never deleted.
     """
     from evalstore.migration import MigrationOutcome, migrate
 
