@@ -1,4 +1,4 @@
-"""Notes what is beside the shares of an audit: engines that differ between the runs, and checks that neither graded."""
+"""Notes what is beside the shares of an audit: engines that differ between the runs, and checks that failed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ class RunNotes:
 
     questions: int = 0
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
-    failed: Counter[str] = field(default_factory=Counter)
-    reasons: dict[str, str] = field(default_factory=dict)
+    failed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note the checks of one question, as both runs recorded them."""
         self.questions += 1
+        failed_before = {check.id for check in rows[0].checks if check.unscored is UnscoredReason.ERROR}
         for side, row in enumerate(rows):
             for check in row.checks:
                 if check.score is not None:
                     self.engines[side, check.kind, check.engine] = None
                 elif side and check.unscored is UnscoredReason.ERROR:
-                    self.failed[check.id] += 1
-                    self.reasons.setdefault(check.id, check.reason)
+                    failed = check.id, "either run" if check.id in failed_before else "B"
+                    self.failed[failed] += 1
+                    self.reasons.setdefault(failed, check.reason)
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""
@@ -41,12 +43,14 @@ class RunNotes:
             if old and new and old != new:
                 yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
             elif any(name.endswith("(approximate)") for name in new):
-                yield f"{kind} was graded by {', '.join(sorted(new))} in both runs, which only comes close"
-        for id_, count in self.failed.items():
+                runs = "both runs" if old else "B"
+                yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which only comes close"
+        for (id_, where), count in self.failed.items():
+            reason = self.reasons[id_, where]
             # An audit asks for no reply that neither run had.
-            unasked = self.reasons[id_].endswith(NO_REPLY.problem)
+            unasked = reason.endswith(NO_REPLY.problem)
             yield (
-                f"{make_excerpt(id_, 60)} could not be graded in either run on {count:,} of {self.questions:,} "
-                f"questions: {make_excerpt(self.reasons[id_])}"
+                f"{make_excerpt(id_, 60)} could not be graded in {where} on {count:,} of {self.questions:,} "
+                f"questions: {make_excerpt(reason)}"
                 + ("; evalstore score with --judge-url asks, into new runs" if unasked else "")
             )

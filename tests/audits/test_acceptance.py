@@ -205,7 +205,9 @@ def test_a_judge_that_fails_within_a_composite_is_no_better_output(desk: Desk) -
 def test_a_judge_that_nobody_asked_is_asked_by_score() -> None:
     """An audit asks for no reply that neither run had, so its note names the command that does."""
     reason = f"judge/j@1.0.0: {NO_REPLY.problem}"
-    notes = RunNotes(questions=4, failed=Counter({"j": 4, "k": 1}), reasons={"j": reason, "k": "it timed out"})
+    both = {id_: (id_, "either run") for id_ in "jk"}
+    reasons = {both["j"]: reason, both["k"]: "it timed out"}
+    notes = RunNotes(questions=4, failed=Counter({both["j"]: 4, both["k"]: 1}), reasons=reasons)
     asked, failed = notes.list_notes()
     assert asked.endswith(f"{reason}; evalstore score with --judge-url asks, into new runs")
     assert failed.endswith(": it timed out")
