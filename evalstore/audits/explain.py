@@ -162,7 +162,8 @@ class AuditJob:
         question = self.attributor.attribute_question(id_)
         row = self.b.questions[id_].row
         self.drift += question.drift
-        self.totals.add_question(question, rows[1].group)
+        is_turned = rows[0].pass_share != rows[1].pass_share
+        self.totals.add_question(question, rows[1].group, is_turned=is_turned)
         self.moved.add_question(question, rows, row)
         self.slicer.add_question(rows, row)
         self.notes.add_question(rows)

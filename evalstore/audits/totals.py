@@ -96,7 +96,9 @@ class _FactorSum:
     # By identity: where nothing is mixed, questions with one outcome have one block.
     _counted: dict[int, _BlockCount] = field(default_factory=dict)
 
-    def add_question(self, question: AttributedQuestion, block: BlockShare, group: str | None) -> None:
+    def add_question(
+        self, question: AttributedQuestion, block: BlockShare, group: str | None, *, is_turned: bool
+    ) -> None:
         counted = self._counted.get(id(block))
         if counted is None:
             if len(self._counted) >= _COUNTED_BLOCKS:
@@ -110,7 +112,8 @@ class _FactorSum:
                 self.shares.add(block.share[0], group)
             else:
                 counted.lone += 1
-        if block.share[1]:
+        # Of players that cancelled out on a question, none turned its verdict.
+        if is_turned and block.share[1]:
             self.flipped.append(question.id)
 
     def fold(self) -> None:
@@ -151,8 +154,8 @@ class AuditTotals:
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
 
-    def add_question(self, question: AttributedQuestion, group: str | None) -> None:
-        """Add one question."""
+    def add_question(self, question: AttributedQuestion, group: str | None, *, is_turned: bool) -> None:
+        """Add one question; `is_turned`: its verdict is not that of run A."""
         place = self.questions
         self.questions += 1
         self.units.add_question(group)
@@ -171,7 +174,7 @@ class AuditTotals:
         for players, block in blocks.items():
             total = self._find_sum(players)
             total.changed += len(players) > 1
-            total.add_question(question, block, group)
+            total.add_question(question, block, group, is_turned=is_turned)
             if self.has_slices and block.share[0]:
                 total.places.add(place, block.share[0])
             if PlayerName.JUDGE_SERVICE in players:

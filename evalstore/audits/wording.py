@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import ceil
 
-from evalstore.audits.values import Audit, Factor, Flips, Lines, PlayerName
+from evalstore.audits.values import Audit, Factor, Lines, PlayerName
 from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
 
 _PHRASES = {
@@ -20,6 +21,7 @@ _PHRASES = {
     PlayerName.INPUT: "changed questions",
 }
 _NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "questions", PlayerName.OUTPUTS: "outputs"}
+_SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _FEW = 3  # a list of two needs no comma
@@ -45,7 +47,7 @@ def write_sentence(audit: Audit) -> str:
 
 def _word_change(audit: Audit, idle: str) -> str:
     phrases = [*_list_phrases(audit)]
-    turned = _describe_flips([factor for factor in audit.factors if factor.flipped and not factor.share], audit.flips)
+    turned = _describe_flips(audit)
     if phrases:
         rulers = _word_rulers(audit)
         found = f"The score {_describe_delta(audit.delta)}: {join_phrases(phrases)}{rulers}."
@@ -82,14 +84,19 @@ def describe_conclusion(estimate: ChangeEstimate) -> str:
     """Return the conclusion of an estimate in words; numbers are in points."""
     conclusion, mean = estimate.conclusion, estimate.mean
     if conclusion is Conclusion.MOVED_NONE:
-        return f"moved none; at most {float(bound_rate(max(1, estimate.units))):.0%} would"
+        return f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% would"
     if conclusion is Conclusion.SIGNIFICANT:
         return "significant"
     if mean is None:
         return "not resolvable (too few questions or groups)"
     if conclusion is Conclusion.BOUNDED_NULL:
-        return f"bounded null (below {max(map(abs, mean.interval)) * 100:.2f})"
+        return f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
     return f"not resolvable (MDE {mean.detectable_effect * 100:.1f})"
+
+
+def _format_bound(bound: Fraction, digits: int) -> str:
+    """Format what nothing exceeds; rounded up, or it would be exceeded."""
+    return f"{ceil(bound * 10**digits) / 10**digits:.{digits}f}"
 
 
 def format_p(p: float) -> str:
@@ -131,18 +138,22 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
 
 
 def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
-    players = _sort_joint(factor.players)
-    name = join_phrases([_PHRASES.get(player, "the outputs") for player in players])
-    joint = " together" if len(players) > 1 else ""
+    players, name = _sort_joint(factor.players), _name_factor(factor)
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
         null = factor.conclusion is Conclusion.BOUNDED_NULL
         why = "a bounded null" if null else f"not resolvable on {_count(factor.anchors or common, 'question')}"
-        return f"{name}{joint} stand{'' if _is_plural(players) else 's'} for {format_points(factor.share)}, {why}"
+        return f"{name} stand{'' if _is_plural(players) else 's'} for {format_points(factor.share)}, {why}"
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
-    return f"{name}{joint} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
+    return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
+
+
+def _name_factor(factor: Factor) -> str:
+    """Return the players of a factor, jointly where they cannot be told apart."""
+    name = join_phrases([_PHRASES.get(player, "the outputs") for player in _sort_joint(factor.players)])
+    return f"{name} together" if len(factor.players) > 1 else name
 
 
 def _is_plural(players: Sequence[PlayerName]) -> bool:
@@ -154,17 +165,18 @@ def _word_rulers(audit: Audit) -> str:
     own, factors = audit.own, audit.factors
     if own.old is None or own.new is None or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new)):
         return ""
-    sampled = [factor for factor in factors if factor.players[0] is PlayerName.OUTPUTS]
-    if any(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
+    sampled = [factor for factor in factors if factor.share and not _SAMPLED.isdisjoint(factor.players)]
+    has_outputs = any(PlayerName.OUTPUTS in factor.players for factor in sampled)
+    if has_outputs and all(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
         ends = _word_effect(own.old), _word_effect(own.new)
         same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
         after = ends[1].partition(" ")[2] if same else ends[1]
-        return f", together: {_name_own(audit)} {ends[0]} under A's ruler, {after} under B's"
+        return f", together: {name_own(audit)} {ends[0]} under A's ruler, {after} under B's"
     old, new = format_points(own.old), format_points(own.new)
-    return f", together: {_name_own(audit)} stand for {old} under A's ruler, {new} under B's"
+    return f", together: {name_own(audit)} stand for {old} under A's ruler, {new} under B's"
 
 
-def _name_own(audit: Audit) -> str:
+def name_own(audit: Audit) -> str:
     """Return whose the own share is: the outputs' alone only where nothing else of it moved."""
     changed = {player for factor in audit.factors if factor.changed for player in factor.players}
     names = (
@@ -206,13 +218,19 @@ def _word_silence(lines: Lines) -> str:
     return f"{counts} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
 
 
-def _describe_flips(factors: Sequence[Factor], flips: Flips) -> str:
-    """Return which verdicts turned that these factors have a part in, and by whom; empty where there is none."""
-    ids = {id_ for factor in factors for id_ in flips.by[factor.name]}
+def _describe_flips(audit: Audit) -> str:
+    """Return the verdicts that factors without a share had a part in, and all that had one; empty where there are none.
+
+    Whoever turned the most comes first.
+    """
+    flips = audit.flips
+    silent = [factor.name for factor in audit.factors if factor.flipped and not factor.share]
+    ids = {id_ for name in silent for id_ in flips.by[name]}
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
     turned = join_phrases([f"{_count(number, 'verdict')} turned from {how}" for number, how in numbers if number])
-    names = [_PHRASES.get(one, "the outputs") for factor in factors for one in _sort_joint(factor.players)]
+    parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), _name_factor(factor)) for factor in audit.factors]
+    names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
     return f"{turned}, by {join_phrases(names)}" if turned else ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Lines, Origin, OwnShare, RunSide
 from evalstore.audits.values import LINE_LABELS
-from evalstore.audits.wording import format_p, format_points
+from evalstore.audits.wording import format_p, format_points, name_own
 from evalstore.report.people import describe_origin
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, document_number, wrap_columns, wrap_lines
@@ -287,7 +287,7 @@ def _format_rest(audit: Audit, width: int) -> str:
             for drift in audit.drift[:_MOST_EDITS]
         ]
     elif audit.common:
-        lines.append("both runs were graded again, with the results that they recorded")
+        lines.append("all that was graded again came out as the runs recorded it")
     notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")]
     return "\n".join([*lines, *notes])
 
@@ -312,7 +312,7 @@ def _format_own(audit: Audit) -> Iterator[str]:
     own = audit.own
     if any(factor.changed and {"outputs", "input"} & {*factor.players} for factor in audit.factors):
         ends = [("unknown" if end is None else format_points(end)) for end in (own.shapley, own.old, own.new)]
-        yield f"the outputs' own share: {ends[0]}; under A's ruler {ends[1]}, under B's {ends[2]}"
+        yield f"the own share of {name_own(audit)}: {ends[0]}; under A's ruler {ends[1]}, under B's {ends[2]}"
 
 
 def _format_failures(lines: Lines) -> Iterator[str]:
