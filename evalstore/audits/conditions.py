@@ -104,8 +104,8 @@ def _decide_all(
     ungraded = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
     share = Fraction(ungraded, max(audit.common + ungraded, 1))
     if share > max_ungraded:
-        count = f"{float(share):.2f} of the questions ({ungraded:,})"
-        reason = f"judges failed on {count} in one run, more than {float(max_ungraded):g}"
+        count = f"{ungraded:,} of {audit.common + ungraded:,} questions"
+        reason = f"judges failed on {count} in one run, more than a share of {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
     return tuple(_decide(condition, values[condition.metric], more) for condition in conditions)
 

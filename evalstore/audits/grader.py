@@ -37,14 +37,14 @@ class Grader:
     """Grades checks; those of equal content are prepared once.
 
     A check that asks judges is graded from kept replies. Where those that a run saw are not kept, what it recorded is
-    used; else the calls that are missing are left in `lacking`. `reuse_count` counts results taken as recorded.
+    used; else the calls that are missing are left in `lacking`. `reused` has hashes of those taken as recorded.
     """
 
     load: Callable[[str], Artifact]
     session: JudgeSession
     model: Mapping[str, Any]
     strict: bool
-    reuse_count: int = 0
+    reused: set[int] = field(default_factory=set)
     lacking: list[JudgeCall] = field(default_factory=list)
     _wanted: Collection[str] = ()
     _served: Collection[str] | None = None
@@ -74,7 +74,8 @@ class Grader:
             result = result._replace(id=check.id)
         if recorded and (self.lacking or _rests_on_others(recorded, result)):
             self.lacking.clear()
-            self.reuse_count += 1
+            # Several cells of a question take the same one.
+            self.reused.add(hash((content, sample.question and sample.question.id, sample.output.text, recorded)))
             return recorded._replace(id=check.id)
         return None if self.lacking else result
 
@@ -162,7 +163,7 @@ def read_strictness(run: Run, store: ArtifactStore) -> bool:
 
 def list_reuse_notes(*graders: Grader) -> Iterator[str]:
     """Yield a note about results that were not replayed."""
-    if count := sum(grader.reuse_count for grader in graders):
+    if count := len(set[int]().union(*(grader.reused for grader in graders))):
         yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
 
 
