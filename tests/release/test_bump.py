@@ -419,7 +419,7 @@ def test_what_stands_in_the_way_of_a_ledger_is_said_before_anything_is_done(
     else:
         path.symlink_to(tmp_path / ("outside" if what == "link" else "nowhere"))
     with pytest.raises(
-        LoadError, match=r"^.evalstore/sums/rubric/new: (cannot be read: a link or a file|is no regular)"
+        LoadError, match=r"^.evalstore/sums/rubric/new: (cannot be read: a link or a file|is a folder)"
     ):
         shop.bump("rubric/new")
     assert shop.tags() == []
