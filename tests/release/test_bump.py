@@ -418,9 +418,7 @@ def test_what_stands_in_the_way_of_a_ledger_is_said_before_anything_is_done(
         path.mkdir() if where.endswith("new") else path.write_text("")
     else:
         path.symlink_to(tmp_path / ("outside" if what == "link" else "nowhere"))
-    with pytest.raises(
-        LoadError, match=r"^.evalstore/sums/rubric/new: (cannot be read: a link or a file|is a folder)"
-    ):
+    with pytest.raises(LoadError, match=r"^.evalstore/sums/rubric/new: (cannot be read: a link or a file|is a folder)"):
         shop.bump("rubric/new")
     assert shop.tags() == []
     assert list((tmp_path / "outside").iterdir()) == []
