@@ -36,12 +36,8 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     inner = load_inner_rubric(ref, load)
     if inner is None or any(check.kind == _KIND for check in inner.checks):
         return None
-    counted = [check for check in inner.checks if is_counted(check, inner)]
-    # Without a check that counts it never has a score, which no bump lets pass: nothing is known of it.
-    if not counted:
-        return None
     # A rubric has a score as soon as one check that counts has one.
-    is_sure = any(not inner.may_leave_out(check) for check in counted)
+    is_sure = any(is_counted(check, inner) and not inner.may_leave_out(check) for check in inner.checks)
     # An engine that only comes close answers for no check in strict mode, and so for none that holds it.
     is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()

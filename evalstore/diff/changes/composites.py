@@ -62,11 +62,19 @@ def _is_kept(check: CheckState, other: CheckState) -> bool:
 
 
 def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
-    """Return the rubric that a pin names; None where it has extra keys, which something may read."""
+    """Return the rubric that a pin names.
+
+    None where it has extra keys, which something may read, and for one that nothing can be graded with.
+    """
+    from evalstore.validation import find_obstacles
+
     try:
-        value = make_plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
+        artifact = load(ref) if load and is_pinned(parse_ref(ref)) else None
     except EvalstoreError:
         return None
+    if artifact is None or load is None or next(find_obstacles(artifact, load), None) is not None:
+        return None
+    value = make_plain(artifact.value)
     inner = read_rubric(value) if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value) else None
     return inner if inner and all(map(is_cosmetic, inner.extras)) else None
 
