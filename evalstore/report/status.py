@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4
-_MOVED, _BROKEN = "moved", "broken"
+_NEW, _MOVED, _BROKEN = "new", "moved", "broken"
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
@@ -184,8 +184,12 @@ def _describe_change(changed: Sequence[ArtifactStatus], total: int, *, can_bump_
     # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
     wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
     command = ": evalstore bump --all" if wants_bump and can_bump_all else ""
-    verb = "differs" if len(changed) == 1 else "differ"
-    return f"{len(changed):,} of {_count_artifacts(total)} {verb} from the last release{fault}{command}"
+    differ = [one for one in changed if one.state != _NEW]
+    new, of = len(changed) - len(differ), f" of {_count_artifacts(total)}"
+    verbs = "differs" if len(differ) == 1 else "differ", "was" if new == 1 else "were"
+    parts = [f"{len(differ):,}{of} {verbs[0]} from the last release{fault}"] if differ else []
+    parts += [f"{new:,}{' more' if differ else of} {verbs[1]} never released"] if new else []
+    return f"{'; '.join(parts)}{command}"
 
 
 def _count_artifacts(number: int) -> str:

@@ -183,6 +183,18 @@ def test_a_reference_to_a_file_that_is_released_with_it_is_no_fault(shop: Shop) 
     assert [one.state for one in shop.status().artifacts] == [ArtifactState.NEW] * 4
 
 
+def test_what_was_never_released_differs_from_no_release(released: Shop, cli: Callable[..., Any]) -> None:
+    released.write("rubrics/other.yaml", rubric("other"))
+    assert cli("-C", released.root, "status").out.splitlines()[-1] == (
+        "1 of 2 artifacts was never released: evalstore bump --all"
+    )
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    assert " ".join(cli("-C", released.root, "status").out.splitlines()[-2:]).replace("  ", " ") == (
+        "1 of 2 artifacts differs from the last release, 1 without the version it needs; 1 more was never "
+        "released: evalstore bump --all"
+    )
+
+
 def test_what_is_gone_is_not_to_be_bumped(released: Shop, cli: Callable[..., Any]) -> None:
     released.write("rubrics/other.yaml", rubric("other"))
     released.bump("rubric/other")
