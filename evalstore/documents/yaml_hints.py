@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from evalstore.errors import LoadError, Place
@@ -32,6 +33,11 @@ _BEGINNINGS = frozenset(
         "while scanning a simple key",
     }
 )
+_NO_KEY = "did not find expected key"
+_CUT_SHORT = frozenset({_NO_KEY, "did not find expected ',' or ']'", "did not find expected ',' or '}'"})
+_APOSTROPHE = re.compile(r"'[^']*\w'\w")
+# A value in brackets with more behind it, as a pattern has.
+_BRACKETED = re.compile(r"(?:: |- )([\[{])[^\]}]*[\]}]+[^\s,\]}]")
 _COLON, _NO_TOKEN = "mapping values are not allowed in this context", "found character that cannot start any token"
 
 
@@ -44,8 +50,21 @@ def explain_yaml_error(error: Any, text: str, file: str) -> LoadError:
     if mark is None:
         return LoadError(f"not YAML: {problem}", place=Place(file))
     line = text.split("\n")[mark.line] if mark.line <= text.count("\n") else ""
-    hint = _HINTS.get(problem) or _hint_at_place(problem, line[: mark.column], line[mark.column : mark.column + 1])
+    hint = (
+        _hint_at_text(problem, line)
+        or _HINTS.get(problem)
+        or _hint_at_place(problem, line[: mark.column], line[mark.column : mark.column + 1])
+    )
     return LoadError(f"not YAML: {problem}", place=Place(file, mark.line + 1, mark.column + 1), hint=hint)
+
+
+def _hint_at_text(problem: str, line: str) -> str | None:
+    """Return what to do about a text that YAML takes for something else; None where there is none in the line."""
+    if problem in _CUT_SHORT and _APOSTROPHE.search(line):
+        return "within '…' an apostrophe is written twice, as in 'It''s fine'; or put the text in \"…\""
+    if problem == _NO_KEY and (found := _BRACKETED.search(line)):
+        return f"a text that begins with {found[1]} needs quotes"
+    return None
 
 
 def _hint_at_place(problem: str, before: str, char: str) -> str | None:

@@ -122,7 +122,11 @@ def _handle_container(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> Non
     kind, tags = _CONTAINERS[type(event).__name__]
     span = _make_span(event)
     if builder.wants_key:
-        raise LoadError("a key is a mapping or a list", place=builder.locate(span), hint="keys are plain words")
+        raise LoadError(
+            "a key is a mapping or a list",
+            place=builder.locate(span),
+            hint="keys are plain words; a text that begins with { or [ needs quotes",
+        )
     if event.tag not in tags:
         raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(span), hint="only plain data is read")
     builder.open_container(kind(), span, event.anchor)

@@ -15,7 +15,7 @@ _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 def text(listing: StoreListing) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
-        return "no artifacts yet: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
+        return "no artifacts here: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
     return format_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
 
 

@@ -29,6 +29,11 @@ from evalstore.errors import LoadError
         ("title: *bold\n", 1, 8, "begins with * needs quotes"),
         ("checks: - kind: a\n", 1, 9, "on the line below its key"),
         ("a: 1\nchecks\n", 2, 1, "a key ends with a colon"),
+        ("pattern: [a-z]+\n", 1, 15, "a text that begins with [ needs quotes"),
+        ("checks:\n  - pattern: [0-9]{2}-[0-9]\n", 2, 19, "a text that begins with [ needs quotes"),
+        ("template: {{ output }} and more\n", 1, 12, "a text that begins with { or [ needs quotes"),
+        ("values: ['It's fine']\n", 1, 9, "an apostrophe is written twice"),
+        ("title: 'It's fine'\n", 1, 12, "an apostrophe is written twice"),
     ],
 )
 def test_a_slip_has_its_place_and_what_to_write(text: str, line: int, column: int, hint: str) -> None:
