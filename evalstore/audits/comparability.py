@@ -143,6 +143,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
         *shared.judge_references(),
         *_judge_settings(a, b, store),
         *shared.judge_engines(),
+        *shared.judge_replies(),
     )
     again = any(part.answer is ComparableAnswer.AFTER_SCORING_AGAIN for part in parts)
     return Comparability(
@@ -166,6 +167,9 @@ class _SharedQuestions:
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By kind of check, for run A and for run B.
     engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
+    # Equal answers that one rubric had judged in both runs, and those of them that a judge gave another score.
+    judged: int = 0
+    judged_otherwise: int = 0
 
     @classmethod
     def collect(cls, a: StoredRun, b: StoredRun) -> _SharedQuestions:
@@ -181,11 +185,20 @@ class _SharedQuestions:
         if not _are_alike(row.input_digest, other.input_digest):
             self.other_input += 1
             return
-        self.other_reference += not _are_alike(row.reference_digest, other.reference_digest)
+        has_reference = _are_alike(row.reference_digest, other.reference_digest)
+        self.other_reference += not has_reference
+        if has_reference and row.rubric == other.rubric and row.has_output_of(other):
+            self._add_judged(row, other)
         self.rubrics[row.rubric, other.rubric] += 1
         for side, graded in enumerate((row, other)):
             for check in graded.checks:
                 self.engines.setdefault(check.kind, (set(), set()))[side].add(check.engine)
+
+    def _add_judged(self, row: GradedRow, other: GradedRow) -> None:
+        scores = [{check.id: check.score for check in one.checks if check.replies} for one in (row, other)]
+        common = scores[0].keys() & scores[1].keys()
+        self.judged += bool(common)
+        self.judged_otherwise += any(scores[0][id_] != scores[1][id_] for id_ in common)
 
     @property
     def count(self) -> int:
@@ -247,10 +260,18 @@ class _SharedQuestions:
                 reason = f"A was graded by {', '.join(sorted(old))}, B by {', '.join(sorted(new))}"
                 yield ComparedPart(f"engine of {kind}", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
 
+    def judge_replies(self) -> Iterator[ComparedPart]:
+        """Yield a part where a judge scored one answer otherwise the second time."""
+        if self.judged_otherwise:
+            reason = f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were judged otherwise"
+            yield ComparedPart("replies of judges", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
+
     def list_notes(self) -> Iterator[str]:
         """Yield what no record can show."""
-        if self.a.run.judges or self.b.run.judges:
-            yield "a hosted judge can change behind its name, which no record shows; evalstore audit measures it"
+        if self.judged_otherwise or not (self.a.run.judges or self.b.run.judges):
+            return
+        known = f"all {self.judged:,} answers that both runs have were judged alike" if self.judged else ""
+        yield f"a hosted judge can change behind its name; {known or 'no answer was judged in both runs to tell'}"
 
 
 def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterator[ComparedPart]:

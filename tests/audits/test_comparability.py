@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.audits.conftest import Desk
+from tests.audits.test_acceptance import JUDGED
+
 Cli = Callable[..., Any]
 
 RUBRIC = """\
@@ -118,3 +121,25 @@ def test_runs_are_held_against_each_other_by_questions_and_rulers(cli: Cli, top:
 def test_what_is_not_of_one_kind_is_a_wrong_command_line(cli: Cli, top: Path) -> None:
     ran = cli("-C", top, "comparable", "rubric/tone@1.0.0", "git:HEAD")
     assert (ran.code, "are a commit and version" in ran.err) == (2, True)
+
+
+def test_a_judge_that_says_otherwise_of_one_answer_is_no_yes(desk: Desk, cli: Cli) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED)
+    desk.dataset("1.0.0", 4)
+    texts = ["good", "good good", "x", "ok"]
+    a = desk.score("1.0.0", texts, "a")
+    others = desk.score("1.0.0", [f"{text} so" for text in texts], "b")
+    again = desk.score("1.0.0", [*texts[:3], "foo"], "c")
+    desk.repo.forget()
+    desk.server.text = lambda _: '{"score": 0.25}'
+    moved = desk.score("1.0.0", texts, "d")
+    told = [cli("comparable", a.path, run.path, cwd=desk.repo.root) for run in (others, again, moved)]
+    said = [" ".join(ran.out.split()) for ran in told]
+    assert [ran.code for ran in told] == [0, 0, 1]
+    assert "no answer was judged in both runs to tell" in said[0]
+    assert "all 3 answers that both runs have were judged alike" in said[1]
+    assert (
+        "replies of judges: yes, after scoring again (4 of 4 answers that both runs have were judged other" in said[2]
+    )
+    assert "hosted judge" not in said[2]
