@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, sum_results
@@ -38,13 +39,15 @@ class CommitChange:
 class ChangePoint:
     """A version at which the score or the pass rate changed, and the commits on the way that changed it.
 
-    `version` is None for a commit that is no release.
+    `version` is None for a commit that is no release. The change may be that of one of `passed_over` before it, which
+    could not be graded: then no commit is known to have made it.
     """
 
     version: str | None
     old: RunTotals
     new: RunTotals
     commits: tuple[CommitChange, ...]
+    passed_over: tuple[str, ...] = ()
 
     @property
     def main(self) -> CommitChange | None:
@@ -138,7 +141,8 @@ class _VersionSearch:
         chosen = [oid for oid in oldest_first if (every_commit or oid in self.releases) and self._can_tell(oid)]
         if not chosen:
             raise RefError(f"no version of {self.name} can be graded", hint="; ".join(self.notes) or None)
-        points = [point for oid in chosen if (point := self._find_point(oid, frozenset(chosen)))]
+        find_point = partial(self._find_point, every_commit=every_commit)
+        points = [point for oid in chosen if (point := find_point(oid, frozenset(chosen)))]
         good = self._find_last_good(chosen)
         bad = chosen[good + 1] if good is not None else None
         return Bisection(
@@ -155,16 +159,24 @@ class _VersionSearch:
             notes=tuple(dict.fromkeys((*self.rulers.finder.notes, *self.notes))),
         )
 
-    def _find_point(self, oid: str, chosen: frozenset[str]) -> tuple[str, ChangePoint] | None:
+    def _find_point(self, oid: str, chosen: frozenset[str], *, every_commit: bool) -> tuple[str, ChangePoint] | None:
         """Return the change at a version, where it differs from every version right before it."""
         before = [*self._list_before(oid, chosen)]
         old, new = (self._measure(before[0]) if before else None), self._measure(oid)
         if old is None or new is None or any(self._measure(one) == new for one in before):
             return None
         release = self.releases.get(oid)
-        return oid, ChangePoint(
-            str(release.version) if release else None, old, new, tuple(self._list_commit_changes(oid, before))
-        )
+        passed_over = tuple(self._list_passed_over(oid, before, every_commit=every_commit))
+        commits = () if passed_over else tuple(self._list_commit_changes(oid, before))
+        return oid, ChangePoint(str(release.version) if release else None, old, new, commits, passed_over)
+
+    def _list_passed_over(self, oid: str, before: list[str], *, every_commit: bool) -> Iterator[str]:
+        """Yield the versions between that could not be graded, oldest first."""
+        known = {ancestor for one in before for ancestor in self.history.list_ancestors(one)}
+        way = set(self.history.list_ancestors(oid, stop=known)) - {oid, *before}
+        for one in reversed([*self.history.commits]):
+            if one in way and (every_commit or one in self.releases) and not self._can_tell(one):
+                yield self._label(one)
 
     def _list_commit_changes(self, oid: str, before: list[str]) -> Iterator[CommitChange]:
         """Yield the commits from the versions before a version up to it at which the result changed, oldest first."""

@@ -26,16 +26,25 @@ _ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six dec
 
 @dataclass(frozen=True, slots=True)
 class RulerCandidate:
-    """A released ruler, and how many of the `of` recorded results that it may have given it gives again."""
+    """A released ruler, and how many of the `of` recorded results that it may have given it gives again.
+
+    `not_graded` of them it could not be asked for: replies of judges are missing.
+    """
 
     resolved: Resolved
     agree: int
     of: int
+    not_graded: int = 0
 
     @property
     def is_exact(self) -> bool:
         """Whether it reproduces the whole record."""
         return self.agree == self.of
+
+    @property
+    def may_be_exact(self) -> bool:
+        """Whether it reproduces all that could be graded, which is not all."""
+        return 0 < self.not_graded == self.of - self.agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +218,11 @@ def _assume_dataset(
     return StoredRun(run=run, rows=bare, dataset=dataset, rubrics={}, questions=questions)
 
 
-def _count_agreeing(stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]) -> tuple[int, int]:
-    """Return how many of the recorded results are given again, of how many."""
+def _count_agreeing(stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]) -> tuple[int, int, int]:
+    """Return how many of the recorded results are given again, of how many, and how many could not be graded."""
     ids = stored.rows.keys() & scored.keys()
-    return sum(_agrees(scored[id_], results[id_]) for id_ in ids), len(ids)
+    agree = sum(_agrees(scored[id_], results[id_]) for id_ in ids)
+    return agree, len(ids), sum(results[id_] is None for id_ in ids)
 
 
 def _agrees(row: GradedRow, result: RowResult | None) -> bool:

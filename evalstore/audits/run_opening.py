@@ -44,7 +44,8 @@ def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, Rule
     best = max(dataset, rubric, key=lambda one: one.agree)
     raise RefusedError(
         f"{run.path} names no versions, and no released ruler gives its {inference.scored:,} scores again: "
-        f"{best.resolved.ref} gives {best.agree:,}",
+        f"{best.resolved.ref} gives {best.agree:,}"
+        + (f", and for {best.not_graded:,} replies of judges are missing" if best.not_graded else ""),
         hint=f"score its outputs here: evalstore score DATASET {run.path}",
     )
 

@@ -12,6 +12,7 @@ from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_opt
 from evalstore.cli.jobs import add_jobs_option
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import CONTENT_REF, USER_FILE
+from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -31,15 +32,16 @@ if TYPE_CHECKING:
 @add_output_options((*PLAIN_FORMATS, "markdown"))
 @add_jobs_option
 @add_judge_options
-def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges, jobs: JobOptions) -> None:
+def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges, jobs: JobOptions) -> ExitCode:
     """Grade the outputs of RUN under another rubric: which verdicts flip, and how far the scores move.
 
     RUN is the aggregate JSON of a run, or its samples. Outputs that other rubrics graded keep what was recorded; a
     rubric that graded none of them grades them all. Judges answer from kept replies; what is missing is counted, and
-    asked for only where an endpoint is named.
+    asked for only where an endpoint is named. The exit code is 1 where nothing could be graded.
     """
     from evalstore.audits.replay import replay
 
     with settings.open_store() as store:
         found = replay(settings.path / run, rubric, store, judges=judges, jobs=jobs)
     settings.print_result(replace_fields(found, run=str(run)))
+    return ExitCode.NO if found.missing and not found.outputs else ExitCode.DONE

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 from evalstore.audits.wording import format_points
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import (
+    count_noun,
+    document_number,
+    format_columns,
+    format_percent,
+    join_names,
+    wrap_lines,
+)
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.audits.bisection import Bisection, ChangePoint, CommitChange
     from evalstore.audits.rulers import RunTotals
 
-_DAY, _COMMIT, _LABEL, _SUBJECT = 10, 7, 12, 48
+_DAY, _COMMIT, _LABEL, _SUBJECT, _NAMED = 10, 7, 24, 48, 3
 _HEAD = ("version", "score", "", "passes", "commit", "date", "author", "subject")
 
 
@@ -68,6 +75,7 @@ def _point_document(point: ChangePoint) -> dict[str, Any]:
         "commit": main.commit.oid if main else None,
         "author": main.commit.author if main else None,
         "date": main.commit.date if main else None,
+        "passed_over": list(point.passed_over),
         "subject": main.commit.summary if main else None,
         **document_number("from", point.old.score),
         **document_number("to", point.new.score),
@@ -98,6 +106,10 @@ def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     label = point.version or "unreleased"
     span = _format_span(point.old.score, point.new.score)
     passes = " -> ".join(format_percent(totals.pass_rate) for totals in (point.old, point.new))
+    if point.passed_over:
+        label = f"{point.passed_over[0]} to {label}" if point.passed_over[1:] else f"{point.passed_over[0]} or {label}"
+        yield (make_excerpt(label, _LABEL), *span, passes, "", "", "not known: some could not be graded", "")
+        return
     if len(point.commits) == 1:
         yield (make_excerpt(label, _LABEL), *span, passes, *_commit_cells(point.commits[0]))
         return
@@ -127,6 +139,10 @@ def _summarize(bisection: Bisection) -> str:
     bad = bisection.first_bad
     if bad is None:
         return f"{changes} It is as good under {bisection.last[0]} as under any."
+    if bad.passed_over:
+        others = join_names(bad.passed_over, _NAMED)
+        which = f"{bad.version or 'a commit'}, or {others} before it, which could not be graded"
+        return f"{changes} First bad since the last good ({bisection.last_good}): {which}."
     who = f", by {bad.main.commit.author} in {bad.main.commit.oid[:_COMMIT]}" if bad.main else ""
     return f"{changes} First bad since the last good ({bisection.last_good}): {bad.version or 'a commit'}{who}."
 

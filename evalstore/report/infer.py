@@ -58,7 +58,8 @@ def document(inference: Inference) -> dict[str, Any]:
 
 
 def _candidate_document(candidate: RulerCandidate) -> dict[str, Any]:
-    return {"ref": candidate.resolved.ref, "agree": candidate.agree, "of": candidate.of}
+    counts = {"agree": candidate.agree, "of": candidate.of, "not_graded": candidate.not_graded}
+    return {"ref": candidate.resolved.ref, **counts}
 
 
 def _distinction_document(one: Distinction) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def _distinction_document(one: Distinction) -> dict[str, Any]:
 
 def _rank_rows(candidates: Sequence[RulerCandidate]) -> Iterator[tuple[str, str]]:
     for one in candidates[:_LISTED]:
-        yield one.resolved.ref, "all" if one.is_exact else f"{one.agree:,} of {one.of:,}"
+        rest = f"; {one.not_graded:,} not graded" if one.not_graded else ""
+        yield one.resolved.ref, "all" if one.is_exact else f"{one.agree:,} of {one.of:,}{rest}"
     if len(candidates) > _LISTED:
         yield f"and {len(candidates) - _LISTED:,} more", ""
 
@@ -87,12 +89,19 @@ def _summarize(inference: Inference) -> str:
         if by_pins:
             verb = "reproduce" if by_pins[1:] else "reproduces"
             return f"{join_names(by_pins, _LISTED)} {verb} {scores}, by the rubrics pinned there."
+        if unknown := [one.resolved.ref for one in reversed(inference.datasets) if one.may_be_exact]:
+            names_ = join_names(unknown, _LISTED)
+            return f"{names_} may reproduce {scores} by the rubrics pinned there, but replies of judges are missing."
         return f"The questions have {len(names)} rubrics, and no released dataset reproduces {scores} by its pins."
+    unknown = [one.resolved.ref for one in reversed(inference.rubrics) if one.may_be_exact]
+    open_ = f"{join_names(unknown, _LISTED)} may, but replies of judges are missing" if unknown else ""
+    if not exact and unknown:
+        return f"No released rubric is known to reproduce {scores}; {open_}."
     if not exact:
         best = inference.rubrics[0]
         return f"No released rubric reproduces {scores}; {best.resolved.ref} comes nearest, with {best.agree:,}."
     if len(exact) == 1:
-        return f"Only {exact[0]} reproduces {scores}."
+        return f"{exact[0]} reproduces {scores}; {open_}." if unknown else f"Only {exact[0]} reproduces {scores}."
     return f"{join_names(exact, _LISTED)} reproduce {scores}; these outputs cannot tell them apart."
 
 

@@ -10,7 +10,14 @@ from evalstore.audits.wording import format_points
 from evalstore.model import Verdict
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import (
+    count_noun,
+    document_number,
+    format_columns,
+    format_percent,
+    join_names,
+    wrap_lines,
+)
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from evalstore.audits.side_replay import RowResult
 
 _VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED)
-_ID = 44
+_ID, _NAMED = 44, 5
 
 
 def text(replay: RunReplay, screen: Screen = PAPER) -> str:
@@ -95,7 +102,10 @@ def _summarize(replay: RunReplay) -> str:
     turned = [sum(_flips(one) == key for one in replay.moved) for key in ("pass_to_fail", "fail_to_pass")]
     verdicts = f"{turned[0]:,} from pass to fail, {turned[1]:,} from fail to pass"
     outputs = count_noun(len(replay.outputs), "output")
-    return f"{len(replay.moved):,} of {outputs} move under {replay.ruler.ref}: {verdicts}."
+    if replay.missing and not replay.outputs:
+        return f"None of {count_noun(len(replay.missing), 'output')} could be graded under {replay.ruler.ref}."
+    of = f"{outputs} that could be graded" if replay.missing else outputs
+    return f"{len(replay.moved):,} of {of} move under {replay.ruler.ref}: {verdicts}."
 
 
 def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
@@ -130,7 +140,7 @@ def _list_notes(replay: RunReplay) -> Iterator[str]:
     if replay.reaches_all:
         yield f"{replay.ruler.name} graded no output of this run; here it takes the place of every rubric"
     if replay.missing:
-        ids = ", ".join(make_excerpt(id_, _ID) for id_ in replay.missing[:5])
+        ids = join_names([make_excerpt(id_, _ID) for id_ in replay.missing], _NAMED)
         yield f"{count_noun(len(replay.missing), 'output')} could not be graded: {ids}"
     if replay.calls:
         yield f"{count_noun(replay.calls, 'judge call')} would grade them: name an endpoint with --judge-url"

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.resources import find_resource_folder
 from evalstore.runs import Run
-from tests.audits.conftest import Repo
+from tests.audits.conftest import Desk, Repo
 
 RELEASES = {
     "1.0.0": ((), 50, "Ann"),
@@ -217,7 +217,10 @@ def test_a_record_tells_the_ruler_that_made_it(story: Story, answer: Any, tmp_pa
         ("rubric/r@2.0.0", 10)
     ]
     assert one["candidates"][1]["agree"] < one["candidates"][1]["of"] == 10
-    assert (one["datasets"][0], one["distinguish"]) == ({"ref": "dataset/d@2.0.0", "agree": 10, "of": 10}, [])
+    assert (one["datasets"][0], one["distinguish"]) == (
+        {"ref": "dataset/d@2.0.0", "agree": 10, "of": 10, "not_graded": 0},
+        [],
+    )
 
 
 def test_rulers_that_a_record_cannot_tell_apart_are_all_named_with_what_would(
@@ -298,3 +301,37 @@ def test_an_audit_takes_runs_that_name_no_versions(story: Story, answer: Any, tm
     assert (found["delta"], found["factors"][0]["name"], found["factors"][0]["share"]) == (-0.2, "rubric", -0.2)
     assert found["factors"][0]["causes"][0]["author"] == "Bob"
     assert "foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again" in found["notes"]
+
+
+def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli: Callable[..., Any]) -> None:
+    """Of three versions the second has a judge whose replies nobody kept."""
+    desk.judge("1.0.0")
+    desk.judge("2.0.0", "HARD")
+    ban = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}
+    judged = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0"}
+    desk.rubric("1.0.0", judged, ban)
+    desk.rubric("2.0.0", {**judged, "judge_prompt_ref": "judge/acc@2.0.0"}, {**ban, "values": ["foo", "x"]}, author="B")
+    desk.rubric("3.0.0", judged, {**ban, "values": ["foo", "x"]}, author="C")
+    desk.dataset("1.0.0", 6)
+    run = desk.score("1.0.0", ["good", "good good", "x", "ok", "good ok", "foo"]).path
+
+    def say(*argv: Any) -> tuple[int, str]:
+        ran = cli(*argv, cwd=desk.repo.root)
+        return ran.code, " ".join(ran.out.split())
+
+    code, told = say("replay", run, "--rubric", "rubric/r@2.0.0")
+    assert (code, told[:59]) == (1, "None of 6 outputs could be graded under rubric/r@2.0.0. rec")
+    assert "6 outputs could not be graded: q0, q1, q2, q3, q4 and 1 more" in told
+    code, told = say("bisect", "rubric/r", "--run", run)
+    assert "First bad since the last good (1.0.0): 3.0.0, or 2.0.0 before it, which could not be graded." in told
+    assert "2.0.0 or 3.0.0" in told
+    assert " C " not in told
+    point = json.loads(cli("bisect", "rubric/r", "--run", run, "--format", "json", cwd=desk.repo.root).out)["points"][0]
+    assert (point["passed_over"], point["commit"], point["author"]) == (["2.0.0"], None, None)
+    code, told = say("infer", run)
+    assert told.startswith("rubric/r@1.0.0 reproduces all 6 recorded scores; rubric/r@2.0.0 may, but replies of judges")
+    desk.repo.forget()
+    code, told = say("infer", run)
+    assert code == 1
+    assert told.startswith("No released rubric is known to reproduce all 6 recorded scores; ")
+    assert "rubric/r@1.0.0 0 of 6; 6 not graded" in told
