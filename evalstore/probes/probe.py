@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 
-from evalstore.checks import CheckContext, prepare_rubric
+from evalstore.checks import CheckContext, combine_results, prepare_rubric
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric as read_state
 from evalstore.errors import Place, RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
-from evalstore.model import Kind, Output, Question, RubricResult, Sample, Verdict, parse_ref, read_rubric
+from evalstore.model import (
+    Kind,
+    Output,
+    Question,
+    RubricResult,
+    Sample,
+    Scoring,
+    UnscoredReason,
+    Verdict,
+    parse_ref,
+    read_rubric,
+)
 from evalstore.probes.mutants import iterate_mutants
 from evalstore.probes.survivors import find_survivors
 from evalstore.probes.texts import ProbeText, build_texts
@@ -92,8 +104,14 @@ class _ResultTally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     scores: ExactMean = field(default_factory=ExactMean)
     wrong: list[str] = field(default_factory=list)
+    # Why a check could not be graded, once for each.
+    errors: dict[str, str] = field(default_factory=dict)
 
-    def add(self, result: RubricResult, id_: str) -> None:
+    def add(self, result: RubricResult, scoring: Scoring, id_: str) -> None:
+        failed = {check.id: check.reason for check in result.checks if check.unscored is UnscoredReason.ERROR}
+        if failed:
+            self.errors = failed | self.errors
+            result = _settle_errors(result, scoring)
         self.verdicts[result.verdict] += 1
         if result.score is not None:
             self.scores.add(result.score)
@@ -103,6 +121,25 @@ class _ResultTally:
     def build_text(self) -> ProbedText:
         name, wanted, text = self.example
         return ProbedText(name, wanted, text, dict(self.verdicts), self.scores.compute_mean(), tuple(self.wrong))
+
+
+def _settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
+    """Return what the rubric says whatever the checks say that could not be graded; unscored where that differs."""
+    ends = [
+        combine_results(
+            scoring,
+            [
+                check._replace(score=score, verdict=verdict, unscored=None)
+                if check.unscored is UnscoredReason.ERROR
+                else check
+                for check in result.checks
+            ],
+        )
+        for score, verdict in ((Fraction(0), Verdict.FAIL), (Fraction(1), Verdict.PASS))
+    ]
+    score = ends[0].score if ends[0].score == ends[1].score else None
+    verdict = ends[0].verdict if ends[0].verdict is ends[1].verdict else Verdict.UNSCORED
+    return replace(result, score=score, verdict=verdict)
 
 
 def _resolve(store: ArtifactStore, ref: str, kind: Kind) -> Resolved:
@@ -125,12 +162,16 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
         count += question is not None
         for text in build_texts(state, question):
             result = grade(Sample(Output(text.text), question))
-            tallies.setdefault(text.name, _ResultTally(text)).add(result, question.id if question else "")
+            tallies.setdefault(text.name, _ResultTally(text)).add(
+                result, rubric.scoring, question.id if question else ""
+            )
+    failed = {id_: reason for tally in tallies.values() for id_, reason in tally.errors.items()}
     found = RubricProbe(
         ref=ruler.ref,
         dataset=questions.dataset.ref if questions.dataset else None,
         questions=count,
         texts=tuple(tally.build_text() for tally in tallies.values()),
+        notes=tuple(f"{id_} could not be graded: {reason}" for id_, reason in failed.items()),
     )
     if outputs is None:
         return found
@@ -139,5 +180,5 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     left = find_survivors(rubric, tried, questions.iterate_samples(outputs), context)
     if not left.outputs:
         raise RefusedError("holds no output to a question that this rubric grades", place=Place(str(outputs)))
-    notes = (f"of {len(mutants):,} mutants the first {len(tried):,} were tried",) if mutants[len(tried) :] else ()
-    return replace(found, outputs=left.outputs, mutants=len(tried), survivors=left.mutants, notes=notes)
+    more = (f"of {len(mutants):,} mutants the first {len(tried):,} were tried",) if mutants[len(tried) :] else ()
+    return replace(found, outputs=left.outputs, mutants=len(tried), survivors=left.mutants, notes=(*found.notes, *more))

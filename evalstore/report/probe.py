@@ -76,7 +76,7 @@ def _paint_head(probe: RubricProbe, screen: Screen) -> Iterator[str]:
     if not scored:
         sentence = f"{probe.ref} has a verdict on none of {count_noun(len(probe.texts), 'text')}{on}"
     elif wrong:
-        sentence = f"{probe.ref} gets {len(wrong):,} of {count_noun(len(probe.texts), 'text')} wrong{on}"
+        sentence = f"{probe.ref} gets {len(wrong):,} of {count_noun(len(scored), 'text')} wrong{on}"
     else:
         sentence = f"{probe.ref} gets none of {count_noun(len(scored), 'text')} wrong{on}"
     for line in wrap_lines(sentence, width=screen.width):

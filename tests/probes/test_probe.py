@@ -124,3 +124,30 @@ def test_what_cannot_be_probed_is_refused(store: Path, cli: Cli, argv: list[str]
     (store / "none.jsonl").write_text('{"id": "gone", "output": "?"}\n', "utf-8")
     ran = cli("-C", store, "probe", *argv)
     assert (ran.code, message in ran.err) == (3, True), ran.err
+
+
+JUDGED = """\
+id: judged
+version: 1.0.0
+checks:
+- {id: kind, kind: llm_judge, judge_prompt_ref: judge/kind@worktree}
+- {id: plain, kind: must_not_contain, values: [synergy]}
+scoring: {combine: all_pass, errors: skip}
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        ("{id: plain, kind: must_not_contain, values: [synergy]}", "has a verdict on none of 2 texts"),
+        ("{id: plain, kind: must_contain_any, values: [synergy]}", "gets none of 2 texts wrong"),
+    ],
+)
+def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(store: Path, cli: Cli, check: str, sentence: str) -> None:
+    (store / "judges").mkdir()
+    (store / "judges/kind.yaml").write_text("id: kind\nversion: 1.0.0\ntemplate: 'Kind? {{ output }}'\n", "utf-8")
+    text = JUDGED.replace("{id: plain, kind: must_not_contain, values: [synergy]}", check)
+    (store / "rubrics/judged.yaml").write_text(text, "utf-8")
+    out = cli("probe", "rubric/judged@worktree", cwd=store).out
+    assert f"rubric/judged@worktree {sentence}" in " ".join(out.split())
+    assert "note: kind could not be graded: no model is named" in " ".join(out.split())
