@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -91,6 +91,14 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     type=SHARE,
     help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score.",
 )
+@click.option(
+    "--max-ungraded",
+    metavar="SHARE",
+    type=SHARE,
+    default=0.02,
+    show_default=True,
+    help="With --fail-under: the share of questions that checks may fail to grade before no score is enough.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @add_part_options
 @add_output_options()
@@ -108,6 +116,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rows_format: str | None,
     fail_under: float | None,
     min_scored: float | None,
+    max_ungraded: float,
     dry_run: bool,
     parts: PartOptions,
     judges: Judges,
@@ -125,17 +134,19 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
 
-    A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored.
+    A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored, or with
+    --fail-under one whose judges, or PHP, failed on more than --max-ungraded of the questions.
 
     A large run can be done in parts, by several processes (--jobs) or machines: --plan writes down what is to be done,
     --part does one part of it, anywhere, and --merge joins them. The run is the same, byte for byte.
     """
+    wanted = _Wanted(fail_under, min_scored, max_ungraded)
     if parts.part:
         settings.print_result(parts.run_one(settings, judges))
         return ExitCode.DONE
     if parts.merge:
         run = parts.merge_all(settings, settings.path / out, judges)
-        return _print_run(settings, run, out, fail_under=fail_under, min_scored=min_scored)
+        return _print_run(settings, run, out, wanted)
     if dataset is None or outputs is None:
         raise UsageError("Missing argument 'DATASET' or 'OUTPUTS'", hint="see evalstore score --help")
     from evalstore.scoring import open_job
@@ -156,12 +167,18 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_result(written)
             return ExitCode.DONE
         run = parts.score_job(settings, job, settings.path / out, judges)
-    return _print_run(settings, run, out, fail_under=fail_under, min_scored=min_scored)
+    return _print_run(settings, run, out, wanted)
 
 
-def _print_run(
-    settings: CommandSettings, run: Run, out: Path, *, fail_under: float | None, min_scored: float | None
-) -> ExitCode:
+class _Wanted(NamedTuple):
+    """What a run must reach, as the options say: shares of 1."""
+
+    score: float | None
+    scored: float | None
+    ungraded: float
+
+
+def _print_run(settings: CommandSettings, run: Run, out: Path, wanted: _Wanted) -> ExitCode:
     """Print what came out, and answer whether it is enough."""
     from evalstore.runs.run_view import find_worst
 
@@ -170,26 +187,32 @@ def _print_run(
     shown = replace(run, path=run.path.relative_to(settings.path)) if is_relative else run
     is_read = settings.format == "text" and not settings.quiet
     settings.print_result(replace(find_worst(run), run=shown) if is_read else shown)
-    shortfalls = list(_find_shortfalls(run, fail_under, min_scored))
+    shortfalls = list(_find_shortfalls(run, wanted))
     for shortfall in shortfalls:
         settings.print_message(shortfall)
     return ExitCode.NO if shortfalls else ExitCode.DONE
 
 
-def _find_shortfalls(run: Run, fail_under: float | None, min_scored: float | None) -> Iterator[str]:
+def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
     from evalstore.model import format_decimal
 
     questions = run.questions + run.without_output
-    least = Fraction(repr(fail_under or 0))
+    least = Fraction(repr(wanted.score or 0))
     if run.score is None:
         yield "nothing was scored"
     elif run.score < least:
         yield f"the score {format_decimal(run.score)} is below {format_decimal(least)}"
-    elif min_scored is None and (lowest := run.score * run.scored / questions) < least:
+    elif wanted.scored is None and (lowest := run.score * run.scored / questions) < least:
         yield (
             f"the score is that of {run.scored:,} of {questions:,} questions; with the others as 0 it is "
             f"{format_decimal(lowest)}, below {format_decimal(least)}: --min-scored says how many may be left out"
         )
-    if min_scored is not None and run.scored < Fraction(repr(min_scored)) * questions:
-        yield f"{run.scored:,} of {questions:,} questions have a score, and {min_scored:.4g} of them were wanted"
+    if wanted.scored is not None and run.scored < Fraction(repr(wanted.scored)) * questions:
+        yield f"{run.scored:,} of {questions:,} questions have a score, and {wanted.scored:.4g} of them were wanted"
+    failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}
+    if wanted.score is not None and len(failed) > Fraction(repr(wanted.ungraded)) * questions:
+        yield (
+            f"checks failed on {len(failed):,} of {questions:,} questions, so the score says nothing of them: "
+            "--max-ungraded says how many may be left out"
+        )

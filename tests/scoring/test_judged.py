@@ -160,6 +160,18 @@ def test_without_an_endpoint_checks_are_unscored_and_it_says_how_many_replies_ar
     assert not (judged / ".git/evalstore").exists()
 
 
+def test_a_gate_is_not_green_because_no_judge_was_asked(
+    cli: Cli, judged: Path, write: Write, judge_server: Any
+) -> None:
+    gate = (*SCORE, write(THREE), "--fail-under", "0")
+    ran = cli(*gate, cwd=judged)
+    said = "checks failed on 3 of 3 questions, so the score says nothing of them: --max-ungraded says how many may be "
+    said += "left out"
+    assert (ran.code, ran.err.splitlines()[-1]) == (1, said)
+    assert cli(*gate, "--max-ungraded", "1", cwd=judged).code == 0
+    assert cli(*gate, cwd=judged, EVALSTORE_JUDGE_URL=judge_server.url).code == 0
+
+
 def test_replies_lie_where_the_option_says(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
     outputs, cache = write(THREE), ("--cache", "../shared/replies.db")
     for calls in (8, 8):
