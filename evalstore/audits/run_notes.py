@@ -26,15 +26,17 @@ class RunNotes:
     def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note the checks of one question, as both runs recorded them."""
         self.questions += 1
-        failed_before = {check.id for check in rows[0].checks if check.unscored is UnscoredReason.ERROR}
+        errors: tuple[dict[str, str], dict[str, str]] = {}, {}
         for side, row in enumerate(rows):
             for check in row.checks:
                 if check.score is not None:
                     self.engines[side, check.kind, check.engine] = None
-                elif side and check.unscored is UnscoredReason.ERROR:
-                    failed = check.id, "either run" if check.id in failed_before else "B"
-                    self.failed[failed] += 1
-                    self.reasons.setdefault(failed, check.reason)
+                elif check.unscored is UnscoredReason.ERROR:
+                    errors[side][check.id] = check.reason
+        for id_, reason in (errors[0] | errors[1]).items():
+            failed = id_, "either run" if id_ in errors[0] and id_ in errors[1] else "A" if id_ in errors[0] else "B"
+            self.failed[failed] += 1
+            self.reasons.setdefault(failed, reason)
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""

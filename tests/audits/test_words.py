@@ -104,5 +104,6 @@ def test_a_check_that_only_b_has_did_not_fail_in_either_run(released: Desk) -> N
     runs = [released.score(at, ["ok"] * 6, at) for at in ("1.0.0", "4.0.0")]
     text = report.text(released.audit(*runs))
     assert "lost could not be graded in B on 6 of 6 questions" in text
+    assert "lost could not be graded in A on 6 of 6 questions" in report.text(released.audit(*runs[::-1]))
     assert "results taken as recorded" in text
     assert "all that was graded again" in text
