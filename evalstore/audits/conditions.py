@@ -77,7 +77,7 @@ def decide_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition.
 
-    Nothing is decided where judges failed on more than `max_ungraded` of the questions in one run, where the value is
+    Nothing is decided where checks failed on more than `max_ungraded` of the questions in some run, where the value is
     that of several players together, or where an estimate does not reach. Answers that run B lacks count 0, so that a
     model cannot pass by crashing.
     """
@@ -101,11 +101,11 @@ def _decide_all(
     max_ungraded: Fraction,
     more: str,
 ) -> tuple[ConditionResult, ...]:
-    ungraded = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
-    share = Fraction(ungraded, max(audit.common + ungraded, 1))
-    if share > max_ungraded:
-        count = f"{ungraded:,} of {audit.common + ungraded:,} questions"
-        reason = f"judges failed on {count} in one run, more than a share of {float(max_ungraded):g}"
+    # Those that one run could grade are behind a line; those that neither could are compared by their other checks.
+    behind = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
+    failed, total = behind + audit.ungraded, audit.common + behind
+    if failed > max_ungraded * total:
+        reason = f"checks failed on {failed:,} of {total:,} questions, more than a share of {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
     return tuple(_decide(condition, values[condition.metric], more) for condition in conditions)
 

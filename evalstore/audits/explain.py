@@ -212,6 +212,7 @@ class AuditJob:
             sentence="",
             price=self.attributor.price.count_calls(),
             judge_noise=estimate_judge_noise(self.noise, common),
+            ungraded=self.notes.ungraded,
             notes=tuple(self._list_notes()),
         )
 

@@ -16,9 +16,13 @@ _JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
 
 @dataclass(slots=True)
 class RunNotes:
-    """What was noted of the compared questions so far; engines are by run (0 for A) and by kind of check."""
+    """What was noted of the compared questions so far; engines are by run (0 for A) and by kind of check.
+
+    On `ungraded` of them a check failed in both runs, or in the one that has it.
+    """
 
     questions: int = 0
+    ungraded: int = 0
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -33,6 +37,7 @@ class RunNotes:
                     self.engines[side, check.kind, check.engine] = None
                 elif check.unscored is UnscoredReason.ERROR:
                     errors[side][check.id] = check.reason
+        self.ungraded += any(errors)
         for id_, reason in (errors[0] | errors[1]).items():
             failed = id_, "either run" if id_ in errors[0] and id_ in errors[1] else "A" if id_ in errors[0] else "B"
             self.failed[failed] += 1

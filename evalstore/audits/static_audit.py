@@ -23,7 +23,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
-from evalstore.model import Output
+from evalstore.model import Output, UnscoredReason
 from evalstore.runs import GradedRow, Run, read_bare_rows, read_run
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
@@ -76,6 +76,7 @@ class StaticAudit:
     proved: tuple[ProvedDirection, ...]
     unstored: tuple[int, int]
     flips: tuple[int, int]
+    ungraded: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -150,6 +151,7 @@ class StaticJob:
     # Of run A and of run B, how many of the compared questions have an output that is not stored.
     unstored: list[int] = field(default_factory=lambda: [0, 0])
     flips: list[int] = field(default_factory=lambda: [0, 0])
+    ungraded: int = 0
     _proved: dict[_Pair, ProvedDirection] = field(default_factory=dict)
     _alike: dict[tuple[object, ...], _Alike] = field(default_factory=dict)
 
@@ -187,6 +189,7 @@ class StaticJob:
             proved=tuple(replace(one, questions=reach[pair]) for pair, one in self._proved.items()),
             unstored=(self.unstored[0], self.unstored[1]),
             flips=(self.flips[0], self.flips[1]),
+            ungraded=self.ungraded,
             notes=tuple(self._list_notes()),
         )
 
@@ -202,6 +205,7 @@ class StaticJob:
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
             self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
+        self.ungraded += any(map(_has_failed_check, (old, new)))
         if ends[1][0] != ends[1][1]:
             self.flips[ends[1][0] < ends[1][1]] += 1
         players = self.attributor.find_players(id_)
@@ -305,6 +309,10 @@ class UnstoredText(str):
     """Stands for the text of an output that a run does not hold: it may differ from that of any other run."""
 
     __slots__ = ()
+
+
+def _has_failed_check(row: GradedRow) -> bool:
+    return any(check.unscored is UnscoredReason.ERROR for check in row.checks)
 
 
 def _read_all_rows(run: Run) -> Iterator[GradedRow]:

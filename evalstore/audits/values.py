@@ -330,7 +330,8 @@ class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
     `moved` are the questions that some factor moved, as many as were asked for: flips first, then the most moved.
-    `moved_count` is how many there are.
+    `moved_count` is how many there are. On `ungraded` of the compared questions a check failed in both runs, or in the
+    one that has it.
     """
 
     a: RunSide
@@ -350,6 +351,7 @@ class Audit(PageValue):
     sentence: str
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
+    ungraded: int = 0
     notes: tuple[str, ...] = ()
     slices: tuple[AuditSlice, ...] = ()
     moved: tuple[MovedQuestion, ...] = ()

@@ -71,7 +71,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     default=0.02,
     show_default=True,
     metavar="SHARE",
-    help="Share of questions that judges may fail on in one run before no condition is decided.",
+    help="Share of questions that checks may fail to grade in some run before no condition is decided.",
 )
 @click.option(
     "--undecided",

@@ -16,7 +16,8 @@ from evalstore.audits.conditions import Answer, decide_conditions, find_worst_an
 from evalstore.audits.values import OwnShare, PlayerName, Price
 from evalstore.errors import UsageError
 from evalstore.resources import find_resource_folder
-from tests.audits.conftest import Repo
+from tests.audits.conftest import Desk, Repo
+from tests.audits.test_acceptance import BAN, JUDGED
 
 RUBRIC = """\
 id: tone
@@ -180,3 +181,20 @@ def test_a_condition_that_is_none_is_a_wrong_command_line(runs: dict[str, str], 
     ran = cli("audit", runs["a"], runs["worse"], "--fail-on", "owen<0", "--format", "json", cwd=repo.root)
     assert (ran.code, json.loads(ran.out)["error"]["exit_code"]) == (2, 2)
     assert "'owen<0' is no condition" in ran.err
+
+
+@pytest.mark.parametrize("options", [(), ("--static",)])
+def test_a_condition_is_not_decided_by_what_no_judge_graded(
+    desk: Desk, cli: Callable[..., Any], options: tuple[str, ...]
+) -> None:
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.dataset("1.0.0", 10)
+    desk.server.text = lambda _: "no score"
+    runs = [desk.score("1.0.0", [text] * 10, text).path for text in ("ok", "fine")]
+    gate = ("audit", *runs, "--fail-on", "own<-0.02", *options)
+    ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
+    (found,) = json.loads(ran.out)["conditions"]
+    assert (ran.code, found["answer"]) == (1, "cannot tell")
+    assert found["reason"] == "checks failed on 10 of 10 questions, more than a share of 0.02"
+    assert cli(*gate, "--max-ungraded", "1", cwd=desk.repo.root).code == 0
