@@ -21,7 +21,8 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Grade an output by the rubric of the assertion's config: `{rubric: rubric/x@1.2, store: path}`.
 
     The variables `input` (else the prompt) and those of a question (`expected`, …) are read. What has no score fails
-    with 0, as promptfoo has no other word; its reason says so. Raises `UsageError` for a config without a rubric.
+    with 0, as promptfoo has no other word. What a check could not grade fails as well; the reason says so.
+    Raises `UsageError` for a config without a rubric.
     """
     config = context.get("config") or {}
     if not isinstance(config.get("rubric"), str):
@@ -31,7 +32,7 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     grade = _load_scorer(config["rubric"], str(config.get("store", ".")))
     graded = grade(output, input=str(variables.get("input", context.get("prompt", ""))), **question)
     return {
-        "pass": graded.passed is True,
+        "pass": graded.passed is True and graded.is_complete,
         "score": float(graded.score or 0),
         "reason": graded.reason,
         "named_scores": {check.id: float(check.score) for check in graded.checks if check.score is not None},

@@ -78,11 +78,12 @@ class PytestRuler:
         return self.session.grade(self.rubric, output, question=question, tool_calls=tool_calls, keys=keys)
 
     def check(self, output: str, **keys: Any) -> Graded:
-        """Fail the test, with the reasons of the rubric, unless the output passes."""
+        """Fail the test, with the reasons of the rubric, unless the output passes and every check could be graded."""
         __tracebackhide__ = True
         graded = self.grade(output, **keys)
-        if not graded.passed:
-            pytest.fail(f"{graded.ref}: {graded.reason}")
+        if not (graded.passed and graded.is_complete):
+            gap = "" if graded.is_complete else "not every check could be graded: "
+            pytest.fail(f"{graded.ref}: {gap}{graded.reason}")
         return graded
 
 

@@ -12,7 +12,7 @@ from evalstore.integrations.explanation import explain_result
 from evalstore.integrations.numbers import convert_numbers, to_decimal
 from evalstore.integrations.ruler import ReplyLookup, Ruler, load_ruler
 from evalstore.judging import Judges, open_session
-from evalstore.model import CheckResult, JudgeCall, JudgeReply, Output, Question, Sample, Verdict
+from evalstore.model import CheckResult, JudgeCall, JudgeReply, Output, Question, Sample, UnscoredReason, Verdict
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.store import ArtifactStore
 
@@ -32,6 +32,11 @@ class Graded:
     checks: tuple[CheckResult, ...]
     ref: str
     digest: str
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no check failed: without a judge that was not asked, a rubric may pass by its other checks."""
+        return not any(check.unscored is UnscoredReason.ERROR for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from evalstore import Endpoint, Judges, Store, evaluate
 from evalstore.errors import RefError, UsageError
 from evalstore.integrations import scorer
 from evalstore.integrations.promptfoo import get_assert
+from evalstore.integrations.pytest_grading import PytestGrader, PytestRuler
 from evalstore.integrations.rewards import make_trl_reward, make_verifiers_reward
 
 OUTPUTS = ["please", "moreover! thanks", "", "thanks, please!"]
@@ -86,6 +87,19 @@ def test_promptfoo_gets_an_assertion_result(repo: Path) -> None:
     assert [part["pass"] for part in found["component_results"]] == [True, False, False]
     with pytest.raises(UsageError, match="names no rubric"):
         get_assert("x", {"config": {}})
+
+
+def test_what_no_judge_was_asked_passes_no_assertion(repo: Path) -> None:
+    checks = "{kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0}, {kind: must_not_contain, values: [nothing]}"
+    text = f"id: half\nversion: 1.0.0\nchecks: [{checks}]\nscoring: {{combine: all_pass}}\n"
+    (repo / "rubrics/half.yaml").write_text(text, "utf-8")
+    graded = scorer("rubric/half@worktree", store=repo)("fine")
+    assert (graded.passed, graded.is_complete) == (True, False)
+    config = {"rubric": "rubric/half@worktree", "store": str(repo)}
+    assert get_assert("fine", {"prompt": "?", "vars": {}, "config": config})["pass"] is False
+    ruler = PytestRuler("rubric/half@worktree", PytestGrader(repo, None))
+    with pytest.raises(pytest.fail.Exception, match="not every check could be graded: pass"):
+        ruler.check("fine")
 
 
 def test_rewards_have_the_shapes_of_trl_and_verifiers(repo: Path) -> None:
