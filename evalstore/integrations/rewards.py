@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalstore.integrations.rubric_scorer import scorer
+from evalstore.integrations.rubric_scorer import Graded, scorer
 from evalstore.judging import Judges
 from evalstore.model.question import REFERENCE_KEYS
 from evalstore.store import ArtifactStore
@@ -21,8 +21,8 @@ def make_trl_reward(
 ) -> Callable[..., list[float | None]]:
     """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
 
-    Columns of the dataset that a question has (`expected`, …) are read, row by row. A completion without a score gets
-    None, which TRL leaves out of the reward.
+    Columns of the dataset that a question has (`expected`, …) are read, row by row. A completion that not every check
+    could grade gets None, which TRL leaves out of the reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
 
@@ -32,7 +32,7 @@ def make_trl_reward(
         known = {key: columns[key] for key in REFERENCE_KEYS if key in columns}
         rows = [{key: values[place] for key, values in known.items()} for place in range(len(completions))]
         return [
-            _to_float(grade(_read_text(completion), input=_read_text(prompt), **row).score)
+            _read_reward(grade(_read_text(completion), input=_read_text(prompt), **row))
             for prompt, completion, row in zip(prompts, completions, rows, strict=True)
         ]
 
@@ -46,7 +46,8 @@ def make_verifiers_reward(
     """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
 
     It grades the last reply of a trace. The prompt of the task is the input, its `answer` the expected answer; its
-    other fields are read where a question has keys of these names. Without a score no reward is recorded.
+    other fields are read where a question has keys of these names. What not every check could grade
+    has no reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
 
@@ -54,8 +55,8 @@ def make_verifiers_reward(
         question = {key: found for key in REFERENCE_KEYS if (found := getattr(task, key, None)) is not None}
         if (answer := getattr(task, "answer", None)) not in {None, ""}:
             question.setdefault("expected", answer)
-        score = grade(trace.last_reply, input=getattr(task, "prompt_text", ""), **question).score
-        return {} if score is None else float(score)
+        reward = _read_reward(grade(trace.last_reply, input=getattr(task, "prompt_text", ""), **question))
+        return {} if reward is None else reward
 
     rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")
     return rubric_reward
@@ -69,5 +70,6 @@ def _read_text(completion: Completion) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _to_float(score: Any) -> float | None:
-    return None if score is None else float(score)
+def _read_reward(graded: Graded) -> float | None:
+    """Return the score; None where a check failed, too: a reply that breaks a judge must not earn what is left."""
+    return float(graded.score) if graded.score is not None and graded.is_complete else None

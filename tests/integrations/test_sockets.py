@@ -97,6 +97,7 @@ def test_what_no_judge_was_asked_passes_no_assertion(repo: Path) -> None:
     assert (graded.passed, graded.is_complete) == (True, False)
     config = {"rubric": "rubric/half@worktree", "store": str(repo)}
     assert get_assert("fine", {"prompt": "?", "vars": {}, "config": config})["pass"] is False
+    assert make_trl_reward("rubric/half@worktree", store=repo)(prompts=["?"], completions=["fine"]) == [None]
     ruler = PytestRuler("rubric/half@worktree", PytestGrader(repo, None))
     with pytest.raises(pytest.fail.Exception, match="not every check could be graded: pass"):
         ruler.check("fine")
