@@ -23,7 +23,7 @@ from evalstore.migration.sources import LegacyFile, find_gone, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_identity import SuitePlace, place_suites
+from evalstore.migration.suite_identity import SuitePlace, file_rubric_ids, place_suites
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.places import is_git_directory
@@ -34,11 +34,12 @@ _WEIGHT = 32  # a byte of a source takes as long as so many of outputs that are 
 
 @dataclass(frozen=True, slots=True)
 class _SuiteSurvey:
-    """The places of all suites by file, the stored suites that are gone, and what the store has."""
+    """The places of all suites by file, the stored suites that are gone, what the store has, and ids of rubrics."""
 
     places: Mapping[str, SuitePlace]
     gone: Sequence[StoredArtifact]
     stored: StoredArtifacts
+    rubric_ids: Mapping[tuple[str, str], Mapping[str, str]]
 
 
 def migrate(  # noqa: PLR0913  # the options of the command line
@@ -89,7 +90,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             find_prompts=lambda table: prompts[table.format],
         )
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
-        target = StoreTarget(survey.stored, ArtifactNames(), side, releases.find, share_all, write_texts)
+        names, ids = ArtifactNames(), survey.rubric_ids
+        target = StoreTarget(survey.stored, names, side, releases.find, share_all, write_texts, ids)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
         for result in read_sources(watch(sources), replace(options, plan=_make_planner(survey, target))):
@@ -150,7 +152,7 @@ def _survey_suites(
         pass
     stored = StoredArtifacts.read(releases.root, releases.load_last)
     places, gone = place_suites(facts, stored, find_gone(paths, releases.root))
-    return _SuiteSurvey(places, gone, stored)
+    return _SuiteSurvey(places, gone, stored, file_rubric_ids(facts, places, stored))
 
 
 def _make_planner(survey: _SuiteSurvey, target: StoreTarget) -> Callable[[SourceContext], SourcePlan]:

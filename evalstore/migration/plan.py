@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.documents import Document, Pointer, compute_digest, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
-from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
+from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, classify_losses
 from evalstore.migration.planned_writes import (
     PlannedText,
     PlannedValue,
@@ -28,7 +29,7 @@ from evalstore.migration.remainder import encode_value, find_case_remainder, fin
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.stored_artifacts import list_inputs
 from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
-from evalstore.migration.suite_identity import SuitePlace
+from evalstore.migration.suite_identity import SuitePlace, find_nearest_id
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
@@ -81,7 +82,8 @@ class SourceContext:
 
 def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) -> SourcePlan:
     """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
-    extraction, legacy = context.extraction, context.legacy
+    extraction, legacy = _mark_missing_rubrics(context, target), context.legacy
+    context = replace(context, extraction=extraction)
     # A source without a usable case is written only as a dataset that keeps what was set aside, and never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
@@ -113,7 +115,11 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     batch.settle_for_all()
     stands = build_path(main) if main and (extraction.dataset or not run) else run or None
     pairs = zip(extraction.usable_cases, rubrics, strict=True)
-    case_entries = (_make_case_entry(case, rubric, stands, context) for case, rubric in pairs)
+    refs = {row["id"]: row.get("rubric_ref") for row in (main.value.get("questions", ()) if main else ())}
+    case_entries = (
+        _make_case_entry(case, rubric.ref if rubric else refs.get(case.question.get("id")), rubric, stands, context)
+        for case, rubric in pairs
+    )
     return SourcePlan(
         files,
         tuple(sorted([*_list_set_aside(extraction, legacy, stands, run or None), *case_entries], key=_entry_order)),
@@ -170,7 +176,7 @@ def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run
 
 
 def _make_case_entry(
-    case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
+    case: LegacyCase, ref: str | None, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
 ) -> MigrationEntry:
     document = case.document or context.legacy.document
     return MigrationEntry(
@@ -179,7 +185,7 @@ def _make_case_entry(
         line=document.locate(case.pointer).line,
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
-        rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
+        rubric=ref,
         reasons=case.sentences,
     )
 
@@ -212,15 +218,28 @@ def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget,
     name = stored.origin.name if stored and not place.moved else extraction.name
     head = {**({"name": name} if name else {}), "file": file, **({"run": run} if run else {})}
     main = target.stored.read_value(stored) if stored else None
-    rows = main.get("questions") if main else ()
-    pins = {
-        row["id"]: row["rubric_ref"]
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, dict) and isinstance(row.get("id"), str) and isinstance(row.get("rubric_ref"), str)
-    }
+    pins = _find_pins(main or {}, [case.question for case in extraction.usable_cases if case.question])
     graded = sum(case.rubric is not None for case in extraction.usable_cases)
     headless = extraction.is_run and extraction.dataset is None
     return SuiteBatch(context.table.format, place, target, head, graded, pins, run=run, is_headless=headless, main=main)
+
+
+def _find_pins(main: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what the stored dataset pins, by the ids of now: one that is gone is known again by its input."""
+    listed = main.get("questions")
+    rows = [
+        row
+        for row in (listed if isinstance(listed, list) else ())
+        if isinstance(row, dict) and isinstance(row.get("id"), str) and isinstance(row.get("rubric_ref"), str)
+    ]
+    pins = {row["id"]: row["rubric_ref"] for row in rows}
+    ids = {question["id"] for question in questions}
+    gone = [(compute_digest(row.get("input")), row["rubric_ref"]) for row in rows if row["id"] not in ids]
+    new = [(compute_digest(question["input"]), question["id"]) for question in questions if question["id"] not in pins]
+    # Where several could be meant, none is.
+    counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
+    renamed = {digest: ref for digest, ref in gone if counts[0][digest] == counts[1][digest] == 1}
+    return pins | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
 
 
 def _place_drafts(context: SourceContext, batch: SuiteBatch) -> list[ArtifactDraft | None]:
@@ -242,7 +261,8 @@ def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[Artifac
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics))
+        find_id = partial(_find_stated_id, batch.target.rubric_ids, context)
+        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics, find_id))
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
@@ -273,7 +293,36 @@ def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
     return CaseAnchor(_anchor_case(user).case if user else "", draft.name or draft.id)
 
 
-def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
+def _find_stated_id(
+    rubric_ids: Mapping[tuple[str, str], Mapping[str, str]], context: SourceContext, name: str
+) -> str | None:
+    """Return the id in the store of the rubric that another source of this format calls `name`."""
+    return find_nearest_id(rubric_ids.get((context.table.format, name), {}), context.legacy.file)
+
+
+def _mark_missing_rubrics(context: SourceContext, target: StoreTarget) -> Extraction:
+    """Return the extraction; a question is lossy whose rubric is in no source and not in the store."""
+
+    def mark(case: LegacyCase) -> LegacyCase:
+        name = case.question.get("rubric_ref", "").partition("@")[0]
+        is_there = name in target.stored.names or _find_stated_id(
+            target.rubric_ids, context, name.removeprefix("rubric/")
+        )
+        if not name or is_there:
+            return case
+        reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
+        return replace(case, outcome=classify_losses(reasons), reasons=reasons)
+
+    extraction = context.extraction
+    return replace(extraction, cases=tuple(map(mark, extraction.cases)))
+
+
+def _build_dataset(
+    context: SourceContext,
+    head: ArtifactDraft,
+    rubrics: list[ArtifactDraft | None],
+    find_id: Callable[[str], str | None],
+) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
     cases, document = context.extraction.cases, context.legacy.document
     # Cases leave the remainder: their questions and `x_unmapped` hold them.
@@ -291,7 +340,7 @@ def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[Ar
     unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_build_row(case, rubric, context) for case, rubric in questions],
+        "questions": [_build_row(case, rubric, context, find_id) for case, rubric in questions],
         "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
@@ -314,7 +363,9 @@ def _fold_companions(context: SourceContext) -> dict[str, Any]:
     return {"beside": remainders} if remainders else {}
 
 
-def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
+def _build_row(
+    case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext, find_id: Callable[[str], str | None]
+) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
     head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     source = case.question.get("x_source")
@@ -323,8 +374,12 @@ def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceCo
         if "kept" in source:
             source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
     if isinstance(stated := fields.get("rubric_ref"), str):
-        # The source pins a version itself: what it pinned is noted, as a release may move the pin here.
-        source |= {"pin": stated}
+        # The source pins a version itself: what it pinned is noted, as a release may move the pin here, and its rubric
+        # may have another id here.
+        name, _, version = stated.removeprefix("rubric/").partition("@")
+        id_ = find_id(name) or name
+        source |= {"pin": stated, **({"pinned": f"rubric/{id_}"} if id_ != name else {})}
+        fields["rubric_ref"] = f"rubric/{id_}@{version}"
     return head | fields | {"x_source": source}
 
 

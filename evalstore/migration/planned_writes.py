@@ -18,6 +18,7 @@ from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.migration.artifact_merge import SEEN, ConflictSide
 from evalstore.migration.artifact_texts import ArtifactValue, WriteTexts, write_text
+from evalstore.migration.comment_merge import carry_comments
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin
@@ -73,8 +74,10 @@ def list_texts(
     changes = _find_moves(item) if item.stored and current is not None else {}
     if value is None or result.state is FileState.KEPT:
         state, reason = result.state, result.reason
+        place = (moved or _describe_place(changes)) if changes.keys() - {"base"} else ""
         if changes and state is FileState.UNCHANGED:
-            state, reason = FileState.RENAMED, moved or _describe_place(changes)
+            state = FileState.RENAMED
+        reason = "; ".join(filter(None, (place, reason)))
         new = _edit_origin(current, path, changes) if current is not None and changes else current or ""
         yield path, PlannedText(new, current, state, reason)
         rows = f"{path.removesuffix('.yaml')}.jsonl"
@@ -156,14 +159,15 @@ def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
     # git may have converted the line ends of a file.
     ends = "\r\n" if "\r\n" in current else "\n"
     base, theirs = (text.replace("\n", ends) for text in (base, new))
-    merged = theirs if base == current else merge_texts(base, current, theirs)
-    if merged is None or merged == new:
-        return merged
-    try:
+    if base == current:
+        return theirs
+    for merge in (merge_texts, carry_comments):
+        merged = merge(base, current, theirs)
         # Where lines merge, values need not.
-        return merged if read_yaml(merged.encode(), path).value == value else None
-    except LoadError:
-        return None
+        with suppress(LoadError):
+            if merged is not None and read_yaml(merged.encode(), path).value == value:
+                return merged
+    return None
 
 
 def _render_rows(rows: Iterable[Any]) -> str:

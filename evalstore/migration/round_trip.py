@@ -7,6 +7,7 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import RefusedError
+from evalstore.migration.artifact_merge import is_same_artifact
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.readers import restore_companions, restore_source
@@ -63,6 +64,10 @@ def _pair_questions(questions: Sequence[Question], cases: Sequence[LegacyCase]) 
 
 
 def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
+    source = row.get("x_source") or {}
+    if source.get("pinned") and is_same_artifact(row.get("rubric_ref") or "", source["pinned"]):
+        # The source calls the rubric by another name than the store.
+        row = {**row, "rubric_ref": f"{source['pin'].partition('@')[0]}@{row['rubric_ref'].partition('@')[2]}"}
     ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by its content
     return {key: value for key, value in row.items() if key not in ignored}
 

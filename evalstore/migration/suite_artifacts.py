@@ -45,7 +45,7 @@ class StoreTarget:
 
     `find_release` returns the version of a release of an artifact by the digest of its content. `settled` has the
     artifacts that every suite uses, by kind and content; rubrics are among them only where suites share. `write_texts`
-    writes the texts of artifacts.
+    writes the texts of artifacts. `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
     stored: StoredArtifacts
@@ -54,6 +54,7 @@ class StoreTarget:
     find_release: FindRelease
     shares_rubrics: bool = False
     write_texts: WriteTexts = write_texts
+    rubric_ids: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 
     def is_taken(self, name: str) -> bool:
@@ -192,6 +193,10 @@ class SuiteBatch:
             self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
             return ()
         named = replace(group.draft, id=group.match.id)
+        if not any(self._is_pinned(anchor, named) for anchor in group.anchors) and self._was_changed(group.match):
+            # Its case is gone: that an equal one came is no reason to grade it by what somebody made of this.
+            self.claimed.discard(group.match.name)
+            return self._settle_new(group, named, final)
         planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
         # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
         stays = planned.result.state not in _LEFT_ALONE
@@ -208,6 +213,10 @@ class SuiteBatch:
             final |= dict.fromkeys(group.indexes, replace(draft, version=version))
             return ()
         return [replace(group, match=None, reason=_MOVED_ON.format(draft.id))]
+
+    def _was_changed(self, stored: StoredArtifact) -> bool:
+        ours = self.target.stored.read_value(stored)
+        return ours is None or digest_content(ours) != stored.origin.base
 
     def _is_pinned(self, anchor: CaseAnchor, draft: ArtifactDraft) -> bool:
         # What is no question's own rubric is referred to by a rubric, which keeps its pins.
@@ -332,7 +341,7 @@ _MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     ),
     (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
     (
-        lambda item, _: None if item.origin.case else item.name,
+        lambda item, cases: None if item.origin.case in cases else item.name,
         lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],
     ),
 )

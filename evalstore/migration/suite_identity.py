@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from posixpath import commonpath
 from typing import Any
 
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
@@ -76,6 +77,28 @@ def place_suites(
         places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
     matched = {match.artifact.name for match in pairs.values()}
     return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+
+
+def file_rubric_ids(
+    suites: Iterable[SuiteFacts], places: Mapping[str, SuitePlace], store: StoredArtifacts
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the ids that rubrics of one file each have in the store, by format and own name, then by file.
+
+    Other sources of the format refer to them by the name that they give themselves.
+    """
+    ids: dict[tuple[str, str], dict[str, str]] = {}
+    known = ((_recall_facts(artifact), artifact.id) for artifact in store.suites)
+    for facts, id_ in (*known, *((suite, places[suite.file].id) for suite in suites)):
+        if facts.kind is Kind.RUBRIC and facts.name:
+            ids.setdefault((facts.format, facts.name), {})[facts.file] = id_
+    return ids
+
+
+def find_nearest_id(ids: Mapping[str, str], file: str) -> str | None:
+    """Return the id of the file that shares most of its path with `file`; None where several could be meant."""
+    shared = {other: len(commonpath(["/" + file, "/" + other])) for other in ids}
+    nearest = {ids[other] for other, length in shared.items() if length == max(shared.values())}
+    return nearest.pop() if len(nearest) == 1 else None
 
 
 def _recall_facts(artifact: StoredArtifact) -> SuiteFacts:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from evalstore.migration import migrate
 
@@ -127,8 +128,17 @@ def test_an_update_keeps_the_comments_and_the_layout_of_a_file(
     lines = path.read_bytes().decode().split(ends)
     assert not any("\n" in line for line in lines)
     assert {line.strip() for line in lines} >= {"- alpha  # the old name", "# Ask Mia.", "- more"}
-    # Where a comment stands on a line that the source changes, the file is written anew, and says so.
+    # A comment on a line that the source takes away stands above what follows.
     write_suite(tmp_path, "forms", "beta gamma delta more", "same")
+    assert list_states(cli) == {"rubrics/forms_b01.yaml": ("updated", "the source changed")}
+    lines = path.read_bytes().decode().split(ends)
+    assert lines[lines.index("      # the old name") + 1] == "      - beta"
+    assert "# Ask Mia." in lines
+    # Where the layout is one's own on a line that the source changes, the file is written anew, and says so.
+    text = path.read_bytes().decode()
+    flow = f"values: [beta, gamma, delta, more]  # one line{ends}"
+    path.write_bytes(re.sub(r"(?s)values:.*?(?=    case_sensitive)", flow, text).encode())
+    write_suite(tmp_path, "forms", "gamma delta more", "same")
     states = list_states(cli)
     assert states["rubrics/forms_b01.yaml"] == (
         "updated",
@@ -154,6 +164,36 @@ def test_a_case_added_in_front_renames_nothing(cli: Run, monkeypatch: pytest.Mon
         "rubric/forms_b01@1.0.0",
         "rubric/forms_b02@1.0.0",
     ]
+
+
+def test_a_renamed_case_keeps_what_somebody_made_of_its_rubric(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_suite(tmp_path, "forms", "alpha", "beta", "gamma")
+    assert cli("migrate", "legacy").code == 0
+    for number, word in enumerate(("alpha", "beta"), start=1):
+        edit(tmp_path / f"rubrics/forms_b0{number}.yaml", f"- {word}", f"- {word} here")
+    # One is renamed; of the next its prompt is another, too, so that it is a new case with equal checks.
+    legacy = tmp_path / "legacy/forms/evals.json"
+    for old, new in (('"id": 1', '"id": 101'), ('"id": 2', '"id": 102'), ("FO 2?", "FO new?")):
+        edit(legacy, old, new)
+    edit(legacy, '"gamma"', '"gamma", "more"')
+    edit(legacy, '"id": 3', '"id": 103')
+    states = list_states(cli)
+    assert states == {
+        "datasets/forms.yaml": ("updated", "the source changed"),
+        "rubrics/forms_b01.yaml": ("kept", "its case is B101 now; it was changed here and not at the source"),
+        "rubrics/forms_b02.yaml": ("orphan", "no case of legacy/forms/evals.json needs it any more"),
+        "rubrics/forms_b03.yaml": ("updated", "the source changed"),
+        "rubrics/forms_b102.yaml": (
+            "new",
+            "forms_b02 was changed here, and no release of it says what the source says: this one is its own",
+        ),
+    }
+    pins = re.findall(r"rubric_ref: (.*)@", (tmp_path / "datasets/forms.yaml").read_text("utf-8"))
+    assert pins == ["rubric/forms_b01", "rubric/forms_b102", "rubric/forms_b03"]
+    assert {state for state, _ in list_states(cli).values()} == {"kept", "orphan"}
 
 
 def test_one_suite_then_its_parent_is_the_same_migration(
@@ -314,3 +354,68 @@ def test_what_was_released_and_removed_is_not_made_again_under_another_name(
     assert (b"1.0.0" in released, 'version: "1.0.0"' in written, "bete" in written) == (True, True, True)
     assert cli("validate").code == 0
     assert "rubric/forms_b02@1.0.0" in (repo / "datasets/forms.yaml").read_text()
+
+
+def write_rubric(path: Path, id_: str, word: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check = f"{{id: one, kind: must_contain_any, case_sensitive: false, values: [{word}]}}"
+    scoring = "{combine: weighted_avg, weights: {one: 1.0}, threshold: 0.6}"
+    path.write_text(
+        f"id: {id_}\nversion: '1.0'\napplicable_bundles: [nav]\nchecks:\n- {check}\nscoring: {scoring}\n", "utf-8"
+    )
+
+
+def write_questions(path: Path, *names: str) -> None:
+    rows = (
+        f"- {{id: q{number}, bundle: nav, input: Where is {number}?, criteria: It is, rubric_ref: rubric/{name}@1.0}}\n"
+        for number, name in enumerate(names)
+    )
+    path.write_text(f"questions:\n{''.join(rows)}", "utf-8")
+
+
+def test_a_dataset_names_the_rubric_of_another_file_by_its_id_in_the_store(
+    cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    taken = repo / "rubrics/ctx_1.yaml"
+    taken.parent.mkdir()
+    taken.write_text('id: ctx_1\nversion: "1.0.0"\nchecks: [{kind: php_lint}]\nscoring: {combine: all_pass}\n', "utf-8")
+    # Two folders call a rubric by one name, and somebody has a rubric called so.
+    for folder in ("a", "b"):
+        for name in ("ctx_1", f"only_{folder}"):
+            write_rubric(repo / f"legacy/{folder}/rubrics/{name}.yaml", name, f"{folder} {name}")
+        write_questions(repo / f"legacy/{folder}/dataset.yaml", "ctx_1", f"only_{folder}", "elsewhere")
+
+    load = YAML(typ="safe").load
+
+    def list_phrases() -> list[list[str]]:
+        """List what the pinned rubrics of each dataset look for."""
+        refs = [[row["rubric_ref"] for row in load(path)["questions"]] for path in sorted(repo.glob("datasets/*"))]
+        files = [[repo / f"{ref.replace('rubric/', 'rubrics/').partition('@')[0]}.yaml" for ref in row] for row in refs]
+        return [[load(file)["checks"][0]["values"][0] for file in group if file.exists()] for group in files]
+
+    states = list_states(cli)
+    assert {state for state, _ in states.values()} == {"new"}
+    entries = json.loads(cli("migrate", "legacy", "--format", "json").out)["entries"]
+    missing = "rubric/elsewhere is neither in the store nor in these sources, so nothing grades it"
+    assert {(entry["outcome"], *entry["reasons"]) for entry in entries} == {("migrated",), ("lossy", missing)}
+    assert list_phrases() == [["a ctx_1", "a only_a"], ["b ctx_1", "b only_b"]]
+    # The source gives them other names: here they keep theirs.
+    for folder in ("a", "b"):
+        write_rubric(repo / f"legacy/{folder}/rubrics/only_{folder}.yaml", f"called_{folder}", f"{folder} again")
+        write_questions(repo / f"legacy/{folder}/dataset.yaml", "ctx_1", f"called_{folder}", "elsewhere")
+    before = sorted(path.name for path in repo.glob("rubrics/*"))
+    assert "conflict" not in {state for state, _ in list_states(cli).values()}
+    assert sorted(path.name for path in repo.glob("rubrics/*")) == before
+    assert list_phrases() == [["a ctx_1", "a again"], ["b ctx_1", "b again"]]
+    assert list_states(cli) == {}
+    git("add", ".")
+    git("commit", "-m", "Migrate")
+    for folder in ("a", "b"):
+        out = tmp_path / f"back_{folder}"
+        ran = cli("export", "--to", "ai_eval", "--out", out, f"dataset/{folder}")
+        assert ran.code == 0, ran.err
+        (back,) = out.rglob("dataset.yaml")
+        assert load(back) == load(repo / f"legacy/{folder}/dataset.yaml")
