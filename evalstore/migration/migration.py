@@ -19,11 +19,11 @@ from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late
 from evalstore.migration.prompt_files import ProgramFolder, find_prompts
 from evalstore.migration.release_lookup import ReleaseLookup
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
-from evalstore.migration.sources import LegacyFile, find_gone, find_sources
+from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_identity import SuitePlace, file_rubric_ids, place_suites
+from evalstore.migration.suite_identity import SuitePlace, list_rubric_ids, place_suites
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.places import is_git_directory
@@ -151,8 +151,8 @@ def _survey_suites(
     for _ in read_sources(watch(sources), replace(options, plan=survey)):
         pass
     stored = StoredArtifacts.read(releases.root, releases.load_last)
-    places, gone = place_suites(facts, stored, find_gone(paths, releases.root))
-    return _SuiteSurvey(places, gone, stored, file_rubric_ids(facts, places, stored))
+    places, gone = place_suites(facts, stored, find_gone(paths, releases.root), find_missing(paths, releases.root))
+    return _SuiteSurvey(places, gone, stored, list_rubric_ids(facts, places, stored))
 
 
 def _make_planner(survey: _SuiteSurvey, target: StoreTarget) -> Callable[[SourceContext], SourcePlan]:

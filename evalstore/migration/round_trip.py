@@ -15,6 +15,7 @@ from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, select_scoring_part
 
+_PLACES = ("here", "in the source")
 _HINT = "export an earlier version, or take the edit back"
 LoadArtifact = Callable[[Ref], Artifact]
 ExpandRef = Callable[[str], Any]
@@ -58,8 +59,13 @@ def _pair_questions(questions: Sequence[Question], cases: Sequence[LegacyCase]) 
     if len(questions) != len(cases):
         raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
     for question, case in zip(questions, cases, strict=True):
-        if not is_same_data(_strip_row(question.row, case), _strip_row(case.question, case)):
+        ours, theirs = _strip_row(question.row, case), _strip_row(case.question, case)
+        pins = [row.pop("rubric_ref", None) for row in (ours, theirs)]
+        if not is_same_data(ours, theirs):
             raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=_HINT)
+        if pins[0] != pins[1]:
+            said = " and ".join(f"{pin or 'nothing'} {place}" for pin, place in zip(pins, _PLACES, strict=True))
+            raise RefusedError(f"{question.id}: its rubric is {said}", hint=_HINT)
     return questions
 
 

@@ -77,7 +77,8 @@ class PlannedArtifact:
 class _Group:
     """Drafts with equal content, which share one artifact, and the places in the suite that need it.
 
-    One that is named by what several cases ask for `is_shared`: none of the cases is its place.
+    One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
+    content when it was migrated, and was changed here since.
     """
 
     draft: ArtifactDraft
@@ -85,6 +86,7 @@ class _Group:
     indexes: list[int]
     base: str = ""
     match: StoredArtifact | None = None
+    moved_on: StoredArtifact | None = None
     reason: str = ""
     is_shared: bool = False
 
@@ -106,7 +108,8 @@ class SuiteBatch:
 
     `head` is the origin of the artifact that stands for the source; `is_headless` says that none does. `cases` counts
     the graded cases, `pins` are the references of the stored questions by case, and `main` is the stored value itself.
-    `planned` and `new_refs` grow with every layer.
+    `planned` and `new_refs` grow with every layer. `claimed` are the stored artifacts that have a use, `passed` those
+    that were looked at and have none.
     """
 
     format: str
@@ -121,10 +124,11 @@ class SuiteBatch:
     planned: list[PlannedArtifact] = field(default_factory=list)
     new_refs: dict[str, str] = field(default_factory=dict)
     claimed: set[str] = field(default_factory=set)
+    passed: set[str] = field(default_factory=set)
 
     def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> list[ArtifactDraft]:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
-        groups = list(self._group_drafts(items))
+        groups = [part for group in self._group_drafts(items) for part in self._split_by_pins(group)]
         self._match_groups(groups)
         words = Counter(group.draft.name for group in groups if group.is_wanted_often)
         for group in groups:
@@ -132,9 +136,11 @@ class SuiteBatch:
                 len(group.anchors) == self.cases or (group.draft.name != "" and words[group.draft.name] == 1)
             )
         final: dict[int, ArtifactDraft] = {}
-        # A group that splits adds its rest to the list while it is walked.
+        # A group that splits adds its rest to the list while it is walked; it may have an artifact from the last time.
         for group in groups:
-            groups += self._place_group(group, final)
+            if rest := self._place_group(group, final):
+                self._match_groups(rest)
+                groups += rest
         self.new_refs |= {items[index][0].ref: draft.ref for index, draft in final.items()}
         return [final[index] for index in range(len(items))]
 
@@ -157,22 +163,47 @@ class SuiteBatch:
             group.base = digest_content(group.draft.value)
             yield group
 
+    def _split_by_pins(self, group: _Group) -> Iterator[_Group]:
+        """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
+        names = [self._find_pinned(anchor) for anchor in group.anchors]
+        places = list(range(len(names)))
+        known = {item.name: item for item in self._list_parts()} if len(set(names)) > 1 else {}
+        for name in dict.fromkeys(names):
+            if name in known and known[name].kind is group.draft.kind and self._was_changed(known[name]):
+                own = [place for place in places if names[place] == name]
+                yield replace(group.select(own), match=known[name])
+                self.claimed.add(name)
+                group.moved_on = known[name]
+                places = [place for place in places if names[place] != name]
+        if places:
+            yield group.select(places)
+
+    def _list_parts(self) -> list[StoredArtifact]:
+        return [item for item in self.target.stored.by_suite.get((self.format, self.place.key), []) if item.is_part]
+
+    def _find_pinned(self, anchor: CaseAnchor) -> str:
+        """Return the name of the rubric that the question of a case pins; empty where it pins none."""
+        return "" if anchor.part else self.pins.get(anchor.case, "").partition("@")[0]
+
     def _match_groups(self, groups: Sequence[_Group]) -> None:
         """Find the stored artifact of each group, by the rounds below."""
-        stored = [item for item in self.target.stored.by_suite.get((self.format, self.place.key), []) if item.is_part]
+        stored = self._list_parts()
         cases = {anchor.case for group in groups for anchor in group.anchors}
         for file_stored, list_keys in _MATCH_ROUNDS if stored else ():
             by_key: dict[Any, StoredArtifact] = {}
             for item in stored:
                 key = file_stored(item, cases)
-                if key is not None and item.name not in self.claimed:
+                if key is not None and not self._is_used(item.name):
                     by_key.setdefault((item.kind, key), item)
             for group in groups:
                 if not group.match and not group.draft.is_common:
                     group.match = self._claim(by_key, [(group.draft.kind, key) for key in list_keys(group, self.pins)])
 
+    def _is_used(self, name: str) -> bool:
+        return name in self.claimed or name in self.passed
+
     def _claim(self, by_key: Mapping[Any, StoredArtifact], keys: Iterable[Any]) -> StoredArtifact | None:
-        match = next((by_key[key] for key in keys if key in by_key and by_key[key].name not in self.claimed), None)
+        match = next((by_key[key] for key in keys if key in by_key and not self._is_used(by_key[key].name)), None)
         self.claimed |= {match.name} if match else set()
         return match
 
@@ -189,30 +220,34 @@ class SuiteBatch:
             self._settle(group, other, final)
             return ()
         if group.match is None:
-            named = replace(group.draft, id=self._choose_id(group))
-            self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
-            return ()
+            return self._place_new(group, final)
         named = replace(group.draft, id=group.match.id)
         if not any(self._is_pinned(anchor, named) for anchor in group.anchors) and self._was_changed(group.match):
             # Its case is gone: that an equal one came is no reason to grade it by what somebody made of this.
             self.claimed.discard(group.match.name)
-            return self._settle_new(group, named, final)
+            self.passed.add(group.match.name)
+            return [replace(group, match=None, moved_on=group.match)]
         planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
         # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
         stays = planned.result.state not in _LEFT_ALONE
         places = range(len(group.anchors))
         old = [place for place in places if stays or self._is_pinned(group.anchors[place], planned.draft)]
         self._settle(group.select(old), planned.draft, final)
-        return self._settle_new(group.select([place for place in places if place not in old]), planned.draft, final)
+        new = [place for place in places if place not in old]
+        return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
-    def _settle_new(self, group: _Group, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
-        """Pin the release that says what the source says; without one, return the group, to get its own artifact."""
-        if not group.indexes or group.match is None:
-            return ()
-        if version := self.target.find_release(group.match, group.base):
-            final |= dict.fromkeys(group.indexes, replace(draft, version=version))
-            return ()
-        return [replace(group, match=None, reason=_MOVED_ON.format(draft.id))]
+    def _place_new(self, group: _Group, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
+        """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
+        if group.moved_on:
+            named = replace(group.draft, id=group.moved_on.id)
+            if version := self.target.find_release(group.moved_on, group.base):
+                final |= dict.fromkeys(group.indexes, replace(named, version=version))
+                return ()
+            group.reason = _MOVED_ON.format(named.id)
+            group.is_shared = group.is_shared and len(group.anchors) > 1
+        named = replace(group.draft, id=self._choose_id(group))
+        self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
+        return ()
 
     def _was_changed(self, stored: StoredArtifact) -> bool:
         ours = self.target.stored.read_value(stored)

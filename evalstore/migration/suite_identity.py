@@ -39,7 +39,7 @@ class _StoredSuite:
 
     artifact: StoredArtifact
     facts: SuiteFacts
-    is_gone: bool
+    is_missing: bool
     store: StoredArtifacts
     _inputs: frozenset[int] | None = field(default=None)
 
@@ -57,14 +57,18 @@ class _StoredSuite:
 
 
 def place_suites(
-    suites: Sequence[SuiteFacts], store: StoredArtifacts, is_gone: Callable[[str], bool]
+    suites: Sequence[SuiteFacts],
+    store: StoredArtifacts,
+    is_gone: Callable[[str], bool],
+    is_missing: Callable[[str], bool],
 ) -> tuple[dict[str, SuitePlace], list[StoredArtifact]]:
     """Return the place of each suite by its file, and the artifacts of suites that are gone.
 
-    `is_gone` says whether a recorded file would have been found by this migration, and was not.
+    `is_gone` says whether a recorded file would have been found by this migration, and was not; `is_missing`, whether
+    a suite that is the same otherwise may have moved from there.
     """
     stored = [
-        _StoredSuite(artifact, _recall_facts(artifact), is_gone(artifact.origin.file), store)
+        _StoredSuite(artifact, _recall_facts(artifact), is_missing(artifact.origin.file), store)
         for artifact in store.suites
     ]
     pairs = _match_suites(suites, stored)
@@ -76,10 +80,11 @@ def place_suites(
         moved = _describe_move(suites[index], match)
         places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
     matched = {match.artifact.name for match in pairs.values()}
-    return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+    left = (suite.artifact for suite in stored if suite.artifact.name not in matched)
+    return places, [artifact for artifact in left if is_gone(artifact.origin.file)]
 
 
-def file_rubric_ids(
+def list_rubric_ids(
     suites: Iterable[SuiteFacts], places: Mapping[str, SuitePlace], store: StoredArtifacts
 ) -> dict[tuple[str, str], dict[str, str]]:
     """Return the ids that rubrics of one file each have in the store, by format and own name, then by file.
@@ -108,7 +113,7 @@ def _recall_facts(artifact: StoredArtifact) -> SuiteFacts:
 
 def _describe_move(suite: SuiteFacts, match: _StoredSuite) -> str:
     old = match.facts
-    if suite.file != old.file and match.is_gone:
+    if suite.file != old.file and match.is_missing:
         return f"{old.file} is {suite.file} now"
     if suite.name != old.name and suite.file == old.file:
         return f"{old.name or 'the suite'} is called {suite.name or 'nothing'} now"
@@ -162,7 +167,7 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
             if len(matches) == 1 and claims[matches[0].artifact.name] == 1
         }
         free = _drop_used(free, pairs)
-    return pairs | _match_by_questions(suites, [suite for suite in free if suite.is_gone], pairs)
+    return pairs | _match_by_questions(suites, [suite for suite in free if suite.is_missing], pairs)
 
 
 def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
@@ -179,7 +184,7 @@ def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[An
 
 def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
     if gone_only:
-        return match.is_gone and _shares_question(suite, match)
+        return match.is_missing and _shares_question(suite, match)
     if suite.file == match.facts.file and (match.is_certain or (suite.name and suite.name == match.facts.name)):
         return True
     longer, shorter = sorted((PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len)[::-1]

@@ -128,11 +128,12 @@ def test_a_question_of_ones_own_has_no_words_in_other_formats(tmp_path: Path) ->
     assert said == "mine: it was added since dataset/writer was migrated"
 
 
-@pytest.mark.parametrize("new", ["", "    rubric_ref: rubric/names_the_hook@2.0.0\n"])
-def test_a_reference_of_the_source_that_was_edited_is_not_given_back(tmp_path: Path, new: str) -> None:
+@pytest.mark.parametrize("pin", ["nothing", "rubric/names_the_hook@2.0.0"])
+def test_a_reference_of_the_source_that_was_edited_is_not_given_back(tmp_path: Path, pin: str) -> None:
     old = "    rubric_ref: rubric/names_the_hook@1.10.0\n"
+    new = "" if pin == "nothing" else f"    rubric_ref: {pin}\n"
     said = changed(tmp_path, "ai_eval/quirk_d18_versions_of_two_parts", old, new)
-    assert said == "S01: it was edited since it was migrated"
+    assert said == f"S01: its rubric is {pin} here and rubric/names_the_hook@1.10.0 in the source"
 
 
 @pytest.mark.parametrize("file", ["../evil.json", "/tmp/evil.json", "a/../../evil.json", "link/evil.json"])  # noqa: S108  # refused

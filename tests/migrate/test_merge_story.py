@@ -211,6 +211,20 @@ def test_one_suite_then_its_parent_is_the_same_migration(
     assert "0 files written, 6 unchanged" in cli("migrate", "legacy", "--into", tmp_path / "store").out
 
 
+def test_a_suite_that_moved_is_known_again_by_itself(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("forms", "views"):
+        write_suite(tmp_path, folder, "same", "words")
+    assert cli("migrate", "legacy").code == 0
+    shutil.move(tmp_path / "legacy/forms", tmp_path / "legacy/later")
+    shutil.rmtree(tmp_path / "legacy/views")
+    document = json.loads(cli("migrate", "legacy/later", "--format", "json").out)
+    # What was not asked for is not said to be gone.
+    assert [(file["path"], file["state"], file["reason"]) for file in document["files"] if file["reason"]] == [
+        ("datasets/forms.yaml", "renamed", "legacy/forms/evals.json is legacy/later/evals.json now")
+    ]
+
+
 def test_a_renamed_case_keeps_its_rubric(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     write_suite(tmp_path, "forms", "alpha", "beta")
