@@ -19,6 +19,7 @@ _PARTS = 48
 _CHECKS = 16
 _BUILT, _QUOTED = 4096, 80
 _SCHEMA = 8_000
+_PHP = "```php\n"
 
 
 def build_candidates(change: Change) -> Iterator[str]:
@@ -40,7 +41,14 @@ def build_candidates(change: Change) -> Iterator[str]:
     # Where an output has to be JSON, the same texts are tried as JSON strings.
     if any(check.params.get("format") == "json" for state in change.states for check in state.checks):
         yield from map(write_canonical, short[:_QUOTED])
+        yield from map(_write_lines, [text for text in short if _PHP in text][:_QUOTED])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def _write_lines(text: str) -> str:
+    """Return JSON with a block of PHP in it: the lines of a text as strings, each on a line of its own."""
+    lines = ",\n".join(map(write_canonical, text.split("\n")))
+    return f"[{lines}]"
 
 
 def _drop_long_texts(parts: list[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from typing import Any
 
 import pytest
@@ -68,6 +70,17 @@ def test_an_output_without_a_record_of_calls_shows_what_only_it_moves(combine: s
     (finding,) = evalstore.compare(old, old | {"scoring": {"combine": combine} | edit}).findings
     assert finding.witness
     assert finding.witness.tool_calls is None
+
+
+@pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
+def test_json_can_hold_a_block_of_php() -> None:
+    # Without such a block the linter passes, and one check that passes is enough.
+    asked = {"id": "asked", "kind": "format", "format": "json", "max_chars": 90}
+    old = rubric(asked) | {"checks": [asked, {"id": "lints", "kind": "php_lint"}], "scoring": {"combine": "any_pass"}}
+    (finding,) = evalstore.compare(old, {**old, "checks": [asked | {"max_chars": 200}, old["checks"][1]]}).findings
+    assert finding.witness
+    assert json.loads(finding.witness.output)
+    assert (finding.witness.old_score, finding.witness.new_score) == (0, 1)
 
 
 def test_a_shortened_output_says_how_long_it_is() -> None:
