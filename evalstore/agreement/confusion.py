@@ -15,7 +15,7 @@ from evalstore.agreement.labels import LabelledRow
 from evalstore.documents.edit_entries import Scalar
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import UsedArtifact
-from evalstore.statistics import Interval, compute_wilson_interval
+from evalstore.statistics import ChangeEstimate, Conclusion, Interval, compute_wilson_interval, estimate_unit_change
 
 # Reports show the first cases; the counts have all rows.
 _CASE_LIMIT = 100
@@ -116,6 +116,19 @@ class Confusion:
     def beats_baseline(self) -> bool:
         """Whether the judge is right more often than a constant answer."""
         return self.accuracy.hits > self.baseline.hits
+
+    @property
+    def advantage(self) -> ChangeEstimate:
+        """What may be concluded from the rows on which either of the two is right: over other rows of this sort."""
+        is_pass = self.constant is Verdict.PASS
+        won, lost = (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)
+        shares = {Fraction(1): won, Fraction(-1): lost, Fraction(0): self.rows - won - lost}
+        return estimate_unit_change(Counter({(share, 1): count for share, count in shares.items()}))
+
+    @property
+    def surely_beats_baseline(self) -> bool:
+        """Whether the judge is right more often by more than these rows could show by chance."""
+        return self.beats_baseline and self.advantage.conclusion is Conclusion.SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)

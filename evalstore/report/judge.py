@@ -50,6 +50,8 @@ def document(agreement: Agreement) -> dict[str, Any]:
         **document_number("kappa", counts.kappa),
         "baseline": {"answer": str(counts.constant), **document_number("accuracy", counts.baseline.value)},
         "beats_baseline": counts.beats_baseline,
+        "baseline_p": counts.advantage.p if counts.rows else None,
+        "surely_beats_baseline": counts.surely_beats_baseline,
         "disagreements": [_case_document(case) for case in agreement.apart],
         "left_out": [_case_document(case) for case in agreement.left_out],
         "validation": {name: _plain_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
@@ -134,7 +136,12 @@ def _summary_lines(agreement: Agreement) -> Iterator[str]:
     hits = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
     yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {hits}"
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
-    beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
+    beats = "does not beat it"
+    if counts.beats_baseline:
+        sure = (
+            "significant" if counts.surely_beats_baseline else f"not resolvable with {count_noun(counts.rows, 'row')}"
+        )
+        beats = f"beats it by {points:.1f} points, {sure}"
     yield f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
     if counts.kappa is None:
         yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"

@@ -96,7 +96,7 @@ label: pass             3            0     TPR  100.0 %    43.9 to 100.0
 label: fail             1            2     TNR   66.7 %    20.8 to  93.9
 
 agreement   83.3 %    43.6 to  97.0   5 of 6 rows
-baseline    50.0 %   always saying pass; the judge beats it by 33.3 points
+baseline    50.0 %   always saying pass; the judge beats it by 33.3 points, not resolvable with 6 rows
 kappa        0.667   substantial agreement beyond chance
 
 judge and label differ on 1 row:
@@ -229,7 +229,13 @@ def test_check_answers_whether_the_judge_is_better_than_none(
     store: Path, labelled: Callable, cli: Callable, rows: Callable
 ) -> None:
     labelled()
-    assert cli(*ARGV, "--check", cwd=store).code == 0
+    # Right on two rows more than a constant answer is: chance does as much.
+    assert cli(*ARGV, "--no-write", "--check", cwd=store).code == 1
+    many = [{**row, "id": f"{row['id']}_{copy}"} for row in rows(verdicts=True) for copy in range(4)]
+    labelled(many)
+    ran = cli(*ARGV, "--no-write", "--check", cwd=store)
+    assert "the judge beats it by 33.3 points, significant" in ran.out
+    assert ran.code == 0
     labelled([{**row, "verdict": "pass"} for row in rows(verdicts=True)])
     assert cli(*ARGV, "--no-write", cwd=store).code == 0
     ran = cli(*ARGV, "--no-write", "--check", cwd=store)

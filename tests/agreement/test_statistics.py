@@ -108,6 +108,34 @@ def test_laws_of_agreement(counts: Confusion) -> None:
         assert not counts.beats_baseline or counts.kappa > 0
 
 
+@pytest.mark.parametrize(
+    ("counts", "sure"),
+    [
+        (Confusion(1, 0, 0, 1), False),
+        (Confusion(4, 0, 0, 4), False),
+        (Confusion(5, 0, 0, 5), True),
+        (Confusion(40, 4, 0, 8), False),
+        (Confusion(40, 4, 0, 20), True),
+        (Confusion(20, 0, 4, 40), True),
+        (Confusion(40, 20, 0, 4), False),
+        (Confusion(0, 9, 0, 0), False),
+    ],
+)
+def test_a_constant_answer_is_beaten_for_sure_only_beyond_chance(counts: Confusion, *, sure: bool) -> None:
+    assert counts.surely_beats_baseline is sure
+    # McNemar's test asks of the rows on which only one of the two is right; for them a coin is thrown.
+    only = (
+        (counts.true_fail, counts.false_fail)
+        if counts.constant is Verdict.PASS
+        else (counts.true_pass, counts.false_pass)
+    )
+    outcomes = [sum(throw) for throw in product((0, 1), repeat=sum(only))] if sum(only) < 14 else []
+    further = [abs(2 * one - sum(only)) - abs(only[0] - only[1]) for one in outcomes]
+    if outcomes and sum(only):
+        p = sum((1 if far > 0 else 1 / 2) for far in further if far >= 0) / len(outcomes)
+        assert counts.advantage.p == pytest.approx(p)
+
+
 @given(st.integers(0, 50), st.integers(0, 50), st.sampled_from(Verdict))
 def test_a_judge_that_always_says_the_same_beats_nothing(good: int, bad: int, answer: Verdict) -> None:
     constant = Confusion(good, 0, bad, 0) if answer is Verdict.PASS else Confusion(0, good, 0, bad)
