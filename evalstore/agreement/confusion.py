@@ -19,6 +19,7 @@ from evalstore.statistics import ChangeEstimate, Conclusion, Interval, compute_w
 
 # Reports show the first cases; the counts have all rows.
 _CASE_LIMIT = 100
+_MOST_UNJUDGED = Fraction(2, 100)
 # label, verdict -> the count; "true" is a judge that agrees with the label.
 _COUNT_NAMES = {
     (Verdict.PASS, Verdict.PASS): "true_pass",
@@ -168,6 +169,11 @@ class Agreement:
     entries: Mapping[str, Scalar | None] = field(default_factory=dict)
     diff: str = ""
     written: str | None = None
+
+    @property
+    def misses_many(self) -> bool:
+        """Whether so many rows could not be judged that the others say little of the judge."""
+        return self.unjudged > _MOST_UNJUDGED * (self.unjudged + self.confusion.rows)
 
 
 @dataclass(slots=True)

@@ -96,7 +96,7 @@ def _report_lines(agreement: Agreement) -> Iterator[str]:
     if agreement.left_out:
         yield ""
         yield from _list_cases(
-            "not judged, and counted nowhere else:",
+            f"not judged, and counted nowhere else{', too many for --check' if agreement.misses_many else ''}:",
             agreement.unjudged,
             [_row_of_unjudged(case) for case in agreement.left_out],
         )

@@ -236,6 +236,11 @@ def test_check_answers_whether_the_judge_is_better_than_none(
     ran = cli(*ARGV, "--no-write", "--check", cwd=store)
     assert "the judge beats it by 33.3 points, significant" in ran.out
     assert ran.code == 0
+    # A judge that fails on what is hard for it is not measured by the rest.
+    labelled([*many, {**many[0], "id": "lost", "verdict": "unscored"}])
+    ran = cli(*ARGV, "--no-write", "--check", cwd=store)
+    assert "not judged, and counted nowhere else, too many for --check: 1 row" in ran.out
+    assert ran.code == 1
     labelled([{**row, "verdict": "pass"} for row in rows(verdicts=True)])
     assert cli(*ARGV, "--no-write", cwd=store).code == 0
     ran = cli(*ARGV, "--no-write", "--check", cwd=store)
@@ -248,7 +253,7 @@ def test_an_unscored_verdict_is_left_out(store: Path, labelled: Callable, cli: C
     first, *others = rows(verdicts=True)
     labelled([{**first, "verdict": "unscored"}, *others])
     ran = cli(*ARGV, cwd=store)
-    assert "not judged, and counted nowhere else: 1 row:\n  line 1  gold_alt_text" in ran.out
+    assert "not judged, and counted nowhere else, too many for --check: 1 row:\n  line 1  gold_alt_text" in ran.out
     assert validation(store)["sample_size"] == 5
 
 
@@ -343,7 +348,7 @@ def test_what_cannot_be_judged_is_counted_and_left_out(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, cwd=store, **env(judge_server))
     assert ran.code == 0
-    assert "not judged, and counted nowhere else: 3 rows:" in ran.out
+    assert "not judged, and counted nowhere else, too many for --check: 3 rows:" in ran.out
     assert "line 1  gold_alt_text" in ran.out
     assert "warning: judge calls that failed: 1" in ran.err
     assert (str(validation(store)["tpr"]), str(validation(store)["tnr"])) == ("1.0", "1.0")
