@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     type=USER_FILE,
     help="Stored outputs, or a run: which changes of RUBRIC would none of them show?",
 )
-@click.option("--exit-code", is_flag=True, help="Exit 1 when a text passes that says nothing, or a reference fails.")
+@click.option(
+    "--exit-code",
+    is_flag=True,
+    help="Exit 1 when a text passes that says nothing, a reference fails, or what could not be graded decides.",
+)
 @add_output_options()
 @add_judge_options
 def command(  # noqa: PLR0913  # one parameter for each option

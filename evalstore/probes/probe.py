@@ -106,12 +106,14 @@ class _ResultTally:
     wrong: list[str] = field(default_factory=list)
     # Why a check could not be graded, once for each.
     errors: dict[str, str] = field(default_factory=dict)
+    undecided: int = 0
 
     def add(self, result: RubricResult, scoring: Scoring, id_: str) -> None:
         failed = {check.id: check.reason for check in result.checks if check.unscored is UnscoredReason.ERROR}
         if failed:
             self.errors = failed | self.errors
             result = _settle_errors(result, scoring)
+            self.undecided += result.verdict is Verdict.UNSCORED
         self.verdicts[result.verdict] += 1
         if result.score is not None:
             self.scores.add(result.score)
@@ -120,7 +122,8 @@ class _ResultTally:
 
     def build_text(self) -> ProbedText:
         name, wanted, text = self.example
-        return ProbedText(name, wanted, text, dict(self.verdicts), self.scores.compute_mean(), tuple(self.wrong))
+        mean = self.scores.compute_mean()
+        return ProbedText(name, wanted, text, dict(self.verdicts), mean, tuple(self.wrong), self.undecided)
 
 
 def _settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:

@@ -14,7 +14,7 @@ class ProbedText:
 
     `example` is the text for the first question, and `verdicts` counts what became of it. `mean` is over those that
     have a score, None without any. `wrong` are the questions that got the opposite of what is wanted, in order; without
-    questions it is the empty id.
+    questions it is the empty id. `undecided` counts those whose verdict hangs on a check that could not be graded.
     """
 
     name: str
@@ -23,6 +23,7 @@ class ProbedText:
     verdicts: dict[Verdict, int]
     mean: Fraction | None
     wrong: tuple[str, ...]
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +55,9 @@ class RubricProbe:
 
     @property
     def sound(self) -> bool:
-        """Whether every text got what is wanted of it, where it has a verdict."""
-        return not any(text.wrong for text in self.texts)
+        """Whether every text was graded, and none got the opposite of what is wanted.
+
+        One that a rubric has nothing to grade in is graded; where that is so of all, nothing was seen.
+        """
+        has_verdict = any(text.verdicts.keys() - {Verdict.UNSCORED} for text in self.texts)
+        return has_verdict and not any(text.wrong or text.undecided for text in self.texts)

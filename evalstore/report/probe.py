@@ -50,6 +50,7 @@ def document(probe: RubricProbe) -> dict[str, Any]:
                 "verdicts": {str(verdict): one.verdicts.get(verdict, 0) for verdict in Verdict},
                 **document_number("mean", one.mean),
                 "wrong": list(one.wrong),
+                "undecided": one.undecided,
             }
             for one in probe.texts
         ],
@@ -109,3 +110,6 @@ def _list_notes(probe: RubricProbe) -> Iterator[str]:
     if probe.calls:
         yield f"{count_noun(probe.calls, 'judge call')} would grade the rest: name an endpoint with --judge-url"
     yield from (f"note: {make_printable(note)}" for note in probe.notes)
+    if undecided := sum(one.undecided for one in probe.texts):
+        tried = sum(sum(one.verdicts.values()) for one in probe.texts)
+        yield f"{undecided:,} of {count_noun(tried, 'verdict')} hang on that, so --exit-code fails"

@@ -28,7 +28,9 @@ FILES = {
 BESIDE = {
     "outputs.jsonl": '{"id": "a", "output": "It is so."}\n',
     "labels.jsonl": "".join(
-        f'{{"id": "{word}", "output": "{word}", "label": "{word}", "verdict": "{word}"}}\n' for word in ("pass", "fail")
+        f'{{"id": "{word}{number}", "output": "{word}", "label": "{word}", "verdict": "{word}"}}\n'
+        for number in range(6)
+        for word in ("pass", "fail")
     ),
 }
 RUNS = ("asked-1.0.0-a", "asked-1.0.0-b")

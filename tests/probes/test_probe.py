@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,17 +138,23 @@ scoring: {combine: all_pass, errors: skip}
 
 
 @pytest.mark.parametrize(
-    ("check", "sentence"),
+    ("check", "sentence", "undecided"),
     [
-        ("{id: plain, kind: must_not_contain, values: [synergy]}", "has a verdict on none of 2 texts"),
-        ("{id: plain, kind: must_contain_any, values: [synergy]}", "gets none of 2 texts wrong"),
+        ("{id: plain, kind: must_not_contain, values: [synergy]}", "has a verdict on none of 2 texts", 2),
+        ("{id: plain, kind: must_contain_any, values: [synergy]}", "gets none of 2 texts wrong", 1),
     ],
 )
-def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(store: Path, cli: Cli, check: str, sentence: str) -> None:
+def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(
+    store: Path, cli: Cli, check: str, sentence: str, undecided: int
+) -> None:
     (store / "judges").mkdir()
     (store / "judges/kind.yaml").write_text("id: kind\nversion: 1.0.0\ntemplate: 'Kind? {{ output }}'\n", "utf-8")
     text = JUDGED.replace("{id: plain, kind: must_not_contain, values: [synergy]}", check)
     (store / "rubrics/judged.yaml").write_text(text, "utf-8")
-    out = cli("probe", "rubric/judged@worktree", cwd=store).out
+    ran = cli("probe", "rubric/judged@worktree", "--exit-code", cwd=store)
+    out = ran.out
+    # A gate that saw nothing is no green one.
+    assert ran.code == 1
+    assert re.search(rf"{undecided} of [23] verdicts hang on that, so --exit-code fails", out)
     assert f"rubric/judged@worktree {sentence}" in " ".join(out.split())
     assert "note: kind could not be graded: no model is named" in " ".join(out.split())
