@@ -73,7 +73,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="Who shares a rubric with equal checks: the cases of a suite, or all suites.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
-@click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
+@click.option("--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated.")
 @click.option(
     "--report",
     metavar="FILE",

@@ -163,8 +163,9 @@ class MigrationReport(ReportValue):
 
     @property
     def complete(self) -> bool:
-        """Whether every entry is migrated, and no file is in conflict."""
-        return self.count(MigrationOutcome.MIGRATED) == len(self.entries) and not self.conflicts
+        """Whether there is a source, every entry is migrated, and no file is in conflict."""
+        all_migrated = self.count(MigrationOutcome.MIGRATED) == len(self.entries)
+        return bool(self.sources) and all_migrated and not self.conflicts
 
 
 @dataclass(frozen=True, slots=True)

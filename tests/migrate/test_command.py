@@ -77,6 +77,18 @@ def test_exit_codes(cli: Run, suite: Suite, tmp_path: Path, case: dict[str, Any]
     assert cli("migrate", path, "--into", tmp_path / "b", "--strict").code == strict
 
 
+def test_strict_is_not_green_where_nothing_was_seen(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    path = suite({"must_contain_any": ["a"]})
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "notes.json").write_text('{"a": 1}', "utf-8")
+    assert cli("migrate", folder, "--into", tmp_path / "a").code == 0
+    assert cli("migrate", folder, "--into", tmp_path / "a", "--strict").code == 1
+    # A suite whose cases are all gone is one.
+    path.write_text('{"skill_name": "a", "evals": []}', "utf-8")
+    assert cli("migrate", path, "--into", tmp_path / "a", "--strict").code == 0
+
+
 def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_path: Path) -> None:
     path = suite({"must_contain_any": ["a"]})
     assert cli("migrate").code == 2
