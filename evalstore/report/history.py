@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from evalstore.audits.rulers import RunTotals
     from evalstore.audits.score_history import ScoredRun, ScoreHistory
 
-_NAME, _GAP = 32, 2
+_GAP = 2
+# Of a screen, at most this share is for names, and never less than so many characters.
+_SHARE, _NAME, _LONG_NAME = 2, 32, 200
 _MARK = "*"  # behind the cell that the run recorded
 
 
@@ -80,7 +82,7 @@ def _format_tables(
     title: str, history: ScoreHistory, pick: Callable[[RunTotals], Fraction | None], width: int
 ) -> Iterator[str]:
     """Yield tables no wider than the screen, each with as many releases as fit."""
-    names = [title, *map(_name_run, history.runs)]
+    names = [title, *(_shorten_name(_name_run(run), max(_NAME, width // _SHARE)) for run in history.runs)]
     cells = [
         [*map(make_printable, history.versions)],
         *(_list_cells(run, history.versions, pick) for run in history.runs),
@@ -102,7 +104,13 @@ def _list_cells(run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTota
 
 
 def _name_run(run: ScoredRun) -> str:
-    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]})", _NAME)
+    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]})", _LONG_NAME)
+
+
+def _shorten_name(name: str, limit: int) -> str:
+    """Return a name with its middle left out: runs of one suite differ at their ends."""
+    tail = limit // 2
+    return name if len(name) <= limit else f"{name[: limit - tail - 1]}…{name[-tail:]}"
 
 
 def _list_marks(history: ScoreHistory) -> list[str]:

@@ -133,6 +133,26 @@ def test_the_matrix_fits_the_screen_and_marks_what_was_recorded(story: Story, wi
     assert sum(line.startswith("score, points of 100") for line in lines) == (2 if width == 60 else 1)
 
 
+def test_runs_with_long_names_are_told_apart(story: Story) -> None:
+    from evalstore.audits.score_history import build_history
+    from evalstore.report import render
+    from evalstore.report.screen import Screen
+    from evalstore.store import ArtifactStore
+
+    first = story.runs["X2"].path
+    runs = [first.with_name(f"{'a_suite_with_a_long_name_' * 3}{seed}.json") for seed in (1, 2)]
+    for run in runs:
+        run.write_bytes(first.read_bytes())
+    with ArtifactStore.open(story.repo.root) as store:
+        found = build_history("rubric/r", runs, store)
+    for width in (60, 80, 200):
+        lines = render(found, "text", screen=Screen(width)).splitlines()
+        assert max(map(len, lines)) <= width
+        rows = [line for line in lines if "100.00" in line or "80.00" in line]
+        assert len(rows) == len(set(rows)) > 1
+        assert all(any(f"{seed}.json)" in line for line in rows) for seed in (1, 2))
+
+
 def test_every_change_point_is_found_and_the_first_bad_one_since_the_last_good(story: Story, answer: Any) -> None:
     run = str(story.runs["X1"].path)
     q0 = answer("bisect", "rubric/r", "--run", run, "--question", "q0")
