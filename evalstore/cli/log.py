@@ -22,7 +22,7 @@ from evalstore.errors import UsageError
 @click.option("--all", "all_", is_flag=True, help="Compare all releases, not only the newest 30.")
 @add_output_options()
 def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
-    """List the releases of REF, newest first: version, date, bump, author, and what each changed, by rule.
+    """List the releases of REF, newest first: version, date, bump, who released it, and what each changed, by rule.
 
     With a version or a range, only the releases that it covers. Each release is compared with the one before it, by the
     rules alone, whatever was overridden or accepted. The scores of the newest are comparable since the last release at

@@ -69,7 +69,7 @@ def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
         f"  {release.version}",
         release.date[:_DAY],
         _release_step(release),
-        release.author,
+        f"released by {release.author}",
         "" if is_default else make_excerpt(release.summary, _SUMMARY),
     )
 

@@ -197,9 +197,9 @@ def test_log_lists_releases_newest_first(cli: Cli, repo: Path, git: Git) -> None
     ran = cli("-C", repo, "log", "rubric/tone", "--short")
     assert ran.code == 0
     assert [line.split(maxsplit=3) for line in ran.out.splitlines()[1:]] == [
-        ["2.0.0", "2025-10-09", "major", "Ada Tester  Ask for please"],
-        ["1.1.0", "2025-10-09", "minor", "Ada Tester  Ask for please"],
-        ["1.0.0", "2025-10-09", "-", "Ada Tester  Say please"],
+        ["2.0.0", "2025-10-09", "major", "released by Ada Tester  Ask for please"],
+        ["1.1.0", "2025-10-09", "minor", "released by Ada Tester  Ask for please"],
+        ["1.0.0", "2025-10-09", "-", "released by Ada Tester  Say please"],
     ]
     newest, *_, oldest = valid(cli("-C", repo, "log", "rubric/tone", "--format", "json"), "log")["releases"]
     assert (newest["digest"], newest["previous"], newest["bump"]) == ("f" * 64, "1.1.0", "major")

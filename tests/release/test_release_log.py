@@ -155,14 +155,14 @@ def test_the_text(long: Shop, cli: Cli) -> None:
     out = cli("-C", long.root, "log", "rubric/tone").out
     assert re.sub("[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-01-01", out) == (
         "rubric/tone\n"
-        "  2.0.2  2026-01-01  patch  Ada Tester\n"
-        "  2.0.1  2026-01-01  patch  Ada Tester\n"
+        "  2.0.2  2026-01-01  patch  released by Ada Tester\n"
+        "  2.0.1  2026-01-01  patch  released by Ada Tester\n"
         "    patch: metadata-changed\n"
-        "  2.0.0  2026-01-01  major  Ada Tester\n"
+        "  2.0.0  2026-01-01  major  released by Ada Tester\n"
         "    major: phrase-reworded\n"
-        "  1.0.1  2026-01-01  patch  Ada Tester\n"
+        "  1.0.1  2026-01-01  patch  released by Ada Tester\n"
         "    patch: metadata-changed\n"
-        "  1.0.0  2026-01-01  first  Ada Tester\n"
+        "  1.0.0  2026-01-01  first  released by Ada Tester\n"
         "\n"
         "2.0.2 is comparable since 2.0.0\n"
     )

@@ -78,7 +78,7 @@ def add_trail(page: str, path: str, artifact: str = "") -> str:
     return page.replace("<main>\n", f"<main>\n{make_element('p', *between, class_='quiet')}\n", 1)
 
 
-_RELEASE_HEAD = ("version", "date", "by", "bump", "what changed")
+_RELEASE_HEAD = ("version", "date", "released by", "bump", "what changed")
 
 
 def _format_kind(kind: Kind, artifacts: Sequence[ArtifactSummary]) -> Iterator[Markup]:
@@ -133,7 +133,7 @@ def _format_release(entry: ReleaseLogEntry, path: str) -> Markup:
     return format_row(
         format_head(str(release.version)),
         format_cell("date", release.date[:_DAY]),
-        format_cell("by", make_excerpt(release.author, _SUMMARY)),
+        format_cell("released by", make_excerpt(release.author, _SUMMARY)),
         format_cell("bump", str(entry.required) if entry.required is not None else ""),
         format_cell("what changed", make_element("a", what, href=path) if path else what),
     )

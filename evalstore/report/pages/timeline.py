@@ -26,7 +26,7 @@ def format_timeline(history: ScoreHistory, names: Sequence[str], caption: str) -
         format_row(
             make_element("th", str(release.version), scope="row"),
             format_cell("released", release.date[:_DAY], class_="day"),
-            format_cell("by", release.author),
+            format_cell("released by", release.author),
             *(
                 cell
                 for run, name in zip(history.runs, names, strict=True)
@@ -35,7 +35,7 @@ def format_timeline(history: ScoreHistory, names: Sequence[str], caption: str) -
         )
         for place, release in enumerate(history.releases)
     ]
-    head = ("release", "released", "by", *(word for name in names for word in (name, "")))
+    head = ("release", "released", "released by", *(word for name in names for word in (name, "")))
     return format_table(head, rows, caption, numbers=names)
 
 
