@@ -79,7 +79,7 @@ _ROWS = (
         "release-unlisted",
         _ERROR,
         "the tag {tag} is there, and no ledger of a branch lists {ref}",
-        "nobody released it with evalstore: git tag -d {tag}; or, if it is yours, add to {path}: {line}",
+        "{why}, add to {path}: {line}",
         "A floating reference would follow whatever was tagged.",
     ),
     ValidationRule(

@@ -19,6 +19,10 @@ from evalstore.store.resolve import CommittedArtifact, read_tagged
 from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.versions import Version
 
+_NOT_RELEASED = "nobody released it with evalstore: git tag -d {tag}; or, if it is yours"
+_RELEASED = (
+    "its own commit {commit} lists it: its branch is not here, and git fetch brings it; or, if it was taken back"
+)
 _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -171,6 +175,7 @@ def _check_unlisted(
             place,
             tag=tag.name,
             ref=tag.ref,
+            why=_RELEASED.format(commit=commit[:12]) if own else _NOT_RELEASED.format(tag=tag.name),
             path=records.quote_ledger_path(name),
             line=line,
         )

@@ -207,6 +207,23 @@ def test_a_release_of_another_branch_is_listed_there(world: World) -> None:
     assert rules(world.verify()) == ["release-unlisted"]
 
 
+def test_a_release_whose_commit_lists_it_is_not_said_to_be_nobodys(world: World) -> None:
+    world.release("rubric/tone", "3.0.0", rubric(version="3.0.0"))
+    commit = world.git("rev-parse", "HEAD").strip()
+    world.git("revert", "--no-edit", "HEAD")
+    (finding,) = (one for one in world.alone().findings if one.rule == "release-unlisted")
+    assert finding.hint.startswith(f"its own commit {commit[:12]} lists it")
+    assert "git tag -d" not in finding.hint
+    path, line = finding.hint.partition("add to ")[2].split(": ")
+    world.write(path, (world.path / path).read_text() + line + "\n")
+    world.commit(path)
+    assert "release-unlisted" not in rules(world.alone())
+    # Nobody lists this one.
+    world.git("tag", "-a", "-m", "x", "rubric/tone@9.0.0", world.evil("9.0.0"))
+    (finding,) = (one for one in world.verify().findings if one.rule == "release-unlisted")
+    assert finding.hint.startswith("nobody released it with evalstore: git tag -d rubric/tone@9.0.0")
+
+
 # Objects.
 
 
