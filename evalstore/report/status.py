@@ -183,7 +183,8 @@ def _describe_change(changed: Sequence[ArtifactStatus], total: int, *, can_bump_
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
     # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
     wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
-    command = ": evalstore bump --all" if wants_bump and can_bump_all else ""
+    is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
+    command = ": evalstore bump --all" if wants_bump and can_bump_all and not is_refused else ""
     differ = [one for one in changed if one.state != _NEW]
     new, of = len(changed) - len(differ), f" of {_count_artifacts(total)}"
     verbs = "differs" if len(differ) == 1 else "differ", "was" if new == 1 else "were"

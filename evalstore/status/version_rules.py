@@ -87,7 +87,9 @@ def judge_version(released: Version, working: Version, required: Bump) -> Versio
     old, new = drop_build(released), drop_build(working)
     needed = bump_version(old, required)
     if new < old:
-        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}")
+        # Where nothing else changed, bump has nothing to release.
+        mend = "" if required else f", and nothing else changed: write {released} there again"
+        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}")
     if required is Bump.NONE:
         return _judge_unneeded(released, working)
     if new == old:

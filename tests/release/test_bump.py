@@ -10,6 +10,7 @@ import pytest
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
 from evalstore.release import ReleasedVersion
+from evalstore.report.status import text
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import read_history
 from evalstore.versions import Bump
@@ -136,6 +137,12 @@ def test_a_lower_version_without_a_change_is_refused(released: Shop) -> None:
     with pytest.raises(RefusedError, match=r"the version 0\.9\.0 is below the released 1\.0\.0") as error:
         released.bump()
     assert str(error.value.place) == "rubrics/tone.yaml:3:10"
+    # `status` sends nobody to what is refused, and says what helps.
+    said = text(released.status())
+    assert "bump --all" not in said
+    assert "0.9.0 is below the released 1.0.0, and nothing else changed: write 1.0.0 there again" in said
+    released.write("rubrics/tone.yaml", rubric(ban="just", version="0.9.0"))
+    assert text(released.status()).endswith("evalstore bump --all")
 
 
 def test_in_zero_versions_y_carries_major(shop: Shop) -> None:
