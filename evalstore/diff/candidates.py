@@ -19,6 +19,7 @@ _PARTS = 48
 _CHECKS = 16
 _BUILT, _QUOTED = 4096, 80
 _SCHEMA = 8_000
+_SIDES, _JOINT = 2, 2  # the old check and the new one; JSON of each sort
 _PHP = "```php\n"
 
 
@@ -31,6 +32,7 @@ def build_candidates(change: Change) -> Iterator[str]:
     mine = checks.pop(change.token, [])
     changed = list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
     others = list(checks.values())[:_CHECKS]
+    changed += _list_joint_json(mine, [states[-1] for states in others])
     json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
     plenty = [_join_texts((*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1]))]
     parts = [*(_list_sample_texts(states)[:_OPTIONS] for states in others), ["", *json], changed]
@@ -73,6 +75,20 @@ def _list_own_json(mine: list[CheckState]) -> list[str]:
     return [output for text in schemas for value in _find_instances(text) for output in list_outputs(value, "auto")]
 
 
+def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
+    """Return JSON that the changed check takes otherwise now, and that all other checks of JSON take, or none does."""
+    from evalstore.diff.deciders.schema_edits import list_outputs
+
+    schemas = [check.params["schema"] for check in mine if check.params.get("schema") is not None]
+    beside = [check.params["schema"] for check in others if check.params.get("schema") is not None]
+    if not beside or len(schemas) != len(mine) or len(mine) != _SIDES:
+        return []
+    moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
+    joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in (beside, [{"not": one} for one in beside]))
+    values = [value for schema in joint for value in islice(_find_instances(write_canonical(schema)), _JOINT)]
+    return [output for value in values for output in list_outputs(value, mine[0].params["extract"])]
+
+
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON for the first check that reads it, unless that is the changed one; no output holds JSON for two."""
     from evalstore.diff.deciders.schema_edits import list_outputs
@@ -101,7 +117,7 @@ def _list_sample_texts(states: list[CheckState]) -> list[str]:
 
 def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
     lists = [set(check.params.get("values", ())) for check in states]
-    return sorted(set.symmetric_difference(*lists)) if len(lists) == 2 else []  # noqa: PLR2004  # old and new
+    return sorted(set.symmetric_difference(*lists)) if len(lists) == _SIDES else []
 
 
 def _find_passing_text(check: CheckState) -> str:

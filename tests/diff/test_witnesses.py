@@ -72,6 +72,22 @@ def test_an_output_without_a_record_of_calls_shows_what_only_it_moves(combine: s
     assert finding.witness.tool_calls is None
 
 
+@pytest.mark.parametrize("combine", ["all_pass", "max"])
+def test_one_json_is_built_for_two_schemas(combine: str) -> None:
+    route = {"type": "object", "required": ["route"], "properties": {"route": {"enum": ["a", "b"]}}}
+    wider = {**route, "properties": {"route": {"enum": ["a", "b", "c"]}}}
+    size = {"type": "object", "required": ["size", "tags"], "properties": {"size": {"type": "integer", "minimum": 3}}}
+    old = rubric({"kind": "json_schema", "schema": route})
+    old["checks"][0] = {"id": "sized", "kind": "json_schema", "schema": size}
+    old["scoring"] = {"combine": combine}
+    new = {**old, "checks": [old["checks"][0], {**old["checks"][1], "schema": wider}]}
+    (finding,) = evalstore.compare(old, new).findings
+    shown = json.loads(finding.witness.output)
+    assert shown["route"] == "c"
+    # Both have to pass, or the other one must not.
+    assert ({"size", "tags"} <= shown.keys()) is (combine == "all_pass")
+
+
 @pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
 def test_json_can_hold_a_block_of_php() -> None:
     # Without such a block the linter passes, and one check that passes is enough.
