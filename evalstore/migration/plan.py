@@ -235,7 +235,8 @@ def _find_pins(main: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) 
     pins = {row["id"]: row["rubric_ref"] for row in rows}
     ids = {question["id"] for question in questions}
     gone = [(compute_digest(row.get("input")), row["rubric_ref"]) for row in rows if row["id"] not in ids]
-    new = [(compute_digest(question["input"]), question["id"]) for question in questions if question["id"] not in pins]
+    asked = [question for question in questions if gone and question["id"] not in pins]
+    new = [(compute_digest(question.get("input")), question["id"]) for question in asked]
     # Where several could be meant, none is.
     counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
     renamed = {digest: ref for digest, ref in gone if counts[0][digest] == counts[1][digest] == 1}
@@ -304,11 +305,12 @@ def _mark_missing_rubrics(context: SourceContext, target: StoreTarget) -> Extrac
     """Return the extraction; a question is lossy whose rubric is in no source and not in the store."""
 
     def mark(case: LegacyCase) -> LegacyCase:
-        name = case.question.get("rubric_ref", "").partition("@")[0]
-        is_there = name in target.stored.names or _find_stated_id(
-            target.rubric_ids, context, name.removeprefix("rubric/")
-        )
-        if not name or is_there:
+        stated = case.question.get("rubric_ref")
+        if not isinstance(stated, str):
+            return case
+        name = stated.partition("@")[0]
+        own_name = name.removeprefix("rubric/")
+        if name in target.stored.names or _find_stated_id(target.rubric_ids, context, own_name):
             return case
         reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
         return replace(case, outcome=classify_losses(reasons), reasons=reasons)

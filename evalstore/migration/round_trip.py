@@ -70,10 +70,11 @@ def _pair_questions(questions: Sequence[Question], cases: Sequence[LegacyCase]) 
 
 
 def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
-    source = row.get("x_source") or {}
-    if source.get("pinned") and is_same_artifact(row.get("rubric_ref") or "", source["pinned"]):
+    ref, source = row.get("rubric_ref"), row.get("x_source")
+    pin, pinned = (source.get("pin"), source.get("pinned")) if isinstance(source, Mapping) else (None, None)
+    if isinstance(ref, str) and isinstance(pin, str) and isinstance(pinned, str) and is_same_artifact(ref, pinned):
         # The source calls the rubric by another name than the store.
-        row = {**row, "rubric_ref": f"{source['pin'].partition('@')[0]}@{row['rubric_ref'].partition('@')[2]}"}
+        row = {**row, "rubric_ref": f"{pin.partition('@')[0]}@{ref.partition('@')[2]}"}
     ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by its content
     return {key: value for key, value in row.items() if key not in ignored}
 

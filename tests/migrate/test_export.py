@@ -230,3 +230,11 @@ def test_a_source_that_was_written_by_hand_is_one_sentence(
         export([], to=case.partition("/")[0], store=tmp_path / "store", out=tmp_path / "out")
     assert len(str(caught.value).splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("origin", ["pinned: rubric/names_the_hook", "pinned: 3\n      pin: 4", "pin: 4"])
+def test_an_origin_that_somebody_broke_is_no_end(tmp_path: Path, origin: str) -> None:
+    case = Path(__file__).resolve().parents[1] / "cases/migrations/ai_eval/quirk_d18_versions_of_two_parts/legacy"
+    migrate([case], into=tmp_path)
+    edit(next((tmp_path / "datasets").iterdir()), "pin: rubric/names_the_hook@1.10.0", origin)
+    assert export(to="ai_eval", store=tmp_path).files
