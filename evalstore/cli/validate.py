@@ -53,8 +53,8 @@ def command(  # noqa: PLR0913  # one parameter for each option
     PATH is a folder, a file, or - for one document on standard input; by default the store. Errors answer 1,
     warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.
 
-    --fix writes misspelt keys, kinds and words that can mean one thing only, versions of two parts, missing or surplus
-    quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
+    --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two parts, missing or
+    surplus quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
 
     With --base what evalstore.yaml lets through since that commit is a finding, and does not count.
     """

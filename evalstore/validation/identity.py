@@ -44,9 +44,9 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
         what = f"the number {written}" if number else describe_value(version)
-        example = f"{written}.0.0" if written.isdigit() else f"{written}.0" if TWO_PART.fullmatch(written) else "1.0.0"
-        mend = Mend(f"{written}.0", quoted=True) if number and TWO_PART.fullmatch(written) else None
-        yield make_note("version-not-text", ("version",), mend=mend, what=what, example=example)
+        full = f"{written}.0.0" if written.isdecimal() else f"{written}.0" if TWO_PART.fullmatch(written) else ""
+        mend = Mend(full, quoted=True) if number and find_version(full) else None
+        yield make_note("version-not-text", ("version",), mend=mend, what=what, example=full or "1.0.0")
     elif TWO_PART.fullmatch(version):
         yield make_note("version-two-part", ("version",), mend=Mend(f"{version}.0"), found=version)
     elif find_version(version) is None:

@@ -67,6 +67,8 @@ def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         hint, mend = "remove the quotes", Mend(quoted=False)
     elif "string" in types and not isinstance(value, dict | list | None):
         hint, mend = "put it in quotes", Mend(quoted=True)
+    elif "string" in types and value is not None:
+        hint = "; ".join(filter(None, ("in YAML a text that begins with { or [ needs quotes", hint)))
     elif "array" in types:
         hint = "; ".join(filter(None, ("begin each item with - and a blank", hint)))
     wanted, found = " or ".join(_TYPES[type_] for type_ in types), _with_type(value)

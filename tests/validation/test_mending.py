@@ -55,6 +55,7 @@ CHECK = "  - kind: must_contain_any\n    values: [a]\n"
         ),
         (rubric("  - {kind: must_contain_ayn, values: [a]}\n"), rubric("  - {kind: must_contain_any, values: [a]}\n")),
         (rubric(CHECK, "1.0"), rubric(CHECK, '"1.0.0"')),
+        (rubric(CHECK, "2"), rubric(CHECK, '"2.0.0"')),
         (rubric(CHECK, "'1.2'"), rubric(CHECK, "'1.2.0'")),
         (rubric(CHECK, "1.10"), rubric(CHECK, '"1.10.0"')),
         (
@@ -204,3 +205,10 @@ def test_one_name_alone_is_near(word: str, names: list[str]) -> None:
     assert found is None or found in names
     if found:
         assert find_only_near(word, (*names, found)) in {None, found}
+
+
+def test_a_pattern_in_braces_is_a_mapping_and_what_helps_is_said(folder: Path, cli: Cli) -> None:
+    text = rubric("  - {kind: regex, pattern: {a}}\n")
+    assert fix(cli, folder, text) == text
+    said = " ".join(cli("validate", cwd=folder).out.split())
+    assert "hint: in YAML a text that begins with { or [ needs quotes" in said
