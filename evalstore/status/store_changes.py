@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefusedError
 from evalstore.model import Ref
+from evalstore.places import LEDGER_FOLDER
 from evalstore.status.comparison import WorkingScan, scan_working_files
 from evalstore.status.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release
+from evalstore.store.ledger import find_conflicted_ledgers
 from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
@@ -70,8 +72,19 @@ def find_store_changes(
     known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)
+    scan = replace(scan, changed=(*scan.changed, *_find_conflicted(store, refs, scan)))
     removed = tuple(_find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None))
     return StoreChanges(refs, releases, known, last, scan, removed)
+
+
+def _find_conflicted(store: ArtifactStore, refs: Sequence[Ref], scan: WorkingScan) -> Iterator[Ref]:
+    """Yield what is as released, and whose next release its ledger stops: a merge left its markers there."""
+    folder = f"{store.moves.prefix}{LEDGER_FOLDER}/"
+    # A sparse clone may lack the ledgers, as files and as objects.
+    is_here = store.root is not None and (store.root / LEDGER_FOLDER).is_dir()
+    if is_here and (marked := find_conflicted_ledgers(store.git, folder)):
+        names = {path.removeprefix(folder) for path in marked} - {ref.name for ref in scan.changed}
+        yield from (ref for ref in refs if ref.name in names)
 
 
 def _find_removed(

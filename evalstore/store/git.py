@@ -32,6 +32,7 @@ _READING = frozenset(
         "cat-file",
         "check-attr",
         "for-each-ref",
+        "grep",
         "log",
         "ls-files",
         "ls-tree",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -117,6 +118,16 @@ class Ledgers:
 def locate_ledger(name: str) -> str:
     """Return the path of the ledger of `<kind>/<id>` in a store."""
     return f"{LEDGER_FOLDER}/{name}"
+
+
+def find_conflicted_ledgers(git: Git, folder: str) -> list[str]:
+    """Return the paths below a folder of ledgers whose text at HEAD holds the markers of a merge conflict."""
+    if (commit := find_head(git)) is None:
+        return []
+    pattern = "^(<<<<<<<|[|]{7}|=======|>>>>>>>)( |$)"
+    options = ("--text", "--no-recurse-submodules", "--full-name", "-z", "-l", "-E")
+    out = git.run_or_none("grep", *options, "-e", pattern, commit, "--", folder) or b""
+    return [path.removeprefix(f"{commit}:") for path in os.fsdecode(out).split("\0") if path]
 
 
 def parse_ledger(data: bytes) -> Ledger:

@@ -48,6 +48,9 @@ def test_a_conflict_in_a_ledger_ends_in_no_release(released: Shop, cli: Callable
     whole = released.read(LEDGER)
     released.write(LEDGER, b"<<<<<<< HEAD\n" + whole + b"=======\n>>>>>>> theirs\n")
     released.git("commit", "-qam", "merge")
+    # Nothing else changed, and the next bump would stop at it.
+    ran = cli("-C", released.root, "status", "--check")
+    assert (ran.code, "hint: after a conflict keep the lines of both sides" in ran.out) == (1, True)
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     with pytest.raises(RefusedError, match="this line of the ledger is none that a bump writes"):
         released.bump()
@@ -56,6 +59,17 @@ def test_a_conflict_in_a_ledger_ends_in_no_release(released: Shop, cli: Callable
     released.write(LEDGER, whole)
     released.git("commit", "-qam", "resolve")
     assert len(released.bump().released) == 1
+
+
+def test_a_clone_without_ledgers_is_no_conflict(released: Shop, cli: Callable[..., Any], tmp_path: Path) -> None:
+    released.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    options = ("--filter=blob:none", "--sparse", "-q")
+    released.run("clone", *options, f"file://{released.top}", str(clone), cwd=tmp_path)
+    folder = str(Path(released.folder) / "rubrics")
+    released.run("sparse-checkout", "set", folder, cwd=clone)
+    assert not (clone / released.folder / ".evalstore/sums").exists()
+    assert cli("-C", clone / released.folder, "status", "--check").code == 0
 
 
 def test_a_clone_without_tags_never_says_that_nothing_was_released(
