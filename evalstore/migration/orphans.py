@@ -39,5 +39,5 @@ def list_orphans(
 
 def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[StoredArtifact]:
     """Yield the parts of a suite; a run and its rows are one suite in two files, and each has its own parts."""
-    parts = stored.by_suite.get((suite.origin.format, suite.origin.suite), ())
-    return (artifact for artifact in parts if artifact.is_part and artifact.origin.run == suite.origin.run)
+    parts = stored.list_parts(suite.origin.format, suite.origin.suite)
+    return (artifact for artifact in parts if artifact.origin.run == suite.origin.run)

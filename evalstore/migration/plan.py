@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, compute_digest, format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_merge import list_refs
+from evalstore.migration.artifact_merge import is_same_artifact, list_refs
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.legacy_files import BrokenLine
@@ -52,12 +52,16 @@ class SourcePlan:
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """One source with its table, what its reader extracted, and the companion files that were read with it."""
+    """One source with its table, what its reader extracted, and the companion files that were read with it.
+
+    `refs` are the rubrics of the store that questions refer to, by the reference that the source states.
+    """
 
     extraction: Extraction
     legacy: LegacySource
     table: FormatTable
     companions: Mapping[str, Document]
+    refs: Mapping[str, str] = field(default_factory=dict)
     _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
     _users: dict[str, LegacyCase] = field(default_factory=dict)
 
@@ -82,8 +86,8 @@ class SourceContext:
 
 def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) -> SourcePlan:
     """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
-    extraction, legacy = _mark_missing_rubrics(context, target), context.legacy
-    context = replace(context, extraction=extraction)
+    context = _find_stated_rubrics(context, target)
+    extraction, legacy = context.extraction, context.legacy
     # A source without a usable case is written only as a dataset that keeps what was set aside, and never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
@@ -115,11 +119,7 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     batch.settle_for_all()
     stands = build_path(main) if main and (extraction.dataset or not run) else run or None
     pairs = zip(extraction.usable_cases, rubrics, strict=True)
-    refs = {row["id"]: row.get("rubric_ref") for row in (main.value.get("questions", ()) if main else ())}
-    case_entries = (
-        _make_case_entry(case, rubric.ref if rubric else refs.get(case.question.get("id")), rubric, stands, context)
-        for case, rubric in pairs
-    )
+    case_entries = (_make_case_entry(case, rubric, stands, context) for case, rubric in pairs)
     return SourcePlan(
         files,
         tuple(sorted([*_list_set_aside(extraction, legacy, stands, run or None), *case_entries], key=_entry_order)),
@@ -176,8 +176,9 @@ def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run
 
 
 def _make_case_entry(
-    case: LegacyCase, ref: str | None, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
+    case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
 ) -> MigrationEntry:
+    stated = _read_stated_ref(case)
     document = case.document or context.legacy.document
     return MigrationEntry(
         file=document.file,
@@ -185,7 +186,7 @@ def _make_case_entry(
         line=document.locate(case.pointer).line,
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
-        rubric=ref,
+        rubric=rubric.ref if rubric else context.refs.get(stated, stated) or None,
         reasons=case.sentences,
     )
 
@@ -262,8 +263,7 @@ def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[Artifac
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        find_id = partial(_find_stated_id, batch.target.rubric_ids, context)
-        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics, find_id))
+        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics))
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
@@ -294,37 +294,39 @@ def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
     return CaseAnchor(_anchor_case(user).case if user else "", draft.name or draft.id)
 
 
-def _find_stated_id(
-    rubric_ids: Mapping[tuple[str, str], Mapping[str, str]], context: SourceContext, name: str
-) -> str | None:
-    """Return the id in the store of the rubric that another source of this format calls `name`."""
-    return find_nearest_id(rubric_ids.get((context.table.format, name), {}), context.legacy.file)
+def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceContext:
+    """Return a context that knows the rubrics which its questions refer to; one that is nowhere makes them lossy.
+
+    Other sources of the format may have got another id than the name by which they are referred to.
+    """
+    cases = context.extraction.cases
+    found = {ref: _find_stated_rubric(ref, context, target) for ref in map(_read_stated_ref, cases) if ref}
+    missing = {ref for ref, rubric in found.items() if rubric is None}
+    marked = tuple(_mark_ungraded(case) if _read_stated_ref(case) in missing else case for case in cases)
+    refs = {ref: rubric for ref, rubric in found.items() if rubric is not None}
+    return replace(context, extraction=replace(context.extraction, cases=marked), refs=refs)
 
 
-def _mark_missing_rubrics(context: SourceContext, target: StoreTarget) -> Extraction:
-    """Return the extraction; a question is lossy whose rubric is in no source and not in the store."""
-
-    def mark(case: LegacyCase) -> LegacyCase:
-        stated = case.question.get("rubric_ref")
-        if not isinstance(stated, str):
-            return case
-        name = stated.partition("@")[0]
-        own_name = name.removeprefix("rubric/")
-        if name in target.stored.names or _find_stated_id(target.rubric_ids, context, own_name):
-            return case
-        reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
-        return replace(case, outcome=classify_losses(reasons), reasons=reasons)
-
-    extraction = context.extraction
-    return replace(extraction, cases=tuple(map(mark, extraction.cases)))
+def _read_stated_ref(case: LegacyCase) -> str:
+    """Return the reference that a question has of its own; empty for none."""
+    ref = case.question.get("rubric_ref")
+    return ref if isinstance(ref, str) else ""
 
 
-def _build_dataset(
-    context: SourceContext,
-    head: ArtifactDraft,
-    rubrics: list[ArtifactDraft | None],
-    find_id: Callable[[str], str | None],
-) -> ArtifactDraft:
+def _find_stated_rubric(ref: str, context: SourceContext, target: StoreTarget) -> str | None:
+    name, _, version = ref.removeprefix("rubric/").partition("@")
+    files = target.rubric_ids.get((context.table.format, name), {})
+    id_ = find_nearest_id(files, context.legacy.file) or (name if f"rubric/{name}" in target.stored.names else "")
+    return f"rubric/{id_}@{version}" if id_ else None
+
+
+def _mark_ungraded(case: LegacyCase) -> LegacyCase:
+    name = _read_stated_ref(case).partition("@")[0]
+    reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
+    return replace(case, outcome=classify_losses(reasons), reasons=reasons)
+
+
+def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
     cases, document = context.extraction.cases, context.legacy.document
     # Cases leave the remainder: their questions and `x_unmapped` hold them.
@@ -342,7 +344,7 @@ def _build_dataset(
     unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_build_row(case, rubric, context, find_id) for case, rubric in questions],
+        "questions": [_build_row(case, rubric, context) for case, rubric in questions],
         "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
@@ -365,9 +367,7 @@ def _fold_companions(context: SourceContext) -> dict[str, Any]:
     return {"beside": remainders} if remainders else {}
 
 
-def _build_row(
-    case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext, find_id: Callable[[str], str | None]
-) -> dict[str, Any]:
+def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
     head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     source = case.question.get("x_source")
@@ -375,13 +375,12 @@ def _build_row(
         source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
         if "kept" in source:
             source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
-    if isinstance(stated := fields.get("rubric_ref"), str):
+    if stated := _read_stated_ref(case):
         # The source pins a version itself: what it pinned is noted, as a release may move the pin here, and its rubric
         # may have another id here.
-        name, _, version = stated.removeprefix("rubric/").partition("@")
-        id_ = find_id(name) or name
-        source |= {"pin": stated, **({"pinned": f"rubric/{id_}"} if id_ != name else {})}
-        fields["rubric_ref"] = f"rubric/{id_}@{version}"
+        ref = context.refs.get(stated, stated)
+        source |= {"pin": stated, **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]})}
+        fields["rubric_ref"] = ref
     return head | fields | {"x_source": source}
 
 

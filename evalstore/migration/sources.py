@@ -98,15 +98,14 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
 
 
 def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file is not there any more: `find_gone`, and in the whole store if `paths` lie in it.
+    """Return whether a recorded file is not there any more in the store, where all `paths` lie in it.
 
     What was migrated from outside of the store may have been recorded by a name that the store lacks: that alone says
     nothing, and tells no more than that a suite which is the same otherwise may have moved.
     """
-    home, all_paths = _make_absolute(store), list(paths)
-    is_gone = find_gone(all_paths, store)
-    is_inside = all(_make_absolute(path).is_relative_to(home) for path in all_paths)
-    return lambda file: is_gone(file) or (is_inside and not os.path.lexists(home / file))
+    home = _make_absolute(store)
+    is_inside = all(_make_absolute(path).is_relative_to(home) for path in paths)
+    return lambda file: is_inside and not os.path.lexists(home / file)
 
 
 def _is_below(file: str, folder: PurePosixPath) -> bool:

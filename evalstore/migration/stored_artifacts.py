@@ -113,6 +113,10 @@ class StoredArtifacts:
         firsts = (min(artifacts, key=lambda artifact: artifact.is_part) for artifacts in self.by_suite.values())
         return [artifact for artifact in firsts if artifact.origin.file]
 
+    def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002  # the word of the command line
+        """Return the rubrics and judges of a suite, without what stands for the suite itself."""
+        return [artifact for artifact in self.by_suite.get((format, suite), ()) if artifact.is_part]
+
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
         """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
         return self.removed[artifact.name] if artifact.is_removed else read_stored_value(self.root, artifact.path)

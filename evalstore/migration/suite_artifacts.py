@@ -96,9 +96,12 @@ class _Group:
         return len(self.anchors) > 1 and not self.anchors[0].part and self.draft.kind is Kind.RUBRIC
 
     def select(self, places: Sequence[int]) -> _Group:
-        """Return the group with some of its places."""
+        """Return the group with some of its places; one place shares it with nobody."""
         return replace(
-            self, anchors=[self.anchors[place] for place in places], indexes=[self.indexes[place] for place in places]
+            self,
+            anchors=[self.anchors[place] for place in places],
+            indexes=[self.indexes[place] for place in places],
+            is_shared=self.is_shared and len(places) > 1,
         )
 
 
@@ -128,8 +131,10 @@ class SuiteBatch:
 
     def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> list[ArtifactDraft]:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
-        groups = [part for group in self._group_drafts(items) for part in self._split_by_pins(group)]
-        self._match_groups(groups)
+        stored = self.target.stored.list_parts(self.format, self.place.key)
+        by_name = {item.name: item for item in stored}
+        groups = [part for group in self._group_drafts(items) for part in self._split_by_pins(group, by_name)]
+        self._match_groups(groups, stored)
         words = Counter(group.draft.name for group in groups if group.is_wanted_often)
         for group in groups:
             group.is_shared = group.is_wanted_often and (
@@ -139,7 +144,7 @@ class SuiteBatch:
         # A group that splits adds its rest to the list while it is walked; it may have an artifact from the last time.
         for group in groups:
             if rest := self._place_group(group, final):
-                self._match_groups(rest)
+                self._match_groups(rest, stored)
                 groups += rest
         self.new_refs |= {items[index][0].ref: draft.ref for index, draft in final.items()}
         return [final[index] for index in range(len(items))]
@@ -163,31 +168,26 @@ class SuiteBatch:
             group.base = digest_content(group.draft.value)
             yield group
 
-    def _split_by_pins(self, group: _Group) -> Iterator[_Group]:
+    def _split_by_pins(self, group: _Group, stored: Mapping[str, StoredArtifact]) -> Iterator[_Group]:
         """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
         names = [self._find_pinned(anchor) for anchor in group.anchors]
         places = list(range(len(names)))
-        known = {item.name: item for item in self._list_parts()} if len(set(names)) > 1 else {}
-        for name in dict.fromkeys(names):
-            if name in known and known[name].kind is group.draft.kind and self._was_changed(known[name]):
-                own = [place for place in places if names[place] == name]
-                yield replace(group.select(own), match=known[name])
+        for name in dict.fromkeys(names) if len(set(names)) > 1 else ():
+            item = stored.get(name)
+            if item and item.kind is group.draft.kind and self._was_changed(item):
+                yield replace(group.select([place for place in places if names[place] == name]), match=item)
                 self.claimed.add(name)
-                group.moved_on = known[name]
+                group.moved_on = item
                 places = [place for place in places if names[place] != name]
         if places:
             yield group.select(places)
-
-    def _list_parts(self) -> list[StoredArtifact]:
-        return [item for item in self.target.stored.by_suite.get((self.format, self.place.key), []) if item.is_part]
 
     def _find_pinned(self, anchor: CaseAnchor) -> str:
         """Return the name of the rubric that the question of a case pins; empty where it pins none."""
         return "" if anchor.part else self.pins.get(anchor.case, "").partition("@")[0]
 
-    def _match_groups(self, groups: Sequence[_Group]) -> None:
+    def _match_groups(self, groups: Sequence[_Group], stored: Sequence[StoredArtifact]) -> None:
         """Find the stored artifact of each group, by the rounds below."""
-        stored = self._list_parts()
         cases = {anchor.case for group in groups for anchor in group.anchors}
         for file_stored, list_keys in _MATCH_ROUNDS if stored else ():
             by_key: dict[Any, StoredArtifact] = {}
@@ -220,7 +220,8 @@ class SuiteBatch:
             self._settle(group, other, final)
             return ()
         if group.match is None:
-            return self._place_new(group, final)
+            self._place_new(group, final)
+            return ()
         named = replace(group.draft, id=group.match.id)
         if not any(self._is_pinned(anchor, named) for anchor in group.anchors) and self._was_changed(group.match):
             # Its case is gone: that an equal one came is no reason to grade it by what somebody made of this.
@@ -236,18 +237,16 @@ class SuiteBatch:
         new = [place for place in places if place not in old]
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
-    def _place_new(self, group: _Group, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
+    def _place_new(self, group: _Group, final: dict[int, ArtifactDraft]) -> None:
         """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
             if version := self.target.find_release(group.moved_on, group.base):
                 final |= dict.fromkeys(group.indexes, replace(named, version=version))
-                return ()
+                return
             group.reason = _MOVED_ON.format(named.id)
-            group.is_shared = group.is_shared and len(group.anchors) > 1
         named = replace(group.draft, id=self._choose_id(group))
         self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
-        return ()
 
     def _was_changed(self, stored: StoredArtifact) -> bool:
         ours = self.target.stored.read_value(stored)

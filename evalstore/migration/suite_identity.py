@@ -39,9 +39,15 @@ class _StoredSuite:
 
     artifact: StoredArtifact
     facts: SuiteFacts
-    is_missing: bool
     store: StoredArtifacts
+    is_gone: bool
+    is_missing: bool
     _inputs: frozenset[int] | None = field(default=None)
+
+    @property
+    def may_have_moved(self) -> bool:
+        """Whether its file is not where it was."""
+        return self.is_gone or self.is_missing
 
     @property
     def is_certain(self) -> bool:
@@ -68,8 +74,9 @@ def place_suites(
     a suite that is the same otherwise may have moved from there.
     """
     stored = [
-        _StoredSuite(artifact, _recall_facts(artifact), is_missing(artifact.origin.file), store)
+        _StoredSuite(artifact, _recall_facts(artifact), store, is_gone(file), is_missing(file))
         for artifact in store.suites
+        if (file := artifact.origin.file)
     ]
     pairs = _match_suites(suites, stored)
     new = [index for index in range(len(suites)) if index not in pairs]
@@ -80,8 +87,7 @@ def place_suites(
         moved = _describe_move(suites[index], match)
         places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
     matched = {match.artifact.name for match in pairs.values()}
-    left = (suite.artifact for suite in stored if suite.artifact.name not in matched)
-    return places, [artifact for artifact in left if is_gone(artifact.origin.file)]
+    return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
 
 
 def list_rubric_ids(
@@ -113,7 +119,7 @@ def _recall_facts(artifact: StoredArtifact) -> SuiteFacts:
 
 def _describe_move(suite: SuiteFacts, match: _StoredSuite) -> str:
     old = match.facts
-    if suite.file != old.file and match.is_missing:
+    if suite.file != old.file and match.may_have_moved:
         return f"{old.file} is {suite.file} now"
     if suite.name != old.name and suite.file == old.file:
         return f"{old.name or 'the suite'} is called {suite.name or 'nothing'} now"
@@ -167,7 +173,7 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
             if len(matches) == 1 and claims[matches[0].artifact.name] == 1
         }
         free = _drop_used(free, pairs)
-    return pairs | _match_by_questions(suites, [suite for suite in free if suite.is_missing], pairs)
+    return pairs | _match_by_questions(suites, [suite for suite in free if suite.may_have_moved], pairs)
 
 
 def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
@@ -184,7 +190,7 @@ def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[An
 
 def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
     if gone_only:
-        return match.is_missing and _shares_question(suite, match)
+        return match.may_have_moved and _shares_question(suite, match)
     if suite.file == match.facts.file and (match.is_certain or (suite.name and suite.name == match.facts.name)):
         return True
     longer, shorter = sorted((PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len)[::-1]
