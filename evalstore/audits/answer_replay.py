@@ -16,7 +16,7 @@ from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.rubric_plan import RubricPlan
 from evalstore.audits.shapley import join_masks
 from evalstore.errors import SchemaError
-from evalstore.model import CheckResult, Question, Sample, UnscoredReason
+from evalstore.model import CheckResult, Question, Sample, has_failed_check
 from evalstore.runs import GradedRow
 
 _Grade = Callable[[Sample], CheckResult]
@@ -139,7 +139,7 @@ class AnswerReplay:
         if row.checks and not has_checks:
             return False
         # What could not be graded may rest on an engine that is not here.
-        if any(result.unscored is UnscoredReason.ERROR for result in results):
+        if has_failed_check(results):
             return False
         score, verdict = self.plan.rubric.combine_cell(side.mask, results)
         return verdict is row.verdict and _has_score(row.score, score)

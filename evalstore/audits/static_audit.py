@@ -23,7 +23,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
-from evalstore.model import Output, UnscoredReason
+from evalstore.model import Output, has_failed_check
 from evalstore.runs import GradedRow, Run, read_bare_rows, read_run
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
@@ -205,7 +205,7 @@ class StaticJob:
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
             self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
-        self.ungraded += any(map(_has_failed_check, (old, new)))
+        self.ungraded += has_failed_check((*old.checks, *new.checks))
         if ends[1][0] != ends[1][1]:
             self.flips[ends[1][0] < ends[1][1]] += 1
         players = self.attributor.find_players(id_)
@@ -309,10 +309,6 @@ class UnstoredText(str):
     """Stands for the text of an output that a run does not hold: it may differ from that of any other run."""
 
     __slots__ = ()
-
-
-def _has_failed_check(row: GradedRow) -> bool:
-    return any(check.unscored is UnscoredReason.ERROR for check in row.checks)
 
 
 def _read_all_rows(run: Run) -> Iterator[GradedRow]:

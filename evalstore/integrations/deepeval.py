@@ -37,8 +37,7 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
             tool_calls=None if test_case.tools_called is None else calls,
             **({"context": "\n".join(test_case.context)} if test_case.context else {}),
         )
-        self.score, self.reason = float(graded.score or 0), graded.reason
-        self.success = graded.passed is True and graded.is_complete
+        self.score, self.reason, self.success = float(graded.score or 0), graded.reason, graded.surely_passed
         return self.score
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:

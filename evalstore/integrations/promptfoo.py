@@ -32,7 +32,7 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     grade = _load_scorer(config["rubric"], str(config.get("store", ".")))
     graded = grade(output, input=str(variables.get("input", context.get("prompt", ""))), **question)
     return {
-        "pass": graded.passed is True and graded.is_complete,
+        "pass": graded.surely_passed,
         "score": float(graded.score or 0),
         "reason": graded.reason,
         "named_scores": {check.id: float(check.score) for check in graded.checks if check.score is not None},

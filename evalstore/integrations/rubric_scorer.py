@@ -12,7 +12,7 @@ from evalstore.integrations.explanation import explain_result
 from evalstore.integrations.numbers import convert_numbers, to_decimal
 from evalstore.integrations.ruler import ReplyLookup, Ruler, load_ruler
 from evalstore.judging import Judges, open_session
-from evalstore.model import CheckResult, JudgeCall, JudgeReply, Output, Question, Sample, UnscoredReason, Verdict
+from evalstore.model import CheckResult, JudgeCall, JudgeReply, Output, Question, Sample, Verdict, has_failed_check
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.store import ArtifactStore
 
@@ -36,7 +36,12 @@ class Graded:
     @property
     def is_complete(self) -> bool:
         """Whether no check failed: without a judge that was not asked, a rubric may pass by its other checks."""
-        return not any(check.unscored is UnscoredReason.ERROR for check in self.checks)
+        return not has_failed_check(self.checks)
+
+    @property
+    def surely_passed(self) -> bool:
+        """Whether it passes, and no check failed."""
+        return self.passed is True and self.is_complete
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnscoredReason,
         Verdict,
         format_decimal,
+        has_failed_check,
     )
     from evalstore.model.question import (
         INPUT_KEYS,
@@ -74,6 +75,7 @@ __all__ = [
     "find_kind",
     "find_pins",
     "format_decimal",
+    "has_failed_check",
     "is_cosmetic",
     "is_id",
     "iterate_questions",
@@ -92,7 +94,16 @@ __all__ = [
 _MODULES = {
     "findings": ("Finding", "Findings", "MendedPlace", "Severity", "SourceLine", "TextEdit"),
     "judge": ("Judge", "JudgeCall", "JudgeReply", "ScoreType", "read_judge"),
-    "outcome": ("CheckResult", "Grade", "Output", "RubricResult", "UnscoredReason", "Verdict", "format_decimal"),
+    "outcome": (
+        "CheckResult",
+        "Grade",
+        "Output",
+        "RubricResult",
+        "UnscoredReason",
+        "Verdict",
+        "format_decimal",
+        "has_failed_check",
+    ),
     "question": (
         *("INPUT_KEYS", "Question", "Sample", "ToolCall", "iterate_questions"),
         *("read_call", "read_call_args", "read_call_name"),

@@ -5,7 +5,7 @@ Values made for every check of every output are named tuples, which take a third
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -95,6 +95,11 @@ class RubricResult(ReportValue):
     def __repr__(self) -> str:
         checks = ", ".join(f"{check.id} {check.verdict}" for check in self.checks)
         return format_repr(self, f"score {self.score}", str(self.verdict), f"checks: {checks}")
+
+
+def has_failed_check(results: Iterable[CheckResult]) -> bool:
+    """Whether some check could not be run: a judge that did not answer, a program that is not here."""
+    return any(result.unscored is UnscoredReason.ERROR for result in results)
 
 
 def format_decimal(score: Fraction) -> str:

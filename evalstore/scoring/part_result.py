@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.identity_cache import IdentityCache
-from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.model import CheckResult, UnscoredReason, Verdict, has_failed_check
 from evalstore.runs import GradedRow, SeriesNames, UsedArtifact
 from evalstore.runs.eee_format import format_exact_score
 from evalstore.runs.record_fields import parse_exact_score, read_count, require_text
@@ -68,7 +68,7 @@ class PartResult:
         """Add one graded output."""
         number = self._numbered.find(row.checks, row.rubric, row.score, row.verdict, row.reason)
         # An id is needed only where something is to be told about its question.
-        if row.score is None or any(check.unscored is UnscoredReason.ERROR for check in row.checks):
+        if row.score is None or has_failed_check(row.checks):
             self.ids[len(self.results)] = row.id
         self.numbers.append(match.number)
         self.samples.append(match.recorded.sample)

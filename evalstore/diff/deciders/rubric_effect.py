@@ -13,7 +13,7 @@ from evalstore.diff.direction import LOOSER, NONE, STRICTER, bound_direction, jo
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import RubricState
-from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.model import CheckResult, UnscoredReason, Verdict, has_failed_check
 
 _ZERO = Fraction(0)
 # Answers that move and are kept, and how far beside a bar a judge's score lies that is just below or above it.
@@ -42,7 +42,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         if all(result.score is not None for result in results):
             scored.add(old, new)
         # No text that can be shown makes a check err; a check of calls has nothing to grade wherever none are recorded.
-        if answer.text is not None and not any(result.unscored is UnscoredReason.ERROR for result in results):
+        if answer.text is not None and not has_failed_check(results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
     scores = bound_direction(below=not extent.fall, above=not extent.rise)
     verdicts = bound_direction(below=not extent.failed, above=not extent.passed)

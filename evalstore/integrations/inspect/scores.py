@@ -9,7 +9,7 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, Score, metric
 
 from evalstore.integrations.explanation import explain_result
-from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict
+from evalstore.model import CheckResult, Output, RubricResult, Verdict, has_failed_check
 from evalstore.runs import UsedArtifact
 
 
@@ -77,6 +77,6 @@ def _exact_text(score: Fraction | None) -> str:
 
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:
     """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
-    if all(check.unscored is not UnscoredReason.ERROR for check in result.checks):
+    if not has_failed_check(result.checks):
         return "missing"
     return "grader_failed" if asked else "scoring_failed"
