@@ -11,7 +11,7 @@ import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import SHARE, USER_FILE
+from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 @click.option(
     "--max-ungraded",
     type=SHARE,
-    default=0.02,
+    default=MOST_UNGRADED,
     show_default=True,
     metavar="SHARE",
     help="Share of questions that checks may fail to grade in some run before no condition is decided.",

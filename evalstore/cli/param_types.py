@@ -50,6 +50,7 @@ class NumberRange(click.FloatRange):
 
 
 SHARE = NumberRange(0, 1)
+MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not

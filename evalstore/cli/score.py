@@ -13,7 +13,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
-from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
+from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.cli.parts import PartOptions, add_part_options
 from evalstore.errors import ExitCode, UsageError
 
@@ -95,7 +95,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     "--max-ungraded",
     metavar="SHARE",
     type=SHARE,
-    default=0.02,
+    default=MOST_UNGRADED,
     show_default=True,
     help="With --fail-under: the share of questions that checks may fail to grade before no score is enough.",
 )

@@ -65,13 +65,15 @@ def list_expected_outputs(change: Change) -> list[str]:
     return list(change.decision.outputs) if change.decision else []
 
 
+def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
+    return [check.params["schema"] for check in checks if check.params.get("schema") is not None]
+
+
 def _list_own_json(mine: list[CheckState]) -> list[str]:
     """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
     from evalstore.diff.deciders.schema_edits import list_outputs
 
-    schemas = dict.fromkeys(
-        write_canonical(check.params["schema"]) for check in mine if check.params.get("schema") is not None
-    )
+    schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
     return [output for text in schemas for value in _find_instances(text) for output in list_outputs(value, "auto")]
 
 
@@ -79,8 +81,7 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
     """Return JSON that the changed check takes otherwise now, and that all other checks of JSON take, or none does."""
     from evalstore.diff.deciders.schema_edits import list_outputs
 
-    schemas = [check.params["schema"] for check in mine if check.params.get("schema") is not None]
-    beside = [check.params["schema"] for check in others if check.params.get("schema") is not None]
+    schemas, beside = _list_schemas(mine), _list_schemas(others)
     if not beside or len(schemas) != len(mine) or len(mine) != _SIDES:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
@@ -90,7 +91,7 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON for the first check that reads it, unless that is the changed one; no output holds JSON for two."""
+    """Return JSON for the first check that reads it, unless that is the changed one: `_list_joint_json` has it."""
     from evalstore.diff.deciders.schema_edits import list_outputs
 
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]

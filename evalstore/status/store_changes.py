@@ -14,7 +14,6 @@ from evalstore.places import LEDGER_FOLDER
 from evalstore.status.comparison import WorkingScan, scan_working_files
 from evalstore.status.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.ledger import find_conflicted_ledgers
 from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
@@ -79,11 +78,9 @@ def find_store_changes(
 
 def _find_conflicted(store: ArtifactStore, refs: Sequence[Ref], scan: WorkingScan) -> Iterator[Ref]:
     """Yield what is as released, and whose next release its ledger stops: a merge left its markers there."""
-    folder = f"{store.moves.prefix}{LEDGER_FOLDER}/"
     # A sparse clone may lack the ledgers, as files and as objects.
-    is_here = store.root is not None and (store.root / LEDGER_FOLDER).is_dir()
-    if is_here and (marked := find_conflicted_ledgers(store.git, folder)):
-        names = {path.removeprefix(folder) for path in marked} - {ref.name for ref in scan.changed}
+    if store.root is not None and (store.root / LEDGER_FOLDER).is_dir():
+        names = store.ledgers.list_conflicted() - {ref.name for ref in scan.changed}
         yield from (ref for ref in refs if ref.name in names)
 
 

@@ -22,6 +22,7 @@ from evalstore.store.store_moves import StoreMoves
 from evalstore.versions import Version, find_version
 
 _MANY = 32  # ledgers, from which on all are listed
+_MARKERS = "^(<<<<<<<|[|]{7}|=======|>>>>>>>)( |$)"
 _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
 
 
@@ -99,6 +100,15 @@ class Ledgers:
         self._blobs = {name: entry.oid for name, entry in listed.items() if is_regular(entry)}
         return sorted(listed)
 
+    def list_conflicted(self) -> set[str]:
+        """Return the `<kind>/<id>` of the ledgers at HEAD in which a merge left its markers."""
+        commit, folder = self._find_head(), f"{self.moves.prefix}{LEDGER_FOLDER}/"
+        if not commit:
+            return set()
+        options = ("--text", "--no-recurse-submodules", "--full-name", "-z", "-l", "-E")
+        found = self.git.run_or_none("grep", *options, "-e", _MARKERS, commit, "--", folder) or b""
+        return {os.fsdecode(path).removeprefix(f"{commit}:{folder}") for path in found.split(b"\0") if path}
+
     def locate(self, name: str) -> str:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
         return f"{self.moves.prefix}{locate_ledger(name)}"
@@ -118,16 +128,6 @@ class Ledgers:
 def locate_ledger(name: str) -> str:
     """Return the path of the ledger of `<kind>/<id>` in a store."""
     return f"{LEDGER_FOLDER}/{name}"
-
-
-def find_conflicted_ledgers(git: Git, folder: str) -> list[str]:
-    """Return the paths below a folder of ledgers whose text at HEAD holds the markers of a merge conflict."""
-    if (commit := find_head(git)) is None:
-        return []
-    pattern = "^(<<<<<<<|[|]{7}|=======|>>>>>>>)( |$)"
-    options = ("--text", "--no-recurse-submodules", "--full-name", "-z", "-l", "-E")
-    out = git.run_or_none("grep", *options, "-e", pattern, commit, "--", folder) or b""
-    return [path.removeprefix(f"{commit}:") for path in os.fsdecode(out).split("\0") if path]
 
 
 def parse_ledger(data: bytes) -> Ledger:
