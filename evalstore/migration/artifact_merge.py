@@ -14,7 +14,7 @@ from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
-from evalstore.migration.stored_artifacts import ORIGIN_KEYS
+from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.versions import find_version
 
 _FORCED = "it was changed at the source and here: --force took the source's side"
@@ -96,12 +96,7 @@ def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]
     for ref in list_refs({key: item for key, item in ours.items() if key != "questions"}):
         pins.setdefault(_name_of(ref), ref)
     # A dataset pins per question.
-    questions = ours.get("questions")
-    rows = {
-        row["id"]: row
-        for row in (questions if isinstance(questions, list) else ())
-        if isinstance(row, dict) and isinstance(row.get("id"), str)
-    }
+    rows = index_rows(ours.get("questions"))
     return {
         key: [_pin_question(row, rows.get(row["id"], {})) for row in item]
         if key == "questions"

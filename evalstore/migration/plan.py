@@ -27,7 +27,7 @@ from evalstore.migration.planned_writes import (
 )
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
-from evalstore.migration.stored_artifacts import list_inputs
+from evalstore.migration.stored_artifacts import index_rows, list_inputs
 from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_identity import SuitePlace, find_nearest_id
 from evalstore.migration.suite_names import SuiteFacts
@@ -227,15 +227,10 @@ def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget,
 
 def _find_pins(main: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return what the stored dataset pins, by the ids of now: one that is gone is known again by its input."""
-    listed = main.get("questions")
-    rows = [
-        row
-        for row in (listed if isinstance(listed, list) else ())
-        if isinstance(row, dict) and isinstance(row.get("id"), str) and isinstance(row.get("rubric_ref"), str)
-    ]
-    pins = {row["id"]: row["rubric_ref"] for row in rows}
+    rows = index_rows(main.get("questions"))
+    pins = {id_: row["rubric_ref"] for id_, row in rows.items() if isinstance(row.get("rubric_ref"), str)}
     ids = {question["id"] for question in questions}
-    gone = [(compute_digest(row.get("input")), row["rubric_ref"]) for row in rows if row["id"] not in ids]
+    gone = [(compute_digest(rows[id_].get("input")), ref) for id_, ref in pins.items() if id_ not in ids]
     asked = [question for question in questions if gone and question["id"] not in pins]
     new = [(compute_digest(question.get("input")), question["id"]) for question in asked]
     # Where several could be meant, none is.

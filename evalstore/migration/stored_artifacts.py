@@ -137,6 +137,12 @@ def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
     return None
 
 
+def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
+    """Return the questions of a stored dataset by id, those that are mappings and have one."""
+    rows = questions if isinstance(questions, list) else ()
+    return {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
+
+
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     """Return the hashes of the inputs of questions, by which a suite is known again within this process."""
     return frozenset(hash(row["input"]) for row in rows if isinstance(row, dict) and isinstance(row.get("input"), str))
