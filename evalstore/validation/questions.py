@@ -121,7 +121,7 @@ def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
 def _weigh_unscored(unscored: list[Note], count: int, pointer: Pointer) -> Iterator[Note]:
     """Yield the notes of questions without a rubric, or a single one where there are no others."""
     if unscored and len(unscored) == count:
-        yield make_note("dataset-unscored", pointer, of_key=True, hint=_RUBRIC_HINT)
+        yield make_note("dataset-unscored", pointer, of_key=True, hint=f"{_RUBRIC_HINT}, or score with --rubric")
     else:
         yield from unscored
 

@@ -387,10 +387,10 @@ _ROWS = (
     ),
     ValidationRule(
         "dataset-unscored",
-        _ERROR,
+        _WARNING,
         "no question names a rubric, and there is no default",
         "{hint}",
-        "No answer can be scored with it.",
+        "Nothing grades its answers unless `evalstore score --rubric` names what does.",
     ),
     # Files.
     ValidationRule(

@@ -30,6 +30,7 @@ def test_what_holds_of_the_files_of_a_format(format: str, tmp_path: Path, git: A
     hold_report(format, report)
     found = json.loads(cli("-C", tmp_path / "repo", "validate", "--format", "json").out)["findings"]
     assert [finding for finding in found if finding["rule"] not in EXPECTED] == []
+    assert [finding for finding in found if finding["severity"] == "error"] == []
     hold_export(format, report, tmp_path / "repo", tmp_path / "out")
 
 
