@@ -65,6 +65,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="In a conflict take the source's side, and write again what was removed; no version is lowered.",
 )
 @click.option("--keep", is_flag=True, help="In a conflict keep the store's side, and note the source's as seen.")
+@click.option("--merge", is_flag=True, help="In a conflict take both sides, where they touch different places.")
 @click.option(
     "--share",
     type=click.Choice(("suite", "all")),
@@ -93,6 +94,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     explain: bool,  # noqa: FBT001  # click's flags
     force: bool,  # noqa: FBT001
     keep: bool,  # noqa: FBT001
+    merge: bool,  # noqa: FBT001
     share: str,
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
@@ -114,8 +116,8 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     """
     from evalstore.migration import MigrationOutcome, migrate
 
-    if force and keep:
-        raise UsageError("--force and --keep are the two sides of a conflict", hint="choose one of them")
+    if force + keep + merge > 1:
+        raise UsageError("--force, --keep and --merge are answers to one conflict", hint="choose one of them")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
     own_tables = [settings.path / table for table in tables]
@@ -139,6 +141,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         force=force,
         judges_from=None if judges_from is None else settings.path / judges_from,
         keep=keep,
+        merge=merge,
         share_all=share == "all",
         tables=own_tables,
         watch=watch,

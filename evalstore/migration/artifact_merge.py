@@ -5,7 +5,7 @@ The base is a digest, as it is only ever compared: what was migrated last, witho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,12 +14,19 @@ from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
+from evalstore.migration.part_merge import ArtifactPlace, list_parts, merge_parts
 from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.versions import find_version
 
 _FORCED = "it was changed at the source and here: --force took the source's side"
 SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
-_CONFLICT = "it was changed at the source and here: the file stays; --force takes the source's side, --keep yours"
+_BOTH = "it was changed at the source and here: --merge took both"
+_CONFLICT = "it was changed at the source and here: the file stays; --force takes its side, --keep yours, --merge both"
+_CLASH = "both sides changed one part of it: the file stays; --force takes the source's side, --keep yours"
+_NO_TRACE = (
+    "both sides changed it, and no commit has what was last migrated, so --merge cannot tell who changed what: "
+    "the file stays; --force takes the source's side, --keep yours"
+)
 _HERE = "it was changed here and not at the source"
 _SOURCE = "the source changed"
 _REMOVED = "it was removed here, and stays so: --force writes it again"
@@ -29,15 +36,18 @@ _UNREAD = "it cannot be read as an artifact, so it stays"
 _NO_BASE = "it does not say what was last migrated: the file stays; --force takes the source's side, --keep yours"
 
 
-_ORIGIN = frozenset({*ORIGIN_KEYS, "dialect"})
+_PARTS = "parts"
+_ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
+_DIGEST_LENGTH = 16  # hex digits
 
 
 class ConflictSide(StrEnum):
-    """Whose side wins where an artifact was changed at the source and in the store: none, the source, the store."""
+    """Whose side wins where an artifact was changed at the source and in the store: none, one of the two, or both."""
 
     NONE = "none"
     SOURCE = "source"
     STORE = "store"
+    BOTH = "both"
 
 
 class MergeResult(NamedTuple):
@@ -50,18 +60,31 @@ class MergeResult(NamedTuple):
 
 def digest_content(value: Mapping[str, Any]) -> str:
     """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin."""
+    return _digest_value(_select_content(value))
+
+
+def _select_content(value: Mapping[str, Any]) -> dict[str, Any]:
     source = value.get("x_source")
     kept = {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
-    return compute_digest(_strip_pins(content | {"x_source": kept}))
+    return content | {"x_source": kept}
+
+
+def _digest_value(value: Any) -> str:
+    return compute_digest(_strip_pins(value))
 
 
 def merge_artifact(
-    new: Mapping[str, Any], ours: Mapping[str, Any] | None, base: str, side: ConflictSide
+    new: Mapping[str, Any],
+    ours: Mapping[str, Any] | None,
+    base: str,
+    side: ConflictSide,
+    load_base: Callable[[], Mapping[ArtifactPlace, str] | None],
 ) -> MergeResult:
     """Return what becomes of an artifact: `new` is what the source gives, `ours` the file, `base` the digest of before.
 
-    A value to write has the version of the file, or a higher one that the source itself states, and keeps its pins.
+    `load_base` gives the digests of its parts, where there is a trace of it. A value to write has the version of the
+    file, or a higher one that the source itself states, and keeps its pins.
     """
     if ours is None:
         return MergeResult(FileState.CONFLICT, _UNREAD, None)
@@ -77,7 +100,63 @@ def merge_artifact(
         return MergeResult(FileState.UPDATED, _FORCED, merged)
     if side is ConflictSide.STORE:
         return MergeResult(FileState.KEPT, SEEN, None)
+    if side is ConflictSide.BOTH and base:
+        return _merge_sides(new, ours, load_base(), merged)
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
+
+
+def _merge_sides(
+    new: Mapping[str, Any],
+    ours: Mapping[str, Any],
+    base: Mapping[ArtifactPlace, str] | None,
+    forced: Mapping[str, Any],
+) -> MergeResult:
+    """Return the result with both sides' changes; a conflict, with what `--force` would write, where they meet."""
+    if base is None:
+        return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
+    theirs = _select_content(keep_pins(new, ours))
+    both = merge_parts(base, _select_content(ours), theirs, _digest_part)
+    if both is None:
+        return MergeResult(FileState.CONFLICT, _CLASH, forced)
+    source = {**theirs["x_source"], _PARTS: _write_base_parts(theirs)}
+    head = {"id": new["id"], "version": forced["version"]}
+    return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
+
+
+def digest_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str]:
+    """Return the digests of an artifact's parts, by place."""
+    return {place: _digest_part(part) for place, part in list_parts(_select_content(value)).items()}
+
+
+def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None:
+    """Return the digests of the parts that were last migrated, as `--merge` noted them in a file; None without them."""
+    source = value.get("x_source")
+    head = source if isinstance(source, dict) else {}
+    noted = head.get(_PARTS)
+    if not isinstance(noted, dict) or noted.get("x_source") != _shorten(head.get("base")):
+        return None
+    items = {key: item if isinstance(item, dict) else {"": item} for key, item in noted.items() if key != "x_source"}
+    return {(key, id_) if id_ else (key,): digest for key, item in items.items() for id_, digest in item.items()}
+
+
+def _write_base_parts(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the digests of an artifact's parts as they are noted, with the digest of the whole under `x_source`."""
+    noted: dict[str, Any] = {"x_source": _shorten(digest_content(value))}
+    for place, digest in digest_parts(value).items():
+        if len(place) > 1:
+            noted.setdefault(place[0], {})[place[1]] = digest
+        else:
+            noted[place[0]] = digest
+    return noted
+
+
+def _digest_part(part: Any) -> str:
+    return _shorten(_digest_value(part))
+
+
+def _shorten(digest: Any) -> str:
+    # It guards against an oversight, not an enemy: whoever can write the file can write anything.
+    return str(digest)[:_DIGEST_LENGTH]
 
 
 def merge_removed(new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:

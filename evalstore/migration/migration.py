@@ -51,6 +51,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dry_run: bool = False,
     force: bool = False,
     keep: bool = False,
+    merge: bool = False,
     share_all: bool = False,
     judges_from: Path | str | None = None,
     tables: Iterable[Path | str] = (),
@@ -61,13 +62,14 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
-    with both is a conflict, in which `force` takes the source's side and `keep` the store's. `share_all` lets suites
-    share rubrics. `tables` are paths of tables of one's own, for further formats. `dialect` overrides the detected
-    dialect of every file whose format has it. `judges_from` is the folder of the legacy program, by whose prompts
-    judges then ask; nothing in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps
-    the iteration over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are
-    called; `jobs` says how many processes write texts. Raises `LoadError` for a named path or a table that cannot be
-    read, `RefusedError` when the store cannot be written, `ConflictError` when another process made a file meanwhile.
+    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
+    touch different places. `share_all` lets suites share rubrics. `tables` are paths of tables of one's own, for
+    further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
+    folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
+    migrated is reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar),
+    `watch_survey` the one before it, which finds what the suites are called; `jobs` says how many processes write
+    texts. Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
+    written, `ConflictError` when another process made a file meanwhile.
     """
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
@@ -76,7 +78,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     sources = find_sources(all_paths, root)
     results: list[SourceResult] = []
     files: list[PlannedFile] = []
-    side = ConflictSide.SOURCE if force else ConflictSide.STORE if keep else ConflictSide.NONE
+    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
+    side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
     # The files of one source are written at one time, and one source after the other.
     size = _WEIGHT * max(map(_find_size, sources), default=0)
@@ -91,7 +94,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         )
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         names, ids = ArtifactNames(), survey.rubric_ids
-        target = StoreTarget(survey.stored, names, side, releases.find, share_all, write_texts, ids)
+        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, share_all, write_texts, ids)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
         for result in read_sources(watch(sources), replace(options, plan=_make_planner(survey, target))):

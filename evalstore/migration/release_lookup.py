@@ -1,17 +1,20 @@
-"""Finds the release of an artifact that says what a source says: git is asked only when a rubric has moved on."""
+"""Finds what commits and releases of an artifact say: git is asked only when a rubric has moved on, or for a merge."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from evalstore.errors import EvalstoreError, GitError
-from evalstore.migration.artifact_merge import digest_content
+from evalstore.migration.artifact_merge import digest_content, digest_parts, read_base_parts
+from evalstore.migration.part_merge import ArtifactPlace
 from evalstore.migration.stored_artifacts import StoredArtifact
-from evalstore.model import Kind, PinType, Ref
+from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.store import ArtifactStore
+from evalstore.store.file_history import list_file_commits
 from evalstore.store.tags import find_last_release
 
 
@@ -40,14 +43,21 @@ class ReleaseLookup:
         last = find_last_release(store.releases(kind, id_)) if store else None
         if store is None or last is None:
             return None
-        # As above: what cannot be read is nobody's to merge with.
-        with suppress(EvalstoreError):
-            resolved = store.resolve(Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
-            value = dict(resolved.artifact.value)
-            if "rows" in value:
-                rows = [*store.rows(resolved)]
-                value = {("questions" if key == "rows" else key): value[key] for key in value} | {"questions": rows}
-            return value
+        return _load_value(store, Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
+
+    def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> Mapping[ArtifactPlace, str] | None:
+        """Return the digests of the parts of what was last migrated into an artifact; None without a trace of it.
+
+        The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit as it was migrated.
+        """
+        if noted := read_base_parts(ours):
+            return noted
+        store = self._open()
+        paths = (artifact.path, f"{artifact.path.removesuffix('.yaml')}.jsonl")
+        for oid in list_file_commits(store, paths) if store else ():
+            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}")) if store else None
+            if value and digest_content(value) == artifact.origin.base:
+                return digest_parts(value)
         return None
 
     def _open(self) -> ArtifactStore | None:
@@ -63,3 +73,15 @@ class ReleaseLookup:
     def __exit__(self, *_: object) -> None:
         if self._store:
             self._store.close()
+
+
+def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
+    """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
+    with suppress(EvalstoreError):  # what cannot be read is nobody's to merge with
+        resolved = store.resolve(ref)
+        value = dict(resolved.artifact.value)
+        if "rows" in value:
+            rows = [*store.rows(resolved)]
+            value = {("questions" if key == "rows" else key): value[key] for key in value} | {"questions": rows}
+        return value
+    return None

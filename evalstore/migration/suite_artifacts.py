@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from evalstore.documents import compute_digest
@@ -21,6 +22,7 @@ from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_r
 from evalstore.migration.artifact_texts import WriteTexts, write_texts
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
+from evalstore.migration.part_merge import ArtifactPlace
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_identity import SuitePlace
 from evalstore.model import Kind, select_scoring_part
@@ -30,6 +32,7 @@ _MOVED_ON = "{} was changed here, and no release of it says what the source says
 _TAKEN = "{} is taken here already: this one has another id"
 _LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
 FindRelease = Callable[[StoredArtifact, str], str | None]
+LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], Mapping[ArtifactPlace, str] | None]
 
 
 class CaseAnchor(NamedTuple):
@@ -43,15 +46,17 @@ class CaseAnchor(NamedTuple):
 class StoreTarget:
     """The store that a migration writes to, as every suite of it meets it.
 
-    `find_release` returns the version of a release of an artifact by the digest of its content. `settled` has the
-    artifacts that every suite uses, by kind and content; rubrics are among them only where suites share. `write_texts`
-    writes the texts of artifacts. `rubric_ids` are the ids of rubrics by format and own name, then by file.
+    `find_release` returns the version of a release of an artifact by the digest of its content, `load_base` what was
+    last migrated into an artifact, whose value it takes, too. `settled` has the artifacts that every suite uses, by
+    kind and content; rubrics are among them only where suites share. `write_texts` writes the texts of artifacts.
+    `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
     stored: StoredArtifacts
     names: ArtifactNames
     side: ConflictSide
     find_release: FindRelease
+    load_base: LoadBase
     shares_rubrics: bool = False
     write_texts: WriteTexts = write_texts
     rubric_ids: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
@@ -312,7 +317,8 @@ class SuiteBatch:
             if stored.is_removed and ours is not None:
                 result = merge_removed(value, ours, stored.origin.base, self.target.side)
             else:
-                result = merge_artifact(value, ours, stored.origin.base, self.target.side)
+                load_base = partial(self.target.load_base, stored, ours or {})
+                result = merge_artifact(value, ours, stored.origin.base, self.target.side, load_base)
             final = result.value if result.value and result.state not in _LEFT_ALONE else ours or value
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)

@@ -21,5 +21,5 @@ def plan_alone(
 ) -> SourcePlan:
     """Return the plan of a source, whose suite is called x."""
     stored = StoredArtifacts(Path("/nowhere"))
-    target = StoreTarget(stored, ArtifactNames(), ConflictSide.NONE, lambda *_: None)
+    target = StoreTarget(stored, ArtifactNames(), ConflictSide.NONE, lambda *_: None, lambda *_: None)
     return plan_source(SourceContext(extraction, legacy, table, companions or {}), SuitePlace("x", "x"), target)

@@ -87,7 +87,7 @@ def test_nothing_is_lost_nothing_lowered_and_every_step_is_said(
         "rubrics/forms_b02.yaml": ("updated", "the source changed"),
         "rubrics/forms_b03.yaml": (
             "conflict",
-            "it was changed at the source and here: the file stays; --force takes the source's side, --keep yours",
+            "it was changed at the source and here: the file stays; --force takes its side, --keep yours, --merge both",
         ),
     }
     assert cli("migrate", "legacy").code == 1

@@ -1,0 +1,186 @@
+"""`migrate --merge`: what was edited in the store and what changed at its source, both in one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evalstore.documents import compute_digest
+from evalstore.migration.part_merge import list_parts, merge_parts
+
+Git = Callable[..., str]
+Run = Callable[..., Any]
+LOAD = YAML(typ="safe").load
+DATASET = Path("datasets/forms.yaml")
+SOURCE = Path("legacy/forms/evals.json")
+
+
+def write_source(*cases: tuple[int, str], filler: str = "") -> None:
+    SOURCE.parent.mkdir(parents=True, exist_ok=True)
+    evals = [
+        {"id": id_, "prompt": prompt, "must_contain_any": ["alpha"], "expected_output": filler} for id_, prompt in cases
+    ]
+    SOURCE.write_text(json.dumps({"skill_name": "forms", "evals": evals}, indent=1), "utf-8")
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def commit(git: Git) -> None:
+    git("add", ".")
+    git("commit", "-m", "A day")
+
+
+def list_states(cli: Run, *options: str) -> list[tuple[str, str]]:
+    answer = cli("migrate", "legacy", "--format", "json", *options)
+    files = json.loads(answer.out)["files"]
+    assert answer.code == any(file["state"] == "conflict" for file in files)
+    return [(file["path"], file["state"]) for file in files if file["state"] not in {"unchanged", "orphan"}]
+
+
+def read_inputs() -> dict[str, str]:
+    rows = Path("datasets/forms.jsonl")
+    lines = [json.loads(line) for line in rows.read_text("utf-8").splitlines()] if rows.exists() else []
+    return {row["id"]: row["input"] for row in lines or LOAD(DATASET.read_text("utf-8"))["questions"]}
+
+
+@pytest.fixture
+def repo(git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    git("status")
+    monkeypatch.chdir(tmp_path / "repo")
+    return tmp_path / "repo"
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["each day", "the first day"])
+@pytest.mark.parametrize("filler", ["", "x" * 100_000], ids=["questions", "rows"])
+def test_edits_of_both_sides_live_on_day_after_day(
+    repo: Path, cli: Run, git: Git, filler: str, *, commits: bool
+) -> None:
+    write_source((1, "one"), (2, "two"), (3, "three"), filler=filler)
+    assert list_states(cli)
+    commit(git)
+    file = DATASET.with_suffix(".jsonl") if filler else DATASET
+    first, last = ('"input":"one"', '"input":"one, here"') if filler else ("input: one\n", "input: one, here  # mine\n")
+    edit(file, first, last)
+    write_source((4, "four"), (1, "one"), (2, "two, there"), (3, "three"), filler=filler)
+    before = file.read_bytes()
+    assert ("datasets/forms.yaml", "conflict") in list_states(cli)
+    assert file.read_bytes() == before
+    assert ("datasets/forms.yaml", "updated") in list_states(cli, "--merge")
+    assert read_inputs() == {"B04": "four", "B01": "one, here", "B02": "two, there", "B03": "three"}
+    assert filler or "# mine" in file.read_text("utf-8")
+    # The same again says nothing more, and writes nothing.
+    merged = file.read_bytes()
+    assert {state for _, state in list_states(cli) + list_states(cli, "--merge")} == {"kept"}
+    if commits:
+        commit(git)
+    write_source((4, "four"), (1, "one"), (2, "two, there"), (5, "five"), filler=filler)
+    assert ("datasets/forms.yaml", "updated") in list_states(cli, "--merge")
+    assert read_inputs() == {"B04": "four", "B01": "one, here", "B02": "two, there", "B05": "five"}
+    assert file.read_bytes() != merged
+    if commits:
+        commit(git)
+    # What is taken back here is what the source says.
+    edit(file, "one, here", "one")
+    write_source((4, "four"), (1, "one at last"), (2, "two, there"), (5, "five"), filler=filler)
+    assert list_states(cli, "--merge")
+    assert read_inputs() == {"B04": "four", "B01": "one at last", "B02": "two, there", "B05": "five"}
+    assert (repo / "rubrics").is_dir()
+
+
+def test_one_place_that_both_sides_changed_stays_a_conflict(repo: Path, cli: Run, git: Git) -> None:
+    write_source((1, "one"), (2, "two"))
+    list_states(cli)
+    commit(git)
+    edit(DATASET, "input: one\n", "input: one, here\n")
+    write_source((1, "one, there"), (2, "two"), (3, "three"))
+    before = DATASET.read_bytes()
+    answer = cli("migrate", "legacy", "--merge")
+    assert answer.code == 1
+    assert "both sides changed one part of it: the file stays" in " ".join(answer.out.split())
+    assert "-    input: one, here\n+    input: one, there\n" in answer.out
+    assert DATASET.read_bytes() == before
+    assert (repo / "datasets").is_dir()
+
+
+@pytest.mark.parametrize("why", ["no commit", "another one"])
+def test_without_a_trace_of_the_last_migration_nothing_is_merged(repo: Path, cli: Run, git: Git, why: str) -> None:
+    write_source((1, "one"), (2, "two"))
+    list_states(cli)
+    edit(DATASET, "input: one\n", "input: one, here\n")
+    if why == "another one":
+        commit(git)
+    write_source((1, "one"), (2, "two"), (3, "three"))
+    answer = cli("-C", repo, "migrate", "legacy", "--merge")
+    assert answer.code == 1
+    assert "no commit has what was last migrated" in " ".join(answer.out.split())
+    assert "one, here" in read_inputs().values()
+
+
+def test_a_rubric_keeps_its_version_and_the_diff_says_what_the_source_moved(repo: Path, cli: Run, git: Git) -> None:
+    write_source((1, "one"))
+    list_states(cli)
+    commit(git)
+    assert cli("bump", "--all").code == 0
+    rubric = repo / "rubrics/forms_b01.yaml"
+    edit(rubric, "scoring:\n", "title: Forms\nscoring:\n")
+    assert cli("bump", "--all", "--dependents").code == 0
+    edit(SOURCE, '"alpha"', '"alpha", "beta"')
+    assert ("rubrics/forms_b01.yaml", "updated") in list_states(cli, "--merge")
+    value = LOAD(rubric.read_text("utf-8"))
+    assert (value["version"], value["title"], value["checks"][0]["values"]) == ("1.0.1", "Forms", ["alpha", "beta"])
+    assert json.loads(cli("diff", "rubric/forms_b01", "--format", "json").out)["next_version"] == "2.0.0"
+
+
+def test_three_answers_to_one_conflict_are_too_many(repo: Path, cli: Run) -> None:
+    write_source((1, "one"))
+    for pair in (("--merge", "--force"), ("--merge", "--keep"), ("--force", "--keep")):
+        assert cli("-C", repo, "migrate", "legacy", *pair).code == 2
+
+
+A, B, C = ({"id": "a"}, {"id": "b"}, {"id": "c"})
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        ({"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {"a": 2}, {"a": 1}, {"a": 2}),
+        ({"a": 1}, {"a": 2}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {"a": 2}, {"a": 3}, None),
+        ({"a": 1, "b": 1}, {"b": 1}, {"a": 1, "b": 2}, {"b": 2}),
+        ({"a": 1}, {"b": 1}, {"a": 2}, None),
+        ({"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}),
+        ({}, {"a": 1}, {"a": 2}, None),
+        ({}, {"a": [A]}, {"a": [B]}, {"a": [A, B]}),
+        ({"a": [1]}, {"a": [1, 2]}, {"a": [1, 3]}, None),
+        ({"a": [A]}, {"a": [A, B]}, {"a": [C, A]}, {"a": [C, A, B]}),
+        ({"a": [A, B, C]}, {"a": [C, B, A]}, {"a": [A, C]}, {"a": [C, A]}),
+        ({"a": [A, B]}, {"a": [A]}, {"a": [A, B | {"x": 1}]}, None),
+        ({"a": [A, B]}, {"a": [A]}, {"a": [A, B, C]}, {"a": [A, C]}),
+        (
+            {"a": [A | {"x_source": 1}]},
+            {"a": [A | {"x_source": 1, "x": 1}]},
+            {"a": [A | {"x_source": 2}]},
+            {"a": [A | {"x": 1, "x_source": 2}]},
+        ),
+        ({"a": [A, A]}, {"a": [A, A, B]}, {"a": [A]}, None),
+        ({"a": [A]}, {"a": [A, "b"]}, {"a": [A, C]}, None),
+        ({"a": [A]}, {"a": []}, {"a": [A]}, {"a": []}),
+        ({"a": [A]}, {"a": []}, {"a": [A, B]}, None),
+    ],
+)
+def test_parts_are_merged_by_key_and_id(base: Any, ours: Any, theirs: Any, merged: Any) -> None:
+    digests = {place: compute_digest(part) for place, part in list_parts(base).items()}
+    found = merge_parts(digests, ours, theirs, compute_digest)
+    assert found == merged
+    mirrored = merge_parts(digests, theirs, ours, compute_digest)
+    assert (mirrored is None) == (found is None)
