@@ -19,7 +19,7 @@ from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.versions import find_version
 
 _FORCED = "it was changed at the source and here: --force took the source's side"
-SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
+_SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
 _BOTH = "it was changed at the source and here: --merge took both"
 _CONFLICT = "it was changed at the source and here: the file stays; --force takes its side, --keep yours, --merge both"
 _CLASH = "both sides changed one part of it: the file stays; --force takes the source's side, --keep yours"
@@ -39,6 +39,7 @@ _NO_BASE = "it does not say what was last migrated: the file stays; --force take
 _PARTS = "parts"
 _ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
 _DIGEST_LENGTH = 16  # hex digits
+_MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 MiB
 
 
 class ConflictSide(StrEnum):
@@ -99,7 +100,8 @@ def merge_artifact(
     if side is ConflictSide.SOURCE:
         return MergeResult(FileState.UPDATED, _FORCED, merged)
     if side is ConflictSide.STORE:
-        return MergeResult(FileState.KEPT, SEEN, None)
+        seen = {**_select_content(ours)["x_source"], **_note_parts(new)}
+        return MergeResult(FileState.KEPT, _SEEN, {**ours, "x_source": seen})
     if side is ConflictSide.BOTH and base:
         return _merge_sides(new, ours, load_base(), merged)
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
@@ -118,7 +120,7 @@ def _merge_sides(
     both = merge_parts(base, _select_content(ours), theirs, _digest_part)
     if both is None:
         return MergeResult(FileState.CONFLICT, _CLASH, forced)
-    source = {**theirs["x_source"], _PARTS: _write_base_parts(theirs)}
+    source = {**theirs["x_source"], **_note_parts(theirs)}
     head = {"id": new["id"], "version": forced["version"]}
     return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
 
@@ -129,7 +131,7 @@ def digest_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str]:
 
 
 def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None:
-    """Return the digests of the parts that were last migrated, as `--merge` noted them in a file; None without them."""
+    """Return the digests of the parts that were last migrated, as `--merge` or `--keep` noted them; else None."""
     source = value.get("x_source")
     head = source if isinstance(source, dict) else {}
     noted = head.get(_PARTS)
@@ -139,15 +141,16 @@ def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None
     return {(key, id_) if id_ else (key,): digest for key, item in items.items() for id_, digest in item.items()}
 
 
-def _write_base_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the digests of an artifact's parts as they are noted, with the digest of the whole under `x_source`."""
+def _note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an `x_source` says of the parts that were last migrated, with the digest of all under `x_source`."""
+    parts = digest_parts(value)
     noted: dict[str, Any] = {"x_source": _shorten(digest_content(value))}
-    for place, digest in digest_parts(value).items():
+    for place, digest in parts.items():
         if len(place) > 1:
             noted.setdefault(place[0], {})[place[1]] = digest
         else:
             noted[place[0]] = digest
-    return noted
+    return {_PARTS: noted} if len(parts) <= _MOST_NOTED else {}
 
 
 def _digest_part(part: Any) -> str:

@@ -16,7 +16,7 @@ from weakref import finalize
 from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
-from evalstore.migration.artifact_merge import SEEN, ConflictSide
+from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.artifact_texts import ArtifactValue, WriteTexts, write_text
 from evalstore.migration.comment_merge import carry_comments
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
@@ -72,9 +72,9 @@ def list_texts(
     value, result = item.result.value, item.result
     current = read_text(path) if item.stored else None
     changes = _find_moves(item) if item.stored and current is not None else {}
-    if value is None or result.state is FileState.KEPT:
+    if value is None:
         state, reason = result.state, result.reason
-        place = (moved or _describe_place(changes)) if changes.keys() - {"base"} else ""
+        place = (moved or _describe_place(changes)) if changes else ""
         if changes and state is FileState.UNCHANGED:
             state = FileState.RENAMED
         reason = "; ".join(filter(None, (place, reason)))
@@ -86,21 +86,26 @@ def list_texts(
         return
     source = {**head, **item.origin, **(value.get("x_source") or {})}
     state, reason = result.state, result.reason
-    if moved and state is FileState.UPDATED:
-        state, reason = FileState.RENAMED, f"{moved}; {reason}"
-    has_rows = size >= _ROWS_FROM or bool(item.stored and read_text(f"{path.removesuffix('.yaml')}.jsonl") is not None)
+    if moved and state in {FileState.UPDATED, FileState.KEPT}:
+        state = FileState.RENAMED if state is FileState.UPDATED else state
+        reason = f"{moved}; {reason}"
+    is_kept = state is FileState.KEPT
+    has_rows = bool(item.stored and read_text(f"{path.removesuffix('.yaml')}.jsonl") is not None)
+    has_rows = has_rows or (size >= _ROWS_FROM and not is_kept)
     for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
         there = read_text(part_path) if item.stored else None
-        if part_path.endswith(".jsonl"):
-            yield part_path, render_rows(part, there, state, reason)
-        else:
+        if not part_path.endswith(".jsonl"):
             yield part_path, PlannedValue(ArtifactValue(part_path, part), there, state, reason)
+        elif is_kept and there is not None:
+            yield part_path, PlannedText(there, there, state, reason)
+        else:
+            yield part_path, render_rows(part, there, state, reason)
 
 
 def _find_moves(item: PlannedArtifact) -> dict[str, str]:
     """Return the keys of an `x_source` that the file has and that say where it was."""
     stored = item.stored.origin if item.stored else ArtifactOrigin()
-    keys = ("case", "part", "name", "file", *(("base",) if item.result.reason == SEEN else ()))
+    keys = ("case", "part", "name", "file")
     values = {key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)}
     return {key: text for key, text in values.items() if text != getattr(stored, key)}
 
@@ -144,10 +149,18 @@ def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reas
 def _place_text(planned: PlannedValue, new: str) -> PlannedText:
     """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
     (path, value), current, state, reason = planned
-    if state not in {FileState.UPDATED, FileState.RENAMED} or current is None:
+    if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
         return PlannedText(new, current, state, reason)
     kept = _keep_layout(path, value, current, new)
+    if kept is None and state is FileState.KEPT:
+        # What stays is not written anew: it notes no more than fits into its layout.
+        kept = _edit_origin(current, path, {"base": value["x_source"]["base"]} if _has_base(current, path) else {})
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
+
+
+def _has_base(current: str, path: str) -> bool:
+    source = read_yaml(current.encode(), path).value.get("x_source")
+    return isinstance(source, dict) and isinstance(source.get("base"), str)
 
 
 def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:

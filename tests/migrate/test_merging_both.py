@@ -96,6 +96,42 @@ def test_edits_of_both_sides_live_on_day_after_day(
     assert (repo / "rubrics").is_dir()
 
 
+@pytest.mark.parametrize("filler", ["", "x" * 100_000], ids=["questions", "rows"])
+def test_after_keep_what_comes_later_is_merged(repo: Path, cli: Run, git: Git, filler: str) -> None:
+    write_source((1, "one"), (2, "two"), (3, "three"), filler=filler)
+    list_states(cli)
+    file = DATASET.with_suffix(".jsonl") if filler else DATASET
+    edit(
+        file, '"input":"two"' if filler else "input: two\n", '"input" : "two, here"' if filler else "input: two, here\n"
+    )
+    write_source((1, "one"), (2, "two, there"), (3, "three"), filler=filler)
+    rows = file.read_text("utf-8").split("\nx_source:")[0]
+    assert {state for _, state in list_states(cli, "--keep")} == {"kept"}
+    assert file.read_text("utf-8").split("\nx_source:")[0] == rows
+    assert {state for _, state in list_states(cli)} == {"kept"}
+    # Nothing was ever committed, and the source goes on: a case more, one less, one numbered anew.
+    write_source((4, "four"), (1, "one at last"), (2, "two, there"), filler=filler)
+    assert ("datasets/forms.yaml", "updated") in list_states(cli, "--merge")
+    assert read_inputs() == {"B04": "four", "B01": "one at last", "B02": "two, here"}
+    assert {state for _, state in list_states(cli)} == {"kept"}
+    assert cli("-C", repo, "validate").code == 0
+
+
+def test_what_is_kept_in_a_layout_of_its_own_is_not_written_anew(repo: Path, cli: Run) -> None:
+    write_source((1, "one"))
+    list_states(cli)
+    base = LOAD(DATASET.read_text("utf-8"))["x_source"]["base"]
+    value = LOAD(DATASET.read_text("utf-8")) | {"title": "Ours"}
+    DATASET.write_text(f"{json.dumps(value)}  # by hand\n", "utf-8")
+    before = DATASET.read_text("utf-8")
+    write_source((1, "one, there"))
+    assert ("datasets/forms.yaml", "kept") in list_states(cli, "--keep")
+    after = DATASET.read_text("utf-8")
+    assert after == before.replace(base, LOAD(after)["x_source"]["base"])
+    assert {state for _, state in list_states(cli)} == {"kept"}
+    assert (repo / DATASET).is_file()
+
+
 def test_one_place_that_both_sides_changed_stays_a_conflict(repo: Path, cli: Run, git: Git) -> None:
     write_source((1, "one"), (2, "two"))
     list_states(cli)

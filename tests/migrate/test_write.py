@@ -86,8 +86,11 @@ def test_keep_takes_the_side_of_the_store_and_the_conflict_is_over(suite: Suite,
         FileState.KEPT
     ]
     after = (store / "datasets/forms.yaml").read_text().splitlines()
-    changed = [new for old, new in zip(before, after, strict=True) if old != new]
-    assert [line.split(":")[0] for line in changed] == ["  base"]
+    gone = [line.split(":")[0] for line in before if line not in after]
+    come = [line.split(":")[0] for line in after if line not in before]
+    assert gone == ["  base"]
+    assert come[:3] == ["  base", "  parts", "    x_source"]
+    assert {line.strip() for line in come[3:]} == {"questions", "B01", "metadata"}
     again = migrate([source], into=store)
     assert (again.written, again.conflicts) == ((), ())
 
