@@ -128,7 +128,7 @@ class RulerSearch:
             scored=len(scored),
             rubrics=rubrics,
             datasets=ranked,
-            distinguish=tuple(_distinguish(self.finder.store, _list_best(rubrics), results)),
+            distinguish=tuple(_distinguish(self.finder.store, _list_best(rubrics), results, scored)),
             calls=0,
             notes=tuple(dict.fromkeys(self.finder.notes)),
         )
@@ -248,16 +248,31 @@ def _list_best(candidates: Sequence[RulerCandidate]) -> list[Resolved]:
 
 
 def _distinguish(
-    store: ArtifactStore, best: Sequence[Resolved], results: Mapping[str, RunResults]
+    store: ArtifactStore, best: Sequence[Resolved], results: Mapping[str, RunResults], rows: Mapping[str, GradedRow]
 ) -> Iterator[Distinction]:
     for old, new in pairwise(best):
         before, after = results[old.ref], results[new.ref]
-        apart = next((id_ for id_, result in before.items() if result != after[id_]), None)
-        if apart is not None:
-            scores = [found.score if (found := side[apart]) else None for side in (before, after)]
-            yield Distinction(old, new, question=apart, old_score=scores[0], new_score=scores[1])
+        apart = [
+            id_
+            for id_ in before
+            if _list_recorded(rows.get(id_), before[id_]) != _list_recorded(rows.get(id_), after[id_])
+        ]
+        if apart:
+            # A score says more than a verdict.
+            apart.sort(key=lambda id_: _find_score(before[id_]) == _find_score(after[id_]))
+            scores = [_find_score(side[apart[0]]) for side in (before, after)]
+            yield Distinction(old, new, question=apart[0], old_score=scores[0], new_score=scores[1])
         else:
             yield _find_witness(store, old, new)
+
+
+def _list_recorded(row: GradedRow | None, result: RowResult | None) -> tuple[object, ...]:
+    """Return of a result what the record of its row would have: a verdict only where evalstore wrote it."""
+    return (_find_score(result), result.verdict if result and row and row.checks else None)
+
+
+def _find_score(result: RowResult | None) -> Fraction | None:
+    return result.score if result else None
 
 
 def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinction:

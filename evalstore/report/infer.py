@@ -109,6 +109,8 @@ def _list_notes(inference: Inference) -> Iterator[str]:
     for one in inference.distinguish:
         pair = f"{one.old.ref} and {one.new.ref}"
         scores = f"{format_percent(one.old_score)} under the first, {format_percent(one.new_score)} under the second"
+        if one.old_score == one.new_score:
+            scores = f"{format_percent(one.old_score)} under both, with another verdict"
         if one.question is not None:
             yield f"{pair} differ on question {make_excerpt(one.question, _EXCERPT)}: {scores}"
         elif one.output is not None:

@@ -260,6 +260,27 @@ def test_rulers_that_a_record_cannot_tell_apart_are_all_named_with_what_would(
     assert {one["old_score"] == one["new_score"] for one in silent["distinguish"]} == {False}
 
 
+def test_a_bar_that_a_record_of_scores_cannot_show_tells_no_rulers_apart(
+    repo: Repo, cli: Callable, tmp_path: Path
+) -> None:
+    repo.git("init", "-q", "-b", "main")
+    checks = [{"kind": "must_contain_any", "values": [word]} for word in ("ok", "simply")]
+    for version, bar in (("1.0.0", 0.4), ("2.0.0", 0.6)):
+        scoring = {"combine": "weighted_avg", "threshold": bar}
+        text = f"id: r\nversion: {version}\nchecks: {json.dumps(checks)}\nscoring: {json.dumps(scoring)}\n"
+        repo.release("rubrics/r", text)
+        repo.release("datasets/d", dataset(version))
+    outputs = tmp_path / "half.jsonl"
+    outputs.write_text("".join(json.dumps({"id": f"q{n}", "output": "ok"}) + "\n" for n in range(10)))
+    story = Story(repo, {"half": repo.score("dataset/d@1.0.0", outputs)}, {})
+    whole = cli("infer", story.runs["half"].path, cwd=repo.root)
+    assert "Only rubric/r@1.0.0 reproduces all 10 recorded scores." in whole.out
+    bare = cli("infer", foreign(story, tmp_path, story.runs["half"]), cwd=repo.root)
+    assert "rubric/r@1.0.0 and rubric/r@2.0.0 reproduce all 10 recorded scores" in bare.out
+    assert "no output is known whose score tells them apart" in " ".join(bare.out.split())
+    assert "differ on question" not in bare.out
+
+
 def test_a_record_that_no_ruler_gives_is_a_no(story: Story, answer: Any, tmp_path: Path) -> None:
     path = foreign(story, tmp_path, story.runs["X1"])
     samples = path.with_name("foreign_samples.jsonl")
