@@ -36,7 +36,7 @@ from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import GradedRow, Run
-from evalstore.statistics import ExactMean, ShareMoves, UnitTotals, compute_unit_flip_p
+from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
@@ -120,7 +120,6 @@ class AuditJob:
     has_lost: bool = False
     worse: list[str] = field(default_factory=list)
     better: list[str] = field(default_factory=list)
-    turned: ShareMoves = field(default_factory=ShareMoves)
     input_changed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -184,7 +183,6 @@ class AuditJob:
                 self.has_lost |= bool(rest)
         # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
         if old[1] != new[1]:
-            self.turned.add(new[1] - old[1], None)
             (self.worse if new[1] < old[1] else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
@@ -193,7 +191,8 @@ class AuditJob:
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = self.totals.build_factors()
-        flips, own = self._find_flips(), self.totals.build_own_share(lines.no_answer.score)
+        own = self.totals.build_own_share(lines.no_answer.score)
+        flips = Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), self.totals.compute_flip_p())
         return Audit(
             a=a,
             b=b,
@@ -215,13 +214,6 @@ class AuditJob:
             ungraded=self.notes.ungraded,
             notes=tuple(self._list_notes()),
         )
-
-    def _find_flips(self) -> Flips:
-        sampled = self.totals.has_other_outputs or self.totals.has_estimates
-        # With single outputs this is McNemar's test.
-        turned = UnitTotals(self.turned.lone.total())
-        p = compute_unit_flip_p(turned.count_units(self.turned)) if sampled else None
-        return Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), p)
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)

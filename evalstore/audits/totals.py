@@ -12,7 +12,14 @@ from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
 from evalstore.audits.values import Cause, EditSource, Factor, OwnShare, PlayerName, QuestionShare, name_players
 from evalstore.audits.wording import choose_claim
-from evalstore.statistics import ChangeEstimate, ExactMean, ShareMoves, UnitTotals, estimate_unit_change
+from evalstore.statistics import (
+    ChangeEstimate,
+    ExactMean,
+    ShareMoves,
+    UnitTotals,
+    compute_unit_flip_p,
+    estimate_unit_change,
+)
 
 _WORST = 5
 _COUNTED_BLOCKS = 1024
@@ -149,8 +156,8 @@ class AuditTotals:
     own_old: ExactMean | None = field(default_factory=ExactMean)
     own_new: ExactMean | None = field(default_factory=ExactMean)
     is_judged: bool = False
-    has_estimates: bool = False
-    has_other_outputs: bool = False
+    is_sampled: bool = False
+    turned: ShareMoves = field(default_factory=ShareMoves)
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
 
@@ -162,12 +169,15 @@ class AuditTotals:
         if self.has_slices:
             self.groups.append(group)
         self.is_judged |= question.is_judged
-        self.has_estimates |= bool(question.anchors)
-        self.has_other_outputs |= not _SAMPLED.isdisjoint(question.changed)
+        self.is_sampled |= bool(question.anchors) or not _SAMPLED.isdisjoint(question.changed)
         if question.silent:
             # One value a plan of rubrics, and there are few.
             self._silent[id(question.silent)] = question.silent
         blocks = question.shares.blocks if question.shares else {}
+        sampled = {PlayerName.JUDGE_SERVICE, *_SAMPLED} if question.anchors else _SAMPLED
+        turned = sum((block.share[1] for players, block in blocks.items() if not sampled.isdisjoint(players)), _ZERO)
+        if turned:
+            self.turned.add(turned, group)
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
             self._find_sum((name,)).changed += 1
@@ -198,6 +208,13 @@ class AuditTotals:
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
         """Return by factor the shares of the questions that it moved, by their place; empty without slices."""
         return {name_players(players): total.places for players, total in self._list_sums()}
+
+    def compute_flip_p(self) -> float | None:
+        """Return how often chance gives so uneven a part in the verdicts to what was sampled; None where nothing was.
+
+        With other outputs alone, one to a question, this is McNemar's test.
+        """
+        return compute_unit_flip_p(self.units.count_units(self.turned)) if self.is_sampled else None
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""

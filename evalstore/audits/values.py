@@ -252,7 +252,8 @@ class OwnShare:
 class Flips:
     """The compared questions whose verdict flipped, and by whom: by factor, those that it has a part in.
 
-    `mid_p` is McNemar's, of so uneven a split; None where nothing was sampled.
+    `mid_p` is McNemar's, of so uneven a part of what was sampled (outputs, inputs, a judge's service): the part of a
+    ruler is no chance. None where nothing was sampled.
     """
 
     pass_to_fail: tuple[str, ...]

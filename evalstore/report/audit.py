@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Lines, Origin, OwnShare, RunSide
-from evalstore.audits.values import LINE_LABELS
+from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
 from evalstore.report.people import describe_origin
 from evalstore.report.screen import PAPER, Screen
@@ -19,6 +20,7 @@ _MOST_EDITS = 10
 _NAME_WIDTH = 44
 _SHORT_PIN = len("git:") + 7
 _DECIMALS = 12
+_RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
@@ -302,10 +304,14 @@ def list_facts(audit: Audit) -> Iterator[str]:
 
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
-    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
-    by = ", ".join(f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items())
+    # Only of what was sampled can chance be asked.
+    aside = ", the rulers' part left out" if _RULERS.intersection(flips.by) else ""
+    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)}{aside})"
+    by = [f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items()]
+    several = sum(number > 1 for number in Counter(id_ for ids in flips.by.values() for id_ in ids).values())
+    by += [f"{several:,} of them by more than one"] if several else []
     counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
-    yield f"verdicts: {counts}{f': {by}' if by else ''}{chance}"
+    yield f"verdicts: {counts}{': ' if by else ''}{', '.join(by)}{chance}"
 
 
 def _format_own(audit: Audit) -> Iterator[str]:

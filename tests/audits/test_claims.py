@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +51,23 @@ def test_few_questions_are_never_significant(  # a row of a table
     assert [100 * end for end in outputs.ci] == pytest.approx(interval, abs=0.005)
     assert (outputs.p, outputs.claim) == (p, claim)
     assert ("worse outputs took" in found.sentence) is (claim == "significant")
+
+
+def test_verdicts_that_a_ruler_turns_are_no_chance(
+    repo: Repo, answers: Callable[..., Path], cli: Callable[..., Any]
+) -> None:
+    repo.release("rubrics/clean", RUBRIC)
+    repo.release("rubrics/clean", RUBRIC.replace("1.0.0", "2.0.0").replace("[bar]", "[bar, baz]"))
+    questions = "".join(f"  - {{id: q{number:02}, input: a}}\n" for number in range(14))
+    for version in ("1.0.0", "2.0.0"):
+        repo.release("datasets/small", (HEAD + questions).replace("1.0.0", version))
+    ids = [f"q{number:02}" for number in range(14)]
+    a = answers("a", **dict(zip(ids, ["baz"] * 10 + ["ok", "ok", "foo", "ok"], strict=True)))
+    b = answers("b", **dict(zip(ids, ["baz"] * 10 + ["foo", "foo", "ok", "ok"], strict=True)))
+    runs = [repo.score(f"dataset/small@{n}.0.0", path, path.stem) for n, path in ((1, a), (2, b))]
+    flips = repo.audit(*runs).flips
+    assert (len(flips.pass_to_fail), len(flips.fail_to_pass)) == (12, 1)
+    # Two worse and one better: of eight throws of three coins two are more uneven, and six as uneven.
+    assert flips.mid_p == (2 + 6 / 2) / 8
+    told = " ".join(cli("audit", runs[0].path, runs[1].path, cwd=repo.root).out.split())
+    assert "10 by rubric, 3 by outputs (McNemar mid-p 0.625, the rulers' part left out)" in told

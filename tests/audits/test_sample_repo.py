@@ -78,7 +78,8 @@ def test_outputs_and_flips(found: Audit) -> None:
     assert [told(cause) for cause in outputs.causes] == [
         (None, "", None, "model_a", "model_b", None, Fraction(67, 520))
     ]
-    assert [len(found.flips.pass_to_fail), len(found.flips.fail_to_pass), found.flips.mid_p] == [3, 3, 1 - 20 / 2**7]
+    # The outputs' part of the verdicts is one or a half on eight questions, more often downwards.
+    assert [len(found.flips.pass_to_fail), len(found.flips.fail_to_pass), found.flips.mid_p] == [3, 3, 35 / 2**7]
     assert outputs.ci is not None
     assert outputs.ci[0] < 0 < outputs.ci[1]
     assert outputs.claim.startswith("not resolvable")
