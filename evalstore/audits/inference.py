@@ -259,9 +259,9 @@ def _distinguish(
         ]
         if apart:
             # A score says more than a verdict.
-            apart.sort(key=lambda id_: _find_score(before[id_]) == _find_score(after[id_]))
-            scores = [_find_score(side[apart[0]]) for side in (before, after)]
-            yield Distinction(old, new, question=apart[0], old_score=scores[0], new_score=scores[1])
+            first = min(apart, key=lambda id_: _find_score(before[id_]) == _find_score(after[id_]))
+            scores = [_find_score(side[first]) for side in (before, after)]
+            yield Distinction(old, new, question=first, old_score=scores[0], new_score=scores[1])
         else:
             yield _find_witness(store, old, new)
 

@@ -175,9 +175,7 @@ class AuditTotals:
             self._silent[id(question.silent)] = question.silent
         blocks = question.shares.blocks if question.shares else {}
         sampled = {PlayerName.JUDGE_SERVICE, *_SAMPLED} if question.anchors else _SAMPLED
-        turned = sum((block.share[1] for players, block in blocks.items() if not sampled.isdisjoint(players)), _ZERO)
-        if turned:
-            self.turned.add(turned, group)
+        turned = _ZERO
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
             self._find_sum((name,)).changed += 1
@@ -185,6 +183,8 @@ class AuditTotals:
             total = self._find_sum(players)
             total.changed += len(players) > 1
             total.add_question(question, block, group, is_turned=is_turned)
+            if not sampled.isdisjoint(players):
+                turned += block.share[1]
             if self.has_slices and block.share[0]:
                 total.places.add(place, block.share[0])
             if PlayerName.JUDGE_SERVICE in players:
@@ -192,6 +192,8 @@ class AuditTotals:
                 if not question.anchors:
                     total.anchored_units.add_question(group)
                     total.anchored.add(block.share[0], group)
+        if turned:
+            self.turned.add(turned, group)
         if question.shares:
             self.own_old = _add(self.own_old, question.shares.own_old)
             self.own_new = _add(self.own_new, question.shares.own_new)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Lines, Origin, OwnShare, RunSide
@@ -305,10 +306,11 @@ def list_facts(audit: Audit) -> Iterator[str]:
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
     # Only of what was sampled can chance be asked.
-    aside = ", the rulers' part left out" if _RULERS.intersection(flips.by) else ""
+    has_rulers = any(factor.flipped and _RULERS.issuperset(factor.players) for factor in audit.factors)
+    aside = ", the rulers' part left out" if has_rulers else ""
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)}{aside})"
     by = [f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items()]
-    several = sum(number > 1 for number in Counter(id_ for ids in flips.by.values() for id_ in ids).values())
+    several = sum(number > 1 for number in Counter(chain.from_iterable(flips.by.values())).values())
     by += [f"{several:,} of them by more than one"] if several else []
     counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
     yield f"verdicts: {counts}{': ' if by else ''}{', '.join(by)}{chance}"
