@@ -103,25 +103,22 @@ def merge_artifact(
         seen = {**_select_content(ours)["x_source"], **_note_parts(new)}
         return MergeResult(FileState.KEPT, _SEEN, {**ours, "x_source": seen})
     if side is ConflictSide.BOTH and base:
-        return _merge_sides(new, ours, load_base(), merged)
+        return _merge_sides(merged, ours, load_base())
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
 
 
 def _merge_sides(
-    new: Mapping[str, Any],
-    ours: Mapping[str, Any],
-    base: Mapping[ArtifactPlace, str] | None,
-    forced: Mapping[str, Any],
+    forced: Mapping[str, Any], ours: Mapping[str, Any], base: Mapping[ArtifactPlace, str] | None
 ) -> MergeResult:
-    """Return the result with both sides' changes; a conflict, with what `--force` would write, where they meet."""
+    """Return the result with both sides' changes; where they meet a conflict, with `forced`, the source's side."""
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
-    theirs = _select_content(keep_pins(new, ours))
+    theirs = _select_content(forced)
     both = merge_parts(base, _select_content(ours), theirs, _digest_part)
     if both is None:
         return MergeResult(FileState.CONFLICT, _CLASH, forced)
     source = {**theirs["x_source"], **_note_parts(theirs)}
-    head = {"id": new["id"], "version": forced["version"]}
+    head = {"id": forced["id"], "version": forced["version"]}
     return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from evalstore.documents import read_row, read_yaml
+from evalstore.documents import read_yaml
 from evalstore.errors import GitError, RefError
 from evalstore.files import list_below, read_below
+from evalstore.migration.stored_artifacts import read_stored_rows
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
-
-_ROWS_LIMIT = 64 << 20
 
 
 @dataclass(slots=True)
@@ -79,9 +78,7 @@ class ArtifactSource:
     def _read_dataset_rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
         if "rows" not in artifact.value or self.root is None:
             return None
-        path = f"datasets/{artifact.id}.jsonl"
-        lines = read_below(self.root, path, _ROWS_LIMIT).split(b"\n")
-        return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
+        return read_stored_rows(self.root, f"datasets/{artifact.id}.yaml")
 
     def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002
         value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value

@@ -34,10 +34,11 @@ def merge_parts(
     own, new = list_parts(ours), list_parts(theirs)
     parts: dict[ArtifactPlace, Any] = {}
     for place in _merge_order(list(base), list(own), list(new)):
+        before = base.get(place, "")
         here, there = (digest(side[place]) if place in side else "" for side in (own, new))
-        if here not in {there, base.get(place, "")} and there != base.get(place, ""):
+        if here != there and before not in {here, there}:
             return None
-        side = new if here == base.get(place, "") else own
+        side = new if here == before else own
         parts |= {place: side[place]} if place in side else {}
     return _join_parts(parts, [ours, theirs])
 

@@ -21,7 +21,7 @@ from evalstore.migration.artifact_texts import ArtifactValue, WriteTexts, write_
 from evalstore.migration.comment_merge import carry_comments
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.migration.stored_artifacts import ArtifactOrigin
+from evalstore.migration.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 from evalstore.store.text_merge import merge_texts
@@ -80,7 +80,7 @@ def list_texts(
         reason = "; ".join(filter(None, (place, reason)))
         new = _edit_origin(current, path, changes) if current is not None and changes else current or ""
         yield path, PlannedText(new, current, state, reason)
-        rows = f"{path.removesuffix('.yaml')}.jsonl"
+        rows = locate_rows(path)
         if item.draft.kind is Kind.DATASET and (text := read_text(rows)) is not None and item.stored:
             yield rows, PlannedText(text, text, result.state, result.reason)
         return
@@ -90,8 +90,8 @@ def list_texts(
         state = FileState.RENAMED if state is FileState.UPDATED else state
         reason = f"{moved}; {reason}"
     is_kept = state is FileState.KEPT
-    has_rows = bool(item.stored and read_text(f"{path.removesuffix('.yaml')}.jsonl") is not None)
-    has_rows = has_rows or (size >= _ROWS_FROM and not is_kept)
+    is_large = size >= _ROWS_FROM and not is_kept
+    has_rows = is_large or bool(item.stored and read_text(locate_rows(path)) is not None)
     for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
         there = read_text(part_path) if item.stored else None
         if not part_path.endswith(".jsonl"):
@@ -127,7 +127,7 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
         return
     # The YAML file keeps the order of its keys; `rows` takes the place of the questions.
     head = {("rows" if key == "questions" else key): item for key, item in value.items()}
-    yield f"datasets/{draft.id}.jsonl", value["questions"]
+    yield locate_rows(build_path(draft)), value["questions"]
     yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
@@ -154,13 +154,11 @@ def _place_text(planned: PlannedValue, new: str) -> PlannedText:
     kept = _keep_layout(path, value, current, new)
     if kept is None and state is FileState.KEPT:
         # What stays is not written anew: it notes no more than fits into its layout.
-        kept = _edit_origin(current, path, {"base": value["x_source"]["base"]} if _has_base(current, path) else {})
+        source = read_yaml(current.encode(), path).value["x_source"]
+        texts = {key: text for key, text in value["x_source"].items() if isinstance(text, str)}
+        changes = {key: text for key, text in texts.items() if isinstance(old := source.get(key), str) and old != text}
+        kept = _edit_origin(current, path, changes)
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
-
-
-def _has_base(current: str, path: str) -> bool:
-    source = read_yaml(current.encode(), path).value.get("x_source")
-    return isinstance(source, dict) and isinstance(source.get("base"), str)
 
 
 def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.migration.artifact_merge import digest_content, digest_parts, read_base_parts
 from evalstore.migration.part_merge import ArtifactPlace
-from evalstore.migration.stored_artifacts import StoredArtifact
+from evalstore.migration.stored_artifacts import StoredArtifact, locate_rows, put_rows
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.store import ArtifactStore
 from evalstore.store.file_history import list_file_commits
@@ -53,9 +53,10 @@ class ReleaseLookup:
         if noted := read_base_parts(ours):
             return noted
         store = self._open()
-        paths = (artifact.path, f"{artifact.path.removesuffix('.yaml')}.jsonl")
-        for oid in list_file_commits(store, paths) if store else ():
-            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}")) if store else None
+        if store is None:
+            return None
+        for oid in list_file_commits(store, (artifact.path, locate_rows(artifact.path))):
+            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}"))
             if value and digest_content(value) == artifact.origin.base:
                 return digest_parts(value)
         return None
@@ -79,9 +80,6 @@ def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
     """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
     with suppress(EvalstoreError):  # what cannot be read is nobody's to merge with
         resolved = store.resolve(ref)
-        value = dict(resolved.artifact.value)
-        if "rows" in value:
-            rows = [*store.rows(resolved)]
-            value = {("questions" if key == "rows" else key): value[key] for key in value} | {"questions": rows}
-        return value
+        value = resolved.artifact.value
+        return put_rows(value, [*store.rows(resolved)]) if "rows" in value else dict(value)
     return None

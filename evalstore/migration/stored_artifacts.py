@@ -130,11 +130,25 @@ def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
             return None
         if "rows" not in value:
             return value
-        rows_path = f"{path.removesuffix('.yaml')}.jsonl"
-        lines = read_below(root, rows_path, _LIMIT).split(b"\n")
-        rows = [read_row(line, rows_path, number) for number, line in enumerate(lines, start=1) if line.strip()]
-        return {("questions" if key == "rows" else key): rows if key == "rows" else item for key, item in value.items()}
+        return put_rows(value, list(read_stored_rows(root, path)))
     return None
+
+
+def locate_rows(path: str) -> str:
+    """Return the path of the rows that a migration writes beside the file of a dataset."""
+    return f"{path.removesuffix('.yaml')}.jsonl"
+
+
+def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
+    """Return the rows beside the file of a dataset. Raises `LoadError` for what cannot be read."""
+    rows_path = locate_rows(path)
+    lines = read_below(root, rows_path, _LIMIT).split(b"\n")
+    return (read_row(line, rows_path, number) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
+    """Return the whole value of a dataset: the questions stand where it names the file of their rows."""
+    return {("questions" if key == "rows" else key): rows if key == "rows" else item for key, item in value.items()}
 
 
 def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
