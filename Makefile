@@ -8,7 +8,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo docs quick test lint types style fresh bench bench-quick fuzz clean
+.PHONY: demo docs quick test lint types style fresh sockets bench bench-quick fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -34,6 +34,8 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python tests/schema/generate.py --check
 	$(BIN)/python -m tests.diff.rule_sets --check
 	$(BIN)/python -m tests.project.generate --check
+
+sockets: .venv/sockets.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
 
 docs: .venv/docs.stamp  ## the site of docs/, in dist/site
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
@@ -71,6 +73,16 @@ clean:
 	$(PYTHON) -m venv .venv/peers
 	.venv/peers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv/peers/bin/python -m pip install --quiet --group peers
+	@touch $@
+
+# uv, because pip takes ten times as long for their three hundred packages. PyTorch has no build for the CPU on PyPI: without
+# an index that has one, TRL's test is skipped.
+.venv/sockets.stamp: pyproject.toml | .venv/bin/python
+	$(PYTHON) -m venv .venv/sockets
+	.venv/sockets/bin/python -m pip install --quiet uv
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets \
+	  --editable . --group sockets
+	-UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets --group training
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp

@@ -8,7 +8,7 @@ from typing import Any
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
-from evalstore.integrations.rubric_scorer import scorer
+from evalstore.integrations.rubric_scorer import RubricScorer, scorer
 from evalstore.judging import Judges
 from evalstore.store import ArtifactStore
 
@@ -17,37 +17,41 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
     """A metric whose score is that of a rubric, and which is met where the rubric passes.
 
     `input`, `expected_output`, `context` and `tools_called` of a test case are read. A test case without a score has
-    the score 0 and is not met, as DeepEval has no other word; the reason says so.
+    none, and an `error` that says why; it is not met.
     """
 
-    def __init__(self, rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None) -> None:
-        self.grade = scorer(rubric, store=store, judges=judges)
-        self.rubric = self.grade.ruler.pin.ref
-        self.threshold = float(self.grade.ruler.threshold)
-        self.score, self.reason, self.success = 0.0, "", False
+    def __init__(
+        self, rubric: str | RubricScorer, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+    ) -> None:
+        # `evaluate` makes a metric anew for each test case, of the arguments that it finds as attributes: the scorer
+        # alone says which store, which version and which judges.
+        self.rubric = rubric if isinstance(rubric, RubricScorer) else scorer(rubric, store=store, judges=judges)
+        self.threshold = float(self.rubric.ruler.threshold)
         self.async_mode = False
 
-    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Grade a test case; keeps score, reason and success, and returns the score."""
+    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
+        """Grade a test case; keeps score, reason, success and error, and returns the score."""
         calls = [{"name": call.name, "args": call.input_parameters or {}} for call in test_case.tools_called or ()]
-        graded = self.grade(
+        graded = self.rubric(
             test_case.actual_output or "",
             input=str(test_case.input),
             expected=test_case.expected_output,
             tool_calls=None if test_case.tools_called is None else calls,
             **({"context": "\n".join(test_case.context)} if test_case.context else {}),
         )
-        self.score, self.reason, self.success = float(graded.score or 0), graded.reason, graded.surely_passed
+        self.score = None if graded.score is None else float(graded.score)
+        self.reason, self.success = graded.reason, graded.surely_passed
+        self.error = graded.reason if graded.score is None else None
         return self.score
 
-    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
+    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
         """Do the same; judges are asked in this thread."""
         return self.measure(test_case)
 
     def is_successful(self) -> bool:
         """Whether the last test case passed."""
-        return self.success
+        return bool(self.success)
 
     @property
     def __name__(self) -> str:
-        return self.rubric
+        return self.rubric.ruler.pin.ref

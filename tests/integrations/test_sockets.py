@@ -1,4 +1,4 @@
-"""The scorer by itself, and the sockets on it: the shape of each always, and the real library where it is installed."""
+"""The scorer by itself, and the shapes of the sockets on it; test_programs.py has the programs themselves."""
 
 from __future__ import annotations
 
@@ -120,32 +120,6 @@ def test_rewards_have_the_shapes_of_trl_and_verifiers(repo: Path) -> None:
     trace, task = SimpleNamespace(last_reply="moreover! thanks"), SimpleNamespace(prompt_text="q", answer="")
     assert asyncio.run(one(task=task, trace=trace)) == pytest.approx(1 / 3)
     assert asyncio.run(make_verifiers_reward("rubric/tools@1.0.0", store=repo)(task=task, trace=trace)) == {}
-
-
-def test_verifiers_itself_calls_the_reward(repo: Path) -> None:
-    calling = pytest.importorskip("verifiers.v1.utils.decorators", reason="verifiers 0.4 is not installed")
-    reward = calling.reward(make_verifiers_reward("rubric/tone@1.0.0", store=repo), weight=2.0)
-    found = {"task": SimpleNamespace(prompt_text="q"), "trace": SimpleNamespace(last_reply="moreover! thanks")}
-    assert asyncio.run(calling.invoke_all([reward], found)) == [pytest.approx(1 / 3)]
-
-
-def test_deepeval_measures_a_test_case(repo: Path) -> None:
-    cases = pytest.importorskip("deepeval.test_case", reason="DeepEval is not installed: pip install deepeval")
-    from evalstore.integrations.deepeval import RubricMetric
-
-    metric = RubricMetric("rubric/tone@1.0.0", store=repo)
-    case = cases.LLMTestCase(input="Say two.", actual_output="moreover! thanks")
-    assert (metric.measure(case), metric.is_successful(), metric.threshold) == (pytest.approx(1 / 3), False, 0.5)
-    assert (metric.__name__, "calm failed" in metric.reason) == ("rubric/tone@1.0.0", True)
-
-
-def test_mlflow_gets_feedback_that_names_the_version(repo: Path) -> None:
-    pytest.importorskip("mlflow.genai.scorers", reason="MLflow is not installed: pip install mlflow")
-    from evalstore.integrations.mlflow import make_mlflow_scorer
-
-    feedback = make_mlflow_scorer("rubric/tone@^1", store=repo)(inputs={"question": "?"}, outputs="moreover! thanks")
-    assert (feedback.name, feedback.value) == ("rubric/tone", pytest.approx(1 / 3))
-    assert (feedback.metadata["rubric"], feedback.source.source_id) == ("rubric/tone@1.0.0",) * 2
 
 
 TESTS = """
