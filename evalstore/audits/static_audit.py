@@ -131,6 +131,10 @@ def audit_statically(
             finder = VersionFinder(store)
             if (ordered := open_ordered_runs(run_a, run_b, finder, _read_all_rows)) is not None:
                 attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
+                # What judges said tells questions apart that are graded alike.
+                if not attributor.is_judged:
+                    with suppress(OutOfOrderError):
+                        return StaticJob(attributor, ordered.list_alike, allow_drift).build_audit()
                 return StaticJob(attributor, ordered.list_pairs, allow_drift).build_audit()
         finder = VersionFinder(store)
         a, b = (read_stored_run(run, finder, _read_all_rows(run)) for run in map(read_run, map(Path, (run_a, run_b))))
@@ -162,7 +166,7 @@ class StaticJob:
                 self.attributor.add_evidence(pair.id)
         for pair in self._list_compared(self.pairs.add_pair):
             if pair.old and pair.new:
-                self._add_question(pair.id, pair.old, pair.new)
+                self._add_question(pair.id, pair.old, pair.new, pair.times)
         count = self.pairs.count(PairSet.COMPARED)
         if not count:
             raise RefusedError("no question was scored in both runs, so nothing can be compared")
@@ -201,21 +205,23 @@ class StaticJob:
                 require_rulers(self.attributor.a, self.attributor.b, pair)
                 yield pair
 
-    def _add_question(self, id_: str, old: GradedRow, new: GradedRow) -> None:
+    def _add_question(self, id_: str, old: GradedRow, new: GradedRow, count: int) -> None:
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
             self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
         self.ungraded += has_failed_check((*old.checks, *new.checks))
         if ends[1][0] != ends[1][1]:
-            self.flips[ends[1][0] < ends[1][1]] += 1
+            self.flips[ends[1][0] < ends[1][1]] += count
         players = self.attributor.find_players(id_)
         rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
         # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.
         key = players, rubrics, bool(old.samples or new.samples), *_list_numbers(*ends[0], *ends[1])
         if (alike := self._alike.get(key)) is None:
             alike = self._alike[key] = self._bound_question(players, ends, rubrics, is_lone=not key[2])
-        alike.count += 1
+        alike.count += count
         if alike.score is None or alike.passes is None:
+            if count > 1:
+                raise OutOfOrderError(f"{id_} stands for others that have to be named")
             self.lost.append((id_, *alike.changes))
 
     def _bound_question(

@@ -7,7 +7,7 @@ Ever they are -1. A column of Parquet's type JSON, or a text where only an objec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -75,6 +75,35 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
                 for line in _write_lines(batch, Place(str(path), number)):
                     yield number, line.encode()
                     number += 1
+
+
+def read_parquet_columns(path: Path, columns: Sequence[str], full: str) -> Iterator[Any]:
+    """Yield tables of some columns, by their paths; `full` is a column of lists that have one text each, by the footer.
+
+    Raises `LoadError` where it is no such file, and `KeyError` where it lacks one of these columns, or `full` may lack
+    a text.
+    """
+    with _open_parquet(path) as (source, file, dictionaries):
+        metadata = file.metadata
+        if not {*columns} <= {metadata.schema.column(number).path for number in range(metadata.num_columns)}:
+            raise KeyError(*columns)
+        for part in _iterate_groups(file):
+            if not _has_each_text(metadata.row_group(part.number), full):
+                raise KeyError(full)
+            place = Place(str(path), part.first_row)
+            count = count_batch_rows(source, metadata, part.number, dictionaries, place, columns=frozenset(columns))
+            for batch in file.iter_batches(count, row_groups=[part.number], columns=[*columns], use_threads=False):
+                yield import_module("pyarrow").Table.from_batches([batch])
+
+
+def _has_each_text(group: Any, column: str) -> bool:
+    """Whether the statistics of a row group say that each of its rows has one text in a column of lists."""
+    chunks = (group.column(number) for number in range(group.num_columns))
+    for chunk in chunks:
+        if chunk.path_in_schema.startswith(f"{column}."):
+            known = chunk.statistics
+            return bool(known and known.has_null_count and not known.null_count and chunk.num_values == group.num_rows)
+    return False
 
 
 def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:

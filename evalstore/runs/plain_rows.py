@@ -61,7 +61,7 @@ def read_plain_row(data: bytes) -> GradedRow | None:
             *grade,
             rubric,
             rubric_digest,
-            (_read_kept_checks if len(checks) <= _MOST_KEPT else _read_checks)(checks),
+            (_read_kept_checks if len(checks) <= _MOST_KEPT else _read_escaped_checks)(checks),
             reason,
             input_digest,
             reference_digest,
@@ -81,8 +81,8 @@ def _read_reference(several: str) -> tuple[str, ...]:
     return tuple(json.loads(f"[{several}]")) if several else ()
 
 
-def _read_checks(escaped: str) -> tuple[CheckResult, ...]:
-    text = _unescape(escaped)
+def read_checks(text: str) -> tuple[CheckResult, ...]:
+    """Return the results of checks from their JSON in evalstore's own layout; `ValueError` for any other."""
     if text == "[]":
         return ()
     if not text.startswith(_CHECKS_START) or not text.endswith(_CHECKS_END):
@@ -92,6 +92,10 @@ def _read_checks(escaped: str) -> tuple[CheckResult, ...]:
     return tuple([_read_kept(part) if len(part) <= _KEPT_TEXT else _read_check(part) for part in parts])
 
 
+def _read_escaped_checks(escaped: str) -> tuple[CheckResult, ...]:
+    return read_checks(_unescape(escaped))
+
+
 def _read_check(part: str) -> CheckResult:
     if part.count("[") > _MOST_LISTS:
         raise ValueError("nested, so that the limit of the whole counts")
@@ -99,6 +103,6 @@ def _read_check(part: str) -> CheckResult:
 
 
 _read_kept = lru_cache(maxsize=4096)(_read_check)
-_read_kept_checks = lru_cache(maxsize=1024)(_read_checks)
+_read_kept_checks = lru_cache(maxsize=1024)(_read_escaped_checks)
 # Two runs that are read side by side have the same.
 _read_kept_reference = lru_cache(maxsize=64)(_read_reference)

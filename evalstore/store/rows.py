@@ -43,6 +43,12 @@ def read_row_lines(
             yield RowLine(line, file, number)
 
 
+def read_row_pieces(store: StoreContents, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:
+    """Yield the file of rows beside a dataset at a commit (None: on disk) in pieces."""
+    path = find_rows_path(dataset)
+    return iter(()) if path is None else _read_pieces(store, path, commit)
+
+
 def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
     for line in lines:

@@ -19,7 +19,7 @@ from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.resources import find_resource_folder
-from evalstore.runs import Run
+from evalstore.runs import Run, alike_rows
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN, BRIEF, JUDGED
@@ -85,10 +85,12 @@ def test_no_game_of_more_players_leaves_its_bounds() -> None:
 
 
 def prove(desk: Desk, runs: Sequence[Run | Path], **options: Any) -> StaticAudit:
-    """Audit two runs, and see that it is all one whether they are read side by side, if they can be, or as a whole."""
+    """Audit two runs, and see that it is all one whether they are read side by side, counted, or as a whole."""
     a, b = (run.path if isinstance(run, Run) else run for run in runs)
     with ArtifactStore.open(desk.repo.root) as store, pytest.MonkeyPatch.context() as patch:
         found = audit_statically(a, b, store, **options)
+        patch.setattr(alike_rows, "_FEWEST", 0)
+        assert audit_statically(a, b, store, **options) == found
         patch.setattr(static_audit, "open_ordered_runs", lambda *_: None)
         assert audit_statically(a, b, store, **options) == found
     return found
