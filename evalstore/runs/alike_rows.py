@@ -153,16 +153,18 @@ def _read_ids(questions: Iterable[bytes]) -> Iterator[Any]:
 def _cut_blocks(tables: Iterable[Any]) -> Iterator[Any]:
     """Yield the same rows, so many at once; `NotCountableError` where they would take much memory."""
     pa = import_module("pyarrow")
-    held, count = list[Any](), 0
+    held, count, size = list[Any](), 0, 0
     for table in tables:
         held.append(table)
         count += len(table)
-        if sum(one.nbytes for one in held) > DECODE_LIMIT:
+        size += table.nbytes
+        if size > DECODE_LIMIT:
             raise NotCountableError
         while count >= _BLOCK:
             whole = pa.concat_tables(held)
             yield whole.slice(0, _BLOCK).combine_chunks()
             held, count = [whole.slice(_BLOCK)], count - _BLOCK
+            size = held[0].nbytes
     if count:
         yield pa.concat_tables(held).combine_chunks()
 
