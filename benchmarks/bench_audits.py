@@ -114,6 +114,7 @@ def build_pair(folder: Path, size: int, pair: str) -> tuple[Path, Path]:
 def list_actions(folder: Path, runs: tuple[Path, Path]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what is timed."""
     from evalstore.audits import audit
+    from evalstore.audits.static_audit import audit_statically
     from evalstore.runs import read_rows, read_run
     from evalstore.scoring import score
     from evalstore.store import ArtifactStore
@@ -126,8 +127,13 @@ def list_actions(folder: Path, runs: tuple[Path, Path]) -> Iterator[tuple[str, C
         with ArtifactStore.open(folder / "store") as store:
             audit(*runs, store)
 
+    def audit_records() -> None:
+        with ArtifactStore.open(folder / "store") as store:
+            audit_statically(*runs, store)
+
     yield "reading", lambda: sum(1 for run in runs for _ in read_rows(read_run(run)))
     yield "scoring", score_again
+    yield "static", audit_records
     yield "audit", audit_runs
 
 
@@ -165,7 +171,7 @@ def read_peak() -> int:
 def main() -> None:
     """Print a row for each pair and size."""
     sizes = [int(word) for word in sys.argv[1:]] or [1_000, 10_000]
-    heads = ("questions", "reading", "scoring", "audit", "/ reading", "/ scoring", "MB")
+    heads = ("questions", "reading", "static", "/ reading", "scoring", "audit", "/ reading", "/ scoring", "MB")
     print(f"{'':18}" + "".join(f"{head:>10}" for head in heads))
     for pair in PAIRS:
         for size in [DENSE] if pair in DENSE_PAIRS else sizes:
@@ -173,9 +179,12 @@ def main() -> None:
                 folder = Path(top)
                 runs = build_pair(folder, size, pair)
                 cost, memory = measure_times(folder, runs, 1 if size > LARGE else ROUNDS), measure_memory(folder, runs)
-            ratios = cost["audit"] / cost["reading"], cost["audit"] / cost["scoring"]
-            times = "".join(f"{cost[name]:>9.2f}s" for name in ("reading", "scoring", "audit"))
-            print(f"{pair:18}{size:>10,}{times}{ratios[0]:>10.2f}{ratios[1]:>10.2f}{memory:>10.0f}", flush=True)
+            ratios = (
+                *(cost["static"] / cost["reading"], cost["scoring"]),
+                *(cost["audit"], cost["audit"] / cost["reading"], cost["audit"] / cost["scoring"]),
+            )
+            figures = "".join(f"{figure:>10.2f}" for figure in (cost["reading"], cost["static"], *ratios))
+            print(f"{pair:18}{size:>10,}{figures}{memory:>10.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
+from evalstore.judging.session import Watch, watch_nothing
 from evalstore.model import Output, has_failed_check
 from evalstore.runs import GradedRow, Run, read_bare_rows, read_run
 from evalstore.statistics import ExactMean
@@ -118,14 +119,20 @@ class _Alike:
 
 
 def audit_statically(
-    run_a: Path | str, run_b: Path | str, store: ArtifactStore, *, allow_drift: bool = False
+    run_a: Path | str,
+    run_b: Path | str,
+    store: ArtifactStore,
+    *,
+    allow_drift: bool = False,
+    watch: Watch = watch_nothing,
 ) -> StaticAudit:
     """Bound each player's share from the records of two runs alone: outputs and replies may be missing.
 
+    `watch` wraps the iteration over `QuestionPair`s, of which one may stand for several questions.
     Raises `RefusedError` where a run names no versions, its rulers are not in the store, or nothing was scored in both;
     also for scores that its rulers cannot have given (unless `allow_drift`: then they count as not reproduced).
     """
-    with open_session(Judges(), store.git.find_common_directory) as session:
+    with open_session(Judges(watch=watch), store.git.find_common_directory) as session:
         # What is refused is read again as a whole, so that it is refused in the words of any other run.
         with suppress(OutOfOrderError, EvalstoreError):
             finder = VersionFinder(store)
@@ -199,10 +206,11 @@ class StaticJob:
 
     def _list_compared(self, note: Callable[[QuestionPair], None] = lambda _: None) -> Iterator[QuestionPair]:
         """Yield the questions that are compared; `note` is told of all."""
-        for pair in self.list_pairs():
+        attributor = self.attributor
+        for pair in attributor.session.judges.watch(self.list_pairs(), attributor.a.run.questions):
             note(pair)
             if pair.set is PairSet.COMPARED:
-                require_rulers(self.attributor.a, self.attributor.b, pair)
+                require_rulers(attributor.a, attributor.b, pair)
                 yield pair
 
     def _add_question(self, id_: str, old: GradedRow, new: GradedRow, count: int) -> None:

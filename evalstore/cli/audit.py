@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import click
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
+from evalstore.cli.progress import make_stream_watch
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -158,8 +160,10 @@ def _audit_statically(
     from evalstore.audits.conditions import StaticReport, decide_static_conditions
     from evalstore.audits.static_audit import audit_statically
 
+    paths = settings.path / runs[0], settings.path / runs[1]
+    watch = make_stream_watch("comparing", quiet=settings.quiet, weigh=attrgetter("times"))
     with settings.open_store() as store:
-        found = audit_statically(settings.path / runs[0], settings.path / runs[1], store, allow_drift=allow_drift)
+        found = audit_statically(*paths, store, allow_drift=allow_drift, watch=watch)
     found = replace(found, a=replace(found.a, run=str(runs[0])), b=replace(found.b, run=str(runs[1])))
     return StaticReport(found, decide_static_conditions(found, conditions, max_ungraded=max_ungraded))
 

@@ -25,32 +25,37 @@ def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[S
 
 
 def make_stream_watch(
-    label: str, *, quiet: bool, fewest: int = _FEWEST
+    label: str, *, quiet: bool, fewest: int = _FEWEST, weigh: Callable[[Any], int] = lambda _: 1
 ) -> Callable[[Iterable[Any], int], Iterable[Any]]:
-    """Return a function as `make_watch` does, of things that come one by one and about how many there are."""
+    """Return a function as `make_watch` does, of things that come one by one and about how many there are.
+
+    `weigh` says for how many of them an item stands.
+    """
     shows = can_show_bars(quiet=quiet)
-    return lambda items, count: _draw_bar(items, count, label) if shows and count >= fewest else items
+    return lambda items, count: _draw_bar(items, count, label, weigh) if shows and count >= fewest else items
 
 
 def make_count_watch(label: str, *, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
     """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items: _draw_bar(items, None, label) if shows else items
+    return lambda items: _draw_bar(items, None, label, lambda _: 1) if shows else items
 
 
-def _draw_bar(items: Iterable[Any], count: int | None, label: str) -> Iterator[Any]:
+def _draw_bar(items: Iterable[Any], count: int | None, label: str, weigh: Callable[[Any], int]) -> Iterator[Any]:
     """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
     bar, start, done = None, time.monotonic(), 0
     with ExitStack() as stack:
-        for done, item in enumerate(items, 1):
+        for item in items:
             yield item
+            step = weigh(item)
+            done += step
             elapsed = time.monotonic() - start
             if bar is None and elapsed >= _PATIENCE:
                 bar = stack.enter_context(_open_bar(count, label))
                 bar.start -= elapsed  # the time left is reckoned from the beginning
-                bar.update(done - 1)
+                bar.update(done - step)
             if bar is not None:
-                bar.update(1, done / max(elapsed, 1e-9))
+                bar.update(step, done / max(elapsed, 1e-9))
 
 
 def _open_bar(count: int | None, label: str) -> Any:

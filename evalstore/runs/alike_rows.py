@@ -6,6 +6,7 @@ is not plain evalstore's own, question by question in the order of the dataset, 
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -119,14 +120,22 @@ def _decode_lines(pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Iterat
     """Yield the named columns of a file of JSON, an object a line; what else a line says is not looked at."""
     pa, json = import_module("pyarrow"), import_module("pyarrow.json")
     parse = json.ParseOptions(explicit_schema=pa.schema(list(columns.items())), unexpected_field_behavior="ignore")
-    for lines in _gather_lines(pieces):
-        lines.decode()  # Arrow looks only into what it keeps
+    for lines in _gather_lines(_require_utf8(pieces)):
         read = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
         table = json.read_json(pa.BufferReader(lines), read_options=read, parse_options=parse)
         # Two objects on a line are not JSON Lines, and one on two is no line.
         if len(table) != lines.count(b"\n") + (not lines.endswith(b"\n")):
             raise NotCountableError
         yield table
+
+
+def _require_utf8(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same pieces; raises `UnicodeDecodeError`. Arrow looks only into what it keeps."""
+    decoder = getincrementaldecoder("utf-8")()
+    for piece in pieces:
+        decoder.decode(piece)
+        yield piece
+    decoder.decode(b"", final=True)
 
 
 def _gather_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

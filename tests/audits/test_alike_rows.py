@@ -132,6 +132,7 @@ ODD = {
     "a row on two lines": lambda text: text.replace(', "metadata"', ',\n"metadata"', 1),
     "a key twice": lambda text: text.replace('"sample_id": "q0"', '"sample_id": "x", "sample_id": "q0"', 1),
     "half a character": lambda text: text.replace('"sample_id": "q1"', '"sample_id": "\\ud800"', 1),
+    "no UTF-8": lambda text: text.replace('"raw": ["', '"raw": ["\udcff', 1),
     "cut off": lambda text: text[:-200],
     "nothing": lambda _: "",
 }
@@ -143,7 +144,7 @@ def test_what_is_odd_is_said_as_by_rows(desk: Desk, paths: Paths, odd: str) -> N
     for side in ((0,), (1,), (0, 1)):
         texts = [run.samples.read_text("utf-8") for run in runs]
         for one in side:
-            runs[one].samples.write_text(ODD[odd](texts[one]), "utf-8")
+            runs[one].samples.write_text(ODD[odd](texts[one]), "utf-8", "surrogateescape")
         for options in ({}, {"allow_drift": True}):
             paths.rows = 0
             found = say(desk, runs, **options)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.cli import main, progress, streams
-from evalstore.cli.progress import make_watch
+from evalstore.cli.progress import make_stream_watch, make_watch
 
 # What can take more than two seconds -> the words of its bars.
 LONG = {
@@ -54,6 +54,16 @@ def test_a_bar_is_drawn_on_a_terminal(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert ("verifying" in shown.err and "100/100" in shown.err and "/s" in shown.err) == drawn
+
+
+def test_a_thing_may_stand_for_many(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "can_show_bars", lambda **_: True)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    watch = make_stream_watch("comparing", quiet=False, weigh=len)
+    assert list(watch(["a" * 30, "b", "c" * 69], 100)) == ["a" * 30, "b", "c" * 69]
+    shown = capsys.readouterr().err
+    assert all(f"{done}/100" in shown for done in (30, 31, 100))
 
 
 @pytest.mark.parametrize("command", LONG)
