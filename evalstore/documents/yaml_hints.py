@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LimitError, LoadError, Place
 
 _TAB = "indent with blanks: YAML takes no tab"
 _UNCLOSED = "it begins here and is never closed: what begins with #, or holds a comma or a bracket, needs quotes"
@@ -38,17 +38,22 @@ _CUT_SHORT = frozenset({_NO_KEY, "did not find expected ',' or ']'", "did not fi
 _APOSTROPHE = re.compile(r"'[^']*\w'\w")
 # A value in brackets with more behind it, as a pattern has.
 _BRACKETED = re.compile(r"(?:: |- )([\[{])[^\]}]*[\]}]+[^\s,\]}]")
+# libyaml 0.2.6, of PyYAML 6.0.4, ends at 1,000 levels, and reads so far ahead that it notices before our readers do.
+_TOO_DEEP = "exceeded maximum nesting depth"
 _COLON, _NO_TOKEN = "mapping values are not allowed in this context", "found character that cannot start any token"
 
 
-def explain_yaml_error(error: Any, text: str, file: str) -> LoadError:
-    """Return the error of YAML's parser (a `yaml.YAMLError`) with its place and a hint."""
+def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> LoadError:
+    """Return the error of YAML's parser (a `yaml.YAMLError`) with its place and a hint; `depth_limit` is our own."""
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if getattr(error, "context", None) in _BEGINNINGS and error.context_mark:
         mark = error.context_mark
     if mark is None:
         return LoadError(f"not YAML: {problem}", place=Place(file))
+    if problem == _TOO_DEEP:
+        place = Place(file, mark.line + 1, mark.column + 1)
+        return LimitError(f"nested deeper than {depth_limit} levels", place=place)
     line = text.split("\n")[mark.line] if mark.line <= text.count("\n") else ""
     hint = (
         _hint_at_text(problem, line)

@@ -104,7 +104,7 @@ def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Docu
     except yaml.YAMLError as error:
         from evalstore.documents.yaml_hints import explain_yaml_error
 
-        raise _find_merge_conflict(text, file) or explain_yaml_error(error, text, file) from None
+        raise _find_merge_conflict(text, file) or explain_yaml_error(error, text, file, builder.depth_limit) from None
     finally:
         parser.dispose()
     return builder.build(bom=bom)
