@@ -35,7 +35,7 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python -m tests.diff.rule_sets --check
 	$(BIN)/python -m tests.project.generate --check
 
-sockets: .venv/sockets.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
+sockets: .venv/sockets.stamp .venv/training.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
 
 docs: .venv/docs.stamp  ## the site of docs/, in dist/site
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
@@ -75,13 +75,16 @@ clean:
 	.venv/peers/bin/python -m pip install --quiet --group peers
 	@touch $@
 
-# uv, because pip takes ten times as long for their three hundred packages. PyTorch has no build for the CPU on PyPI: without
-# an index that has one, TRL's test is skipped.
+# uv, because pip takes ten times as long for their hundreds of packages.
 .venv/sockets.stamp: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m venv .venv/sockets
 	.venv/sockets/bin/python -m pip install --quiet uv
 	UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets \
 	  --editable . --group sockets
+	@touch $@
+
+# PyTorch has no build for the CPU on PyPI: without an index that has one, TRL's test is skipped.
+.venv/training.stamp: .venv/sockets.stamp
 	-UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets --group training
 	@touch $@
 

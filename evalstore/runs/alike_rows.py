@@ -1,7 +1,8 @@
 """Counts the questions of two runs whose grades are alike, by the columns of their grades; with pyarrow alone.
 
-Neither questions nor outputs are read, nor what else a row says: of a million rows some dozen kinds are left. Whatever
-is not plain evalstore's own, question by question in the order of the dataset, is left to the readers of rows.
+Of outputs it is only asked whether they are equal; nothing else of a row is looked at. Of a block of rows some dozen
+kinds are left. Whatever is not plainly evalstore's own, of every question and in the order of the dataset, is left to
+the readers of rows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from evalstore.runs.row_formats import is_text_format
 from evalstore.runs.values import GradedRow, Run
 
 _FEWEST = 5_000  # questions from which on the library is loaded sooner than their rows are read
-_BLOCK = 1 << 15  # rows that are counted at once
+_BLOCK = 1 << 13  # rows that are counted at once
 _CHUNK = 2 << 20  # bytes of lines that are decoded at once: what a cache holds
 _GRADE = ("score", "verdict", "rubric", "output_digest", "checks", "sample")
 # What tells two questions apart for whoever counts them.
@@ -68,7 +69,10 @@ def count_alike_rows(a: Run, b: Run, questions: Iterable[bytes]) -> Iterator[Ali
 
 
 def _read_grades(path: Path) -> Iterator[Any]:
-    """Yield tables of the columns of `_GRADE` and the ids; `checks` is null where each of them has a score."""
+    """Yield tables of the columns of `_GRADE`, the ids, and the outputs where they are read anyway (`text`).
+
+    `checks` is null where each of them has a score.
+    """
     paths = ["sample_id", *(f"metadata.evalstore_{name}" for name in _GRADE)]
     tables = _read_json_grades(path) if is_text_format(path) else read_parquet_columns(path, paths, "output.raw")
     pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
@@ -78,8 +82,8 @@ def _read_grades(path: Path) -> Iterator[Any]:
         if found.pop("sample").null_count < len(table) or any(one.null_count for one in found.values()):
             raise NotCountableError
         found["checks"] = _mask_graded(found["checks"])
-        texts = pa.schema([(name, pa.string()) for name in ("id", *found)])
-        yield pa.table({"id": table["sample_id"], **found}).cast(texts).combine_chunks()
+        found = {"id": table["sample_id"], **found, **({"text": table["text"]} if "text" in table.column_names else {})}
+        yield pa.table(found).cast(pa.schema([(name, pa.string()) for name in found])).combine_chunks()
 
 
 def _mask_graded(checks: Any) -> Any:
@@ -111,9 +115,10 @@ def _read_json_grades(path: Path) -> Iterator[Any]:
             texts = pc.struct_field(table["output"], "raw")
             if texts.null_count or pc.any(pc.not_equal(pc.list_value_length(texts), 1)).as_py():
                 raise NotCountableError
-            if pc.list_flatten(texts).null_count:
+            plain = pc.list_flatten(texts)
+            if plain.null_count:
                 raise NotCountableError
-            yield table.drop_columns("output")
+            yield table.drop_columns("output").append_column("text", plain)
 
 
 def _decode_lines(pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Iterator[Any]:
@@ -185,7 +190,10 @@ def _count_block(old: Any, new: Any) -> Iterator[AlikeRows]:
     for place in pc.indices_nonzero(is_lone).to_pylist():
         yield AlikeRows(_build_row(old, place), _build_row(new, place), 1)
     columns = {f"{side}{name}": one[name] for side, one in enumerate(sides) for name in _KINDS}
-    columns["is_other"] = pc.not_equal(old["output_digest"], new["output_digest"])
+    columns["is_other"] = is_other = pc.not_equal(old["output_digest"], new["output_digest"])
+    # An output that was edited since has the digest of the one before.
+    if all("text" in one.column_names for one in sides) and not pc.not_equal(old["text"], new["text"]).equals(is_other):
+        raise NotCountableError
     places = pa.array(range(len(old)), pa.int32())
     plain = pa.table({**columns, "place": places}).filter(pc.invert(is_lone))
     kinds = plain.group_by([*columns], use_threads=False).aggregate([("place", "min"), ("place", "count")])
@@ -194,7 +202,7 @@ def _count_block(old: Any, new: Any) -> Iterator[AlikeRows]:
 
 
 def _build_row(table: Any, place: int) -> GradedRow:
-    found = {name: table[name][place].as_py() for name in table.column_names}
+    found = {name: table[name][place].as_py() for name in ("id", *_GRADE[:-1])}
     score, verdict = read_consistent_grade(found["score"], found["verdict"])
     return GradedRow(
         id=found["id"],
