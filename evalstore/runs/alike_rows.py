@@ -60,7 +60,9 @@ def count_alike_rows(a: Run, b: Run, questions: Iterable[bytes]) -> Iterator[Ali
     pa = import_module("pyarrow")
     try:
         for old, new, wanted in zip_longest(_read_grades(a.samples), _read_grades(b.samples), _read_ids(questions)):
-            if not all(one is not None and one["id"].equals(wanted) for one in (old, new)):
+            if old is None or new is None or wanted is None or wanted.null_count:
+                raise NotCountableError
+            if not (old["id"].equals(wanted) and new["id"].equals(wanted)):
                 raise NotCountableError
             yield from _count_block(old, new)
     except (pa.ArrowException, EvalstoreError, ValueError, KeyError, TypeError) as error:

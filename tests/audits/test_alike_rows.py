@@ -147,7 +147,8 @@ def test_what_is_odd_is_said_as_by_rows(desk: Desk, paths: Paths) -> None:
     runs = make_runs(desk, 5)
     texts = [run.samples.read_text("utf-8") for run in runs]
     for odd, change in ODD.items():
-        for sides in ((0,), (0, 1)):
+        # Only what leaves two plain runs can look plain when it is in both.
+        for sides in ((0,), (0, 1))[: 2 if "question" in odd or "edited" in odd else 1]:
             for side in sides:
                 runs[side].samples.write_text(change(texts[side]), "utf-8", "surrogateescape")
             paths.rows = 0
@@ -164,7 +165,10 @@ def test_what_is_odd_in_parquet_is_said_as_by_rows(desk: Desk, paths: Paths) -> 
     text, aggregate = new.samples.read_text("utf-8"), new.path.read_text("utf-8")
     old = write_parquet(old)
     # Of Parquet the recorded digests are taken at their word, and texts that are no JSON cannot be in it.
-    for odd in [odd for odd in list(ODD)[:15] if "edited" not in odd]:
+    for odd in (
+        *("a question was not answered", "two questions changed places", "an output is not stored", "a sample"),
+        *("no digest", "a score that is none"),
+    ):
         new.samples.write_text(ODD[odd](text), "utf-8")
         runs = old, write_parquet(new)
         paths.rows = 0
