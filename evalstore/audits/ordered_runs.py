@@ -17,7 +17,6 @@ from evalstore.audits.stored_run import RunRubric, StoredRun, has_other_rubrics
 from evalstore.audits.version_path import VersionFinder
 from evalstore.model import Question
 from evalstore.runs import GradedRow, Run, read_rows, read_run
-from evalstore.runs.alike_rows import NotCountableError, count_alike_rows
 from evalstore.runs.samples import merge_samples
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
@@ -39,9 +38,9 @@ class CurrentItem(Mapping[str, _Item], Generic[_Item]):
         self._held: tuple[str, _Item] | None = None
         self._count = 0
 
-    def hold(self, id_: str, item: _Item, count: int = 1) -> _Item:
+    def hold(self, id_: str, item: _Item, times: int = 1) -> _Item:
         """Put an item, which may stand for several, in the place of the one before."""
-        self._held, self._count = (id_, item), self._count + count
+        self._held, self._count = (id_, item), self._count + times
         return item
 
     def forget(self) -> None:
@@ -139,12 +138,14 @@ def open_ordered_runs(
                 raise OutOfOrderError(stream.next.id)
 
     def list_alike() -> Iterator[QuestionPair]:
+        # Only a static audit pays for the import of what counts columns.
+        from evalstore.runs.alike_rows import NotCountableError, count_alike_rows
+
         for held in rows:
             held.forget()
+        lines = _read_question_lines(datasets[1].resolved, finder.store)
         try:
-            for old, new, times in count_alike_rows(
-                runs[0], runs[1], _read_question_lines(datasets[1].resolved, finder.store)
-            ):
+            for old, new, times in count_alike_rows(runs[0], runs[1], lines):
                 questions.hold(old.id, Question(old.id, "", {}))
                 for held, row in zip(rows, (old, new), strict=True):
                     held.hold(old.id, row, times)

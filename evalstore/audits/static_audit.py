@@ -213,22 +213,22 @@ class StaticJob:
                 require_rulers(attributor.a, attributor.b, pair)
                 yield pair
 
-    def _add_question(self, id_: str, old: GradedRow, new: GradedRow, count: int) -> None:
+    def _add_question(self, id_: str, old: GradedRow, new: GradedRow, times: int) -> None:
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
-            self.unstored[side] += any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
-        self.ungraded += has_failed_check((*old.checks, *new.checks))
+            self.unstored[side] += times * any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
+        self.ungraded += times * has_failed_check((*old.checks, *new.checks))
         if ends[1][0] != ends[1][1]:
-            self.flips[ends[1][0] < ends[1][1]] += count
+            self.flips[ends[1][0] < ends[1][1]] += times
         players = self.attributor.find_players(id_)
         rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
         # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.
         key = players, rubrics, bool(old.samples or new.samples), *_list_numbers(*ends[0], *ends[1])
         if (alike := self._alike.get(key)) is None:
             alike = self._alike[key] = self._bound_question(players, ends, rubrics, is_lone=not key[2])
-        alike.count += count
+        alike.count += times
         if alike.score is None or alike.passes is None:
-            if count > 1:
+            if times > 1:
                 raise OutOfOrderError(f"{id_} stands for others that have to be named")
             self.lost.append((id_, *alike.changes))
 

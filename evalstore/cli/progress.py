@@ -18,6 +18,10 @@ _STEPS = 500  # of a whole bar
 _UNCOUNTED = 500_000  # things, of which nobody knows how many there are
 
 
+def _count_one(_: Any) -> int:
+    return 1
+
+
 def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[Sequence[Any]], Iterable[Any]]:
     """Return a function that wraps the iteration over `fewest` things or more in a bar, or leaves it as it is."""
     watch = make_stream_watch(label, quiet=quiet, fewest=fewest)
@@ -25,7 +29,7 @@ def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[S
 
 
 def make_stream_watch(
-    label: str, *, quiet: bool, fewest: int = _FEWEST, weigh: Callable[[Any], int] = lambda _: 1
+    label: str, *, quiet: bool, fewest: int = _FEWEST, weigh: Callable[[Any], int] = _count_one
 ) -> Callable[[Iterable[Any], int], Iterable[Any]]:
     """Return a function as `make_watch` does, of things that come one by one and about how many there are.
 
@@ -38,10 +42,12 @@ def make_stream_watch(
 def make_count_watch(label: str, *, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
     """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items: _draw_bar(items, None, label, lambda _: 1) if shows else items
+    return lambda items: _draw_bar(items, None, label) if shows else items
 
 
-def _draw_bar(items: Iterable[Any], count: int | None, label: str, weigh: Callable[[Any], int]) -> Iterator[Any]:
+def _draw_bar(
+    items: Iterable[Any], count: int | None, label: str, weigh: Callable[[Any], int] = _count_one
+) -> Iterator[Any]:
     """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
     bar, start, done = None, time.monotonic(), 0
     with ExitStack() as stack:
