@@ -5,14 +5,13 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
-import pickle
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -26,7 +25,6 @@ from hypothesis import is_hypothesis_test, settings
 import evalstore.demo.replay
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
-from evalstore.workers import JobOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -185,20 +183,6 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 def _few(count: int) -> int:
     return max(1, min(count // 12, 25))
-
-
-@pytest.fixture
-def worker_tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Do what workers would do in this process, with all that goes to them and comes back as bytes; count the tasks."""
-    counts: list[int] = []
-
-    def map_here(_: JobOptions, function: Callable[[Any], Any], items: Sequence[Any], __: int) -> Iterator[Any]:
-        counts.append(len(items))
-        for item in items:
-            yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))  # noqa: S301  # our own bytes
-
-    monkeypatch.setattr(JobOptions, "map_in_processes", map_here)
-    return counts
 
 
 @pytest.fixture

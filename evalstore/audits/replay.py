@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.row_workers import grade_under_each
 from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, list_pairs, sum_results
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.side_replay import RowResult
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.workers import ONE_PROCESS, JobOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +48,16 @@ class RunReplay:
         return tuple(output for output in self.outputs if output.old != output.new)
 
 
-def replay(
-    run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None, jobs: JobOptions = ONE_PROCESS
-) -> RunReplay:
+def replay(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None) -> RunReplay:
     """Grade the outputs of a run under another rubric, in place of the rubric of its name.
 
-    Judges answer from kept replies, or as `judges` says; `jobs` says how many processes grade.
+    Judges answer from kept replies, or as `judges` says.
     Raises `RefusedError` for a run that cannot be graded here.
     """
     ruler = store.resolve(rubric)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> RunReplay:
-        return _replay_once(run, ruler, finder, session, jobs)
+        return _replay_once(run, ruler, finder, session)
 
     found, calls = grade_with_judges(store, judges or Judges(), attempt)
     return RunReplay(
@@ -70,12 +66,10 @@ def replay(
     )  # fmt: skip
 
 
-def _replay_once(
-    run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession, jobs: JobOptions
-) -> RunReplay:
+def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession) -> RunReplay:
     stored = open_stored_run(run, finder, session)
-    rulers = OutputGrader(stored, finder, session, jobs)
-    old, [new] = rulers.recorded, grade_under_each(rulers, [ruler])
+    rulers = OutputGrader(stored, finder, session)
+    old, new = rulers.recorded, rulers.grade_under(ruler)
     pinned = {used.ref for used in (*stored.run.rubrics, *stored.run.judges) if used.ref.startswith(f"{ruler.name}@")}
     return RunReplay(
         run=str(run),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from evalstore.audits.side_replay import ChangeSide, RowResult, SideReplay
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.version_path import VersionFinder
 from evalstore.judging import Judges, JudgeSession, open_session
-from evalstore.model import CheckResult, Kind, Question
+from evalstore.model import CheckResult, Kind
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.workers import ONE_PROCESS, JobOptions
 
 _Answer = TypeVar("_Answer")
 
@@ -36,13 +35,6 @@ class RunTotals:
     missing: int = 0
 
 
-class ReplacedRuler(NamedTuple):
-    """A ruler that takes the place of the artifact of its name; one that graded nothing takes that of every rubric."""
-
-    ruler: Resolved
-    reaches_all: bool
-
-
 @dataclass(slots=True)
 class OutputGrader:
     """The outputs of one stored run; what no judge answers and no other artifact changes is graded once."""
@@ -50,7 +42,6 @@ class OutputGrader:
     stored: StoredRun
     finder: VersionFinder
     session: JudgeSession
-    jobs: JobOptions = ONE_PROCESS
     _known: dict[tuple[str, str, str], dict[str, CheckResult]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,22 +58,13 @@ class OutputGrader:
 
         Outputs that it does not reach keep what the run recorded. A rubric that graded none of them grades them all.
         """
-        return self.grade_replaced(self.replace_ruler(ruler))
-
-    def grade_replaced(self, replaced: ReplacedRuler, questions: Iterable[Question] | None = None) -> RunResults:
-        """Return the results under a ruler in this process; `questions` are those of a dataset where they are known."""
-        ruler, store = replaced.ruler, self.finder.store
-        stored = self._give_rubric(ruler) if replaced.reaches_all else self.stored
-        side = ChangeSide(
-            ruler.artifact, store.load, lambda: store.questions(ruler) if questions is None else questions
-        )
+        store = self.finder.store
+        reaches_all = ruler.kind is Kind.RUBRIC and not self.has_used(ruler)
+        stored = self._give_rubric(ruler) if reaches_all else self.stored
+        side = ChangeSide(ruler.artifact, store.load, lambda: store.questions(ruler))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
         ids = self.session.judges.watch(stored.rows, len(stored.rows))
         return {id_: self._grade_row(replay, id_) for id_ in ids}
-
-    def replace_ruler(self, ruler: Resolved) -> ReplacedRuler:
-        """Return a ruler with what it takes the place of."""
-        return ReplacedRuler(ruler, ruler.kind is Kind.RUBRIC and not self.has_used(ruler))
 
     def has_used(self, ruler: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""

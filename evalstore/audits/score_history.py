@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.row_workers import grade_under_each
 from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, sum_results
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.version_path import VersionFinder
@@ -15,7 +14,6 @@ from evalstore.judging import Judges, JudgeSession
 from evalstore.model import parse_ref
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history
-from evalstore.workers import ONE_PROCESS, JobOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +57,16 @@ def build_history(
     store: ArtifactStore,
     *,
     judges: Judges | None = None,
-    jobs: JobOptions = ONE_PROCESS,
 ) -> ScoreHistory:
     """Grade the outputs of each run under every release that `ref` covers (no pin: all of them).
 
     Outputs that the artifact does not reach keep what was recorded. A release that cannot be read is left out with a
-    note. Judges answer from kept replies, or as `judges` says; `jobs` says how many processes grade.
+    note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoredRun]:
-        graders = ((run, OutputGrader(open_stored_run(run, finder, session), finder, session, jobs)) for run in runs)
+        graders = ((run, OutputGrader(open_stored_run(run, finder, session), finder, session)) for run in runs)
         found = [score_run(run, grader, releases) for run, grader in graders]
         notes.extend(note for note in finder.notes if note not in notes)
         return found
@@ -101,7 +98,7 @@ def resolve_releases(store: ArtifactStore, ref: str, most: int | None = None) ->
 def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRelease]) -> ScoredRun:
     """Grade the outputs of one run under each of some releases of one artifact."""
     stored, versions = grader.stored, [release.resolved for release in releases]
-    cells = tuple(map(sum_results, grade_under_each(grader, versions)))
+    cells = tuple(sum_results(grader.grade_under(version)) for version in versions)
     used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
     digests = {pinned.digest for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
     recorded = [version.version for version in versions if version.digest in digests]

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.jobs import add_jobs_option
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import REF
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
-    from evalstore.workers import JobOptions
 
 
 @click.command(
@@ -37,9 +35,8 @@ if TYPE_CHECKING:
     help="A run whose outputs are graded; repeatable.",
 )
 @add_output_options((*PLAIN_FORMATS, "markdown", "html"))
-@add_jobs_option
 @add_judge_options
-def command(settings: CommandSettings, ref: str, runs: tuple[Path, ...], *, judges: Judges, jobs: JobOptions) -> None:
+def command(settings: CommandSettings, ref: str, runs: tuple[Path, ...], *, judges: Judges) -> None:
     """Grade the outputs of runs under every release of REF: a row is one run, a column one release.
 
     REF is a rubric, a judge or a dataset; with a range, only the releases in it. A star marks the release that a run
@@ -49,6 +46,6 @@ def command(settings: CommandSettings, ref: str, runs: tuple[Path, ...], *, judg
     from evalstore.audits.score_history import build_history
 
     with settings.open_store() as store:
-        found = build_history(ref, [settings.path / run for run in runs], store, judges=judges, jobs=jobs)
+        found = build_history(ref, [settings.path / run for run in runs], store, judges=judges)
     named = tuple(replace(scored, run=str(run)) for scored, run in zip(found.runs, runs, strict=True))
     settings.print_result(replace(found, runs=named))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.jobs import add_jobs_option
 from evalstore.cli.param_types import FormatChoice, add_table_option
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
@@ -19,7 +18,6 @@ from evalstore.migration.table import list_formats
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
     from evalstore.migration.sources import LegacyFile
-    from evalstore.workers import JobOptions
 
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
 
@@ -82,7 +80,6 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="Also write the report to FILE: JSON, or by its ending .md or .txt.",
 )
 @add_output_options((*PLAIN_FORMATS, "markdown"))
-@add_jobs_option
 def command(  # noqa: PLR0913, PLR0917  # click's options
     settings: CommandSettings,
     paths: tuple[str, ...],
@@ -99,8 +96,6 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
     report: str | None,
-    *,
-    jobs: JobOptions,
 ) -> ExitCode:
     """Turn legacy grader files into rubrics and datasets, losing nothing.
 
@@ -146,7 +141,6 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         tables=own_tables,
         watch=watch,
         watch_survey=make_watch("reading", quiet=settings.quiet),
-        jobs=jobs,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.jobs import add_jobs_option
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
-    from evalstore.workers import JobOptions
 
 
 @click.command(
@@ -30,9 +28,8 @@ if TYPE_CHECKING:
 @click.argument("run", type=USER_FILE)
 @click.option("--rubric", required=True, type=CONTENT_REF, help="The other rubric, in place of the one of its name.")
 @add_output_options((*PLAIN_FORMATS, "markdown"))
-@add_jobs_option
 @add_judge_options
-def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges, jobs: JobOptions) -> ExitCode:
+def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges) -> ExitCode:
     """Grade the outputs of RUN under another rubric: which verdicts flip, and how far the scores move.
 
     RUN is the aggregate JSON of a run, or its samples. Outputs that other rubrics graded keep what was recorded; a
@@ -42,6 +39,6 @@ def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges
     from evalstore.audits.replay import replay
 
     with settings.open_store() as store:
-        found = replay(settings.path / run, rubric, store, judges=judges, jobs=jobs)
+        found = replay(settings.path / run, rubric, store, judges=judges)
     settings.print_result(replace_fields(found, run=str(run)))
     return ExitCode.NO if found.missing and not found.outputs else ExitCode.DONE

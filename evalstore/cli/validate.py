@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.jobs import add_jobs_option
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from evalstore.model import Findings, MendedPlace
     from evalstore.store import ArtifactStore
     from evalstore.validation import ValidationSource
-    from evalstore.workers import JobOptions
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -44,9 +42,8 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 @click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
 @click.option("--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count.")
 @add_output_options(PROBLEM_FORMATS)
-@add_jobs_option
-def command(  # noqa: PLR0913  # one parameter for each option
-    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None, jobs: JobOptions
+def command(  # one parameter for each option
+    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None
 ) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
@@ -62,7 +59,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
     if fix and _STDIN in paths:
         raise UsageError("--fix writes files, and standard input is none", hint="name the file")
-    validate_with = partial(_validate_paths, settings, paths, strict=strict, base=base, jobs=jobs)
+    validate_with = partial(_validate_paths, settings, paths, strict=strict, base=base)
     result = validate_with(fix=fix)
     if fix:
         result = _mend(result, lambda: validate_with(fix=False))
@@ -87,8 +84,8 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     return replace(result, mended=tuple(mended))
 
 
-def _validate_paths(  # noqa: PLR0913  # the options of the command line
-    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool, jobs: JobOptions
+def _validate_paths(  # the options of the command line
+    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
 ) -> Findings:
     from evalstore.status.store_validation import make_validator
     from evalstore.validation.sources import BUNDLE_FOLDER
@@ -108,7 +105,6 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
             today=datetime.now(UTC).date(),
             strict=strict,
             watch=make_watch("validating", quiet=settings.quiet),
-            jobs=jobs,
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None and not _are_of_store(root, sources):

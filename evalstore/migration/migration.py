@@ -10,7 +10,6 @@ from pathlib import Path
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.artifact_names import ArtifactNames
-from evalstore.migration.artifact_texts import open_writers
 from evalstore.migration.orphans import list_orphans
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
@@ -27,9 +26,6 @@ from evalstore.migration.suite_identity import SuitePlace, list_rubric_ids, plac
 from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.places import is_git_directory
-from evalstore.workers import ONE_PROCESS, JobOptions
-
-_WEIGHT = 32  # a byte of a source takes as long as so many of outputs that are graded
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,6 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
     watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
-    jobs: JobOptions = ONE_PROCESS,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
@@ -67,8 +62,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
     folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
     migrated is reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar),
-    `watch_survey` the one before it, which finds what the suites are called; `jobs` says how many processes write
-    texts. Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
+    `watch_survey` the one before it, which finds what the suites are called.
+    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
     written, `ConflictError` when another process made a file meanwhile.
     """
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
@@ -81,9 +76,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
     side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
-    # The files of one source are written at one time, and one source after the other.
-    size = _WEIGHT * max(map(_find_size, sources), default=0)
-    with open_ as stage, ReleaseLookup(root) as releases, open_writers(jobs, size) as write_texts:
+    with open_ as stage, ReleaseLookup(root) as releases:
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
         prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
         options = MigrationOptions(
@@ -94,7 +87,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         )
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         names, ids = ArtifactNames(), survey.rubric_ids
-        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, share_all, write_texts, ids)
+        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, share_all, ids)
         texts = _FilePlanner(root, stage, TextSpool())
         claimed: set[str] = set()
         for result in read_sources(watch(sources), replace(options, plan=_make_planner(survey, target))):
@@ -117,13 +110,6 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         dry_run=dry_run,
         recovered=bool(stage and stage.recovered),
     )
-
-
-def _find_size(source: LegacyFile) -> int:
-    try:
-        return source.path.lstat().st_size
-    except OSError:  # it is reported where it is read
-        return 0
 
 
 def _open_root(into: Path | str) -> Path:

@@ -18,11 +18,9 @@ from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, classify_losses
 from evalstore.migration.planned_writes import (
     PlannedText,
-    PlannedValue,
     build_path,
     keep_source_text,
     list_texts,
-    plan_texts,
     read_current,
 )
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
@@ -34,7 +32,6 @@ from evalstore.migration.suite_names import SuiteFacts
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.runs.stored_names import STORED_PATH, decode_path
-from evalstore.workers import WorkerLostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +104,8 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
             )
         # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
-        listed = (file for item in batch.planned for file in _plan_item(item, batch, context, size))
-        files = dict(plan_texts(listed, target.write_texts))
+        files = dict(file for item in batch.planned for file in _plan_item(item, batch, context, size))
         files |= {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)} if run else {}
-    except WorkerLostError:  # it says nothing of the source
-        raise
     except EvalstoreError as error:
         return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
     # From here on the source is planned for good, and its ids are used.
@@ -130,7 +124,7 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
 
 def _plan_item(
     item: PlannedArtifact, batch: SuiteBatch, context: SourceContext, size: int
-) -> Iterator[tuple[str, PlannedText | PlannedValue]]:
+) -> Iterator[tuple[str, PlannedText]]:
     stands = "file" in item.origin
     head = {"format": context.table.format, **({"dialect": context.extraction.dialect} if stands else {})}
     read_text = partial(read_current, batch.target.stored.root)

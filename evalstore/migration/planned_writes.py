@@ -13,11 +13,10 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row
+from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.migration.artifact_merge import ConflictSide
-from evalstore.migration.artifact_texts import ArtifactValue, WriteTexts, write_text
 from evalstore.migration.comment_merge import carry_comments
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
@@ -30,20 +29,12 @@ from evalstore.store.text_merge import merge_texts
 _ROWS_FROM = 256 << 10
 _ROWS_TO = 64 << 20
 _LIMIT = 64 << 20
+_SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is no UTF-8 text, so it stays"
 _RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
 _RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
-
-
-class PlannedValue(NamedTuple):
-    """What the source asks of an artifact's file, not yet written as a text, and as `PlannedText` what follows."""
-
-    file: ArtifactValue
-    current: str | None
-    state: FileState
-    reason: str = ""
 
 
 class PlannedText(NamedTuple):
@@ -62,8 +53,8 @@ def build_path(draft: ArtifactDraft) -> str:
 
 def list_texts(
     item: PlannedArtifact, head: Mapping[str, str], moved: str, read_text: ReadText, size: int
-) -> Iterator[tuple[str, PlannedText | PlannedValue]]:
-    """Yield the files of an artifact with their texts, or with the value that is to be written.
+) -> Iterator[tuple[str, PlannedText]]:
+    """Yield the files of an artifact with their texts.
 
     `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is that of its source in
     characters.
@@ -95,7 +86,7 @@ def list_texts(
     for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
         there = read_text(part_path) if item.stored else None
         if not part_path.endswith(".jsonl"):
-            yield part_path, PlannedValue(ArtifactValue(part_path, part), there, state, reason)
+            yield part_path, _render_artifact(part_path, part, there, state, reason)
         elif is_kept and there is not None:
             yield part_path, PlannedText(there, there, state, reason)
         else:
@@ -131,24 +122,19 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
     yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def plan_texts(
-    listed: Iterable[tuple[str, PlannedText | PlannedValue]], write: WriteTexts
-) -> Iterator[tuple[str, PlannedText]]:
-    """Yield the texts of files; all values are written at one time."""
-    files = list(listed)
-    texts = iter(write([one.file for _, one in files if isinstance(one, PlannedValue)]))
-    for path, one in files:
-        yield path, _place_text(one, next(texts)) if isinstance(one, PlannedValue) else one
-
-
 def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reason: str = "") -> PlannedText:
     """Return the text of rows; one that says the same as the current text stays byte for byte."""
     return _keep_line_ends(_render_rows(rows), current, state, reason)
 
 
-def _place_text(planned: PlannedValue, new: str) -> PlannedText:
+def _write_text(path: str, value: Any) -> str:
+    """Return the text of an artifact's file; `RefusedError` for what cannot be written as YAML."""
+    return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
+
+
+def _render_artifact(path: str, value: Any, current: str | None, state: FileState, reason: str) -> PlannedText:
     """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
-    (path, value), current, state, reason = planned
+    new = _write_text(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
         return PlannedText(new, current, state, reason)
     kept = _keep_layout(path, value, current, new)
@@ -164,7 +150,7 @@ def _place_text(planned: PlannedValue, new: str) -> PlannedText:
 def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
     """Return the current text with the lines of `new`, the text of `value`, and its comments; None where they meet."""
     try:
-        base = write_text(ArtifactValue(path, read_yaml(current.encode(), path).value))
+        base = _write_text(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
         return None
     # git may have converted the line ends of a file.

@@ -19,7 +19,6 @@ from evalstore.migration.artifact_merge import (
     merge_removed,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
-from evalstore.migration.artifact_texts import WriteTexts, write_texts
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import ArtifactPlace
@@ -48,7 +47,7 @@ class StoreTarget:
 
     `find_release` returns the version of a release of an artifact by the digest of its content, `load_base` what was
     last migrated into an artifact, whose value it takes, too. `settled` has the artifacts that every suite uses, by
-    kind and content; rubrics are among them only where suites share. `write_texts` writes the texts of artifacts.
+    kind and content; rubrics are among them only where suites share.
     `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
@@ -58,7 +57,6 @@ class StoreTarget:
     find_release: FindRelease
     load_base: LoadBase
     shares_rubrics: bool = False
-    write_texts: WriteTexts = write_texts
     rubric_ids: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 

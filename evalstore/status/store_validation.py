@@ -11,46 +11,33 @@ from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.errors import EvalstoreError
 from evalstore.model import Findings
 from evalstore.places import SETTINGS_FILE
-from evalstore.status.lint_workers import LintShare, lint_in_processes, list_store_options
+from evalstore.references.reading import expect_references
 from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, validate
-from evalstore.workers import ONE_PROCESS, JobOptions
 
 
-def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its name
+def make_validator(  # what a run is measured by, each by its name
     store: ArtifactStore | None,
     sources: Sequence[ValidationSource],
     *,
     today: date,
     strict: bool = False,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
-    jobs: JobOptions = ONE_PROCESS,
 ) -> Callable[..., Findings]:
     """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
 
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `jobs` says how
-    many processes look through them.
+    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar).
     """
     known = find_known_rules(store, sources, today)
-    run = partial(
-        validate,
-        sources,
-        today=today,
-        strict=strict,
-        watch=watch,
-        known=known,
-        **list_store_options(store),
-    )
-
-    root = (store.root or store.git.directory).absolute() if store else None
-    has_lock = bool(store and store.lock.exists)
-    named = KnownRules(tuple(known.rules), tuple(known.rule_sets), known.pending)
-
-    def validate_by(settings: Any = None) -> Findings:
-        share = LintShare(root, has_lock, sources, settings, today, strict, named)
-        return run(settings=settings, lint=partial(lint_in_processes, share=share, jobs=jobs))
-
-    return validate_by
+    options: dict[str, Any] = {"load": None}
+    if store is not None:
+        options = {
+            "load": store.load,
+            "locked": store.lock.refs,
+            "expect": partial(expect_references, store),
+            "parse": store.documents.read,
+        }
+    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, **options)
 
 
 def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:

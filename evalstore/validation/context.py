@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -123,7 +123,6 @@ class ValidationContext:
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
     against, by the root of their store, as far as anybody asked.
-    `linted_rows` are the spans (`LintedRows`) of files of rows that somebody has looked through already, by the file.
     """
 
     lookup: ReferenceLookup
@@ -134,7 +133,6 @@ class ValidationContext:
     known: KnownRules
     cosmetic: frozenset[str] = frozenset()
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
-    linted_rows: dict[str, Sequence[Any]] = field(default_factory=dict)
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

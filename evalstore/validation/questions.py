@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from evalstore.documents import Pointer, read_json, read_row
+from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.files import open_below
 from evalstore.model import Artifact
@@ -27,7 +27,6 @@ from evalstore.validation.notes import (
     suggest_name,
 )
 from evalstore.validation.references import lint_pin
-from evalstore.validation.row_spans import RowSpan, read_span_lines
 from evalstore.validation.shape import QUESTION, lint_shape, load_schema
 from evalstore.validation.wording import note_violation
 
@@ -52,23 +51,20 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
         yield make_note("dataset-empty", ("questions",), of_key=True)
 
 
-class LintedRows(NamedTuple):
-    """What was found in some rows of a file: the notes, the line of each id, and the questions without a rubric."""
-
-    notes: list[Note]
-    ids: dict[str, int]
-    unscored: list[Note]
-    row_count: int
-
-
-def lint_row_span(  # noqa: PLR0913  # which rows, by what they are judged
-    root: Path, path: str, file: str, span: RowSpan, *, defaults: Mapping[str, Any] | None, context: ValidationContext
-) -> LintedRows:
-    """Return what is wrong with the rows of one span, each by itself and beside the others there."""
+def lint_rows_file(  # noqa: PLR0913  # which rows, by what they are judged
+    root: Path,
+    path: str,
+    file: str,
+    pointer: Pointer,
+    *,
+    defaults: Mapping[str, Any] | None,
+    context: ValidationContext,
+) -> Iterator[Note]:
+    """Yield what is wrong with the rows of a file, each by itself and beside the others; of all rows, at `pointer`."""
     first: dict[str, int] = {}
     notes, unscored, count = list[Note](), list[Note](), 0
     with open_below(root, path) as stream:
-        for number, line in read_span_lines(stream, span):
+        for number, line in _read_lines(stream):
             try:
                 row = read_row(line, file, number)
             except LoadError as error:
@@ -90,23 +86,22 @@ def lint_row_span(  # noqa: PLR0913  # which rows, by what they are judged
                 notes += _add_columns(found, line, Place(file, number), root, path)
             if defaults is not None and _is_unscored(row, defaults):
                 unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
-    return LintedRows(notes, first, unscored, count)
-
-
-def join_row_parts(parts: Sequence[LintedRows], pointer: Pointer) -> Iterator[Note]:
-    """Yield the notes of a file by those of its spans, which share no id; what is of all rows stands at `pointer`."""
-    for part in parts:
-        yield from part.notes
-    unscored = [note for part in parts for note in part.unscored]
-    count = sum(part.row_count for part in parts)
+    yield from notes
     yield from _weigh_unscored(unscored, count, pointer)
-    if not count and not any(part.notes for part in parts):
+    if not count and not notes:
         yield make_note("dataset-empty", pointer, of_key=True)
 
 
-def share_ids(parts: Sequence[LintedRows]) -> bool:
-    """Whether an id stands in two of the spans, which none of them can see alone."""
-    return len({id_ for part in parts for id_ in part.ids}) < sum(len(part.ids) for part in parts)
+def _read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) for every line that is not blank; of one beyond the limit, its beginning."""
+    number = 0
+    while line := stream.readline(LINE_LIMIT + 2):
+        number += 1
+        rest = line
+        while len(rest) > LINE_LIMIT and not rest.endswith(b"\n"):
+            rest = stream.readline(LINE_LIMIT + 2)
+        if not line.isspace():
+            yield number, line.removesuffix(b"\n")
 
 
 def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:

@@ -33,9 +33,8 @@ from evalstore.validation.lookup import (
 )
 from evalstore.validation.mending import find_edit, find_rename
 from evalstore.validation.notes import Note, get_mapping, list_texts, make_note
-from evalstore.validation.questions import join_row_parts, lint_questions, lint_row_span
+from evalstore.validation.questions import lint_questions, lint_rows_file
 from evalstore.validation.references import lint_composites, lint_references, lint_targets
-from evalstore.validation.row_spans import ALL_ROWS
 from evalstore.validation.rubrics import lint_judged_checks, lint_rubric
 from evalstore.validation.rules import VALIDATION_RULES
 from evalstore.validation.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
@@ -59,9 +58,6 @@ class FileFindings(NamedTuple):
     off: list[str]
 
 
-LintFiles = Callable[[Sequence[ReadFile], ValidationContext], Iterable[FileFindings]]
-
-
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     sources: Iterable[ValidationSource],
     *,
@@ -74,7 +70,6 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
-    lint: LintFiles | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -82,8 +77,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML;
-    `lint` looks through the files, as `lint_files` does, which is the default.
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
     """
     with FolderReader() as folders:
         reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
@@ -105,7 +99,8 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
-    for _, in_file in zip(watch(reads), (lint or lint_files)(reads, context), strict=False):
+    for item in watch(reads):
+        in_file = lint_file(item, context)
         findings |= dict.fromkeys(in_file.findings)
         off.update(in_file.off)
     count = len(reads) + sum(find_rows_path(item) is not None for item in reads)
@@ -114,11 +109,6 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
 
 def _find_settings(reads: list[ReadFile]) -> Any:
     return next((item.document.value for item in reads if item.document and item.source.role is FileRole.SETTINGS), {})
-
-
-def lint_files(reads: Iterable[ReadFile], context: ValidationContext) -> Iterator[FileFindings]:
-    """Yield the findings of each file."""
-    return (lint_file(item, context) for item in reads)
 
 
 def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
@@ -268,10 +258,7 @@ def _lint_rows_file(
 ) -> Iterator[Note]:
     file = name_rows_file(source, path)
     try:
-        if source.root and (parts := context.linted_rows.get(file)):
-            yield from join_row_parts(parts, pointer)
-        elif source.root:
-            part = lint_row_span(source.root, path, file, ALL_ROWS, defaults=defaults, context=context)
-            yield from join_row_parts([part], pointer)
+        if source.root:
+            yield from lint_rows_file(source.root, path, file, pointer, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

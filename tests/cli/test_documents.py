@@ -165,8 +165,6 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         "diff_all",
         "migrate_explain",
         "plan",
-        "score_part",
-        "score_plan",
         "show_run",
         "error",
     } - set(GROUPS)

@@ -31,7 +31,7 @@ def test_a_second_run_writes_no_yaml(forms: Path, tmp_path: Path, monkeypatch: p
     def never(*_: object, **__: object) -> str:
         raise AssertionError
 
-    monkeypatch.setattr("evalstore.migration.artifact_texts.write_yaml", never)
+    monkeypatch.setattr("evalstore.migration.planned_writes.write_yaml", never)
     report = migrate([forms], into=tmp_path)
     assert (report.written, len(report.files)) == ((), 3)
 
