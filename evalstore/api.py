@@ -195,9 +195,12 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     with job as opened:
         if jobs == 1:
             return opened.write_run(Path(out))
-        from evalstore.scoring.by_parts import write_run_in_processes
+        if jobs < 1:
+            raise UsageError(f"jobs is a number of processes, from 1, and not {jobs}")
+        from evalstore.scoring.workers import open_processes, write_run_by_workers
 
-        return write_run_in_processes(opened, Path(out), jobs)
+        with open_processes(jobs) as workers:
+            return write_run_by_workers(opened, Path(out), workers)
 
 
 def _read_ruler(value: Any, store: Store | None, function: str) -> Artifact | Mapping[str, Any]:

@@ -14,8 +14,9 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
-from evalstore.cli.parts import PartOptions, add_part_options
-from evalstore.errors import ExitCode, UsageError
+from evalstore.errors import ExitCode
+
+MOST_JOBS = 1024
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges
@@ -41,13 +42,11 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
-        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --plan plan.json --parts 100   # for many machines",
-        "evalstore score --part 7 plan.json",
-        "evalstore score --merge plan.json",
+        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask --scheduler tcp://HOST:8786",
     ),
 )
-@click.argument("dataset", type=CONTENT_REF, required=False)
-@click.argument("outputs", type=USER_FILE, required=False)
+@click.argument("dataset", type=CONTENT_REF)
+@click.argument("outputs", type=USER_FILE)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -100,13 +99,25 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     help="With --fail-under: the share of questions that checks may fail to grade before no score is enough.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
-@add_part_options
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, MOST_JOBS),
+    metavar="N",
+    help="Processes at one time, for costly checks; by default one. With dask: workers (else all that it has).",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    help="Who grades: processes of this machine, or the workers of a Dask cluster.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of --engine dask: its scheduler, as tcp://host:8786.")
 @add_output_options()
 @add_judge_options
 def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     settings: CommandSettings,
-    dataset: str | None,
-    outputs: Path | None,
+    dataset: str,
+    outputs: Path,
     out: Path,
     model: str | None,
     only: dict[str, str],
@@ -118,7 +129,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     min_scored: float | None,
     max_ungraded: float,
     dry_run: bool,
-    parts: PartOptions,
+    jobs: int | None,
+    engine: str,
+    scheduler: str | None,
     judges: Judges,
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
@@ -137,18 +150,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored, or with
     --fail-under one whose judges, or PHP, failed on more than --max-ungraded of the questions.
 
-    A large run can be done in parts, by several processes (--jobs) or machines: --plan writes down what is to be done,
-    --part does one part of it, anywhere, and --merge joins them. The run is the same, byte for byte.
+    Costly checks can be shared out to several processes (--jobs) or machines (--engine dask). The run is the same, byte
+    for byte.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
-    if parts.part:
-        settings.print_result(parts.run_one(settings, judges))
-        return ExitCode.DONE
-    if parts.merge:
-        run = parts.merge_all(settings, settings.path / out, judges)
-        return _print_run(settings, run, out, wanted)
-    if dataset is None or outputs is None:
-        raise UsageError("Missing argument 'DATASET' or 'OUTPUTS'", hint="see evalstore score --help")
     from evalstore.scoring import open_job
 
     path = settings.path / outputs
@@ -161,12 +166,13 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_warnings(notes)
             settings.print_result(plan)
             return ExitCode.DONE
-        if parts.plan:
-            written = parts.plan_job(settings, job)
-            settings.print_warnings(written.notes)
-            settings.print_result(written)
-            return ExitCode.DONE
-        run = parts.score_job(settings, job, settings.path / out, judges)
+        if engine == "local" and scheduler is None and (jobs or 1) == 1:
+            run = job.write_run(settings.path / out)
+        else:
+            from evalstore.scoring.workers import open_workers, write_run_by_workers
+
+            with open_workers(engine, jobs=jobs, scheduler=scheduler, samples=job.samples) as workers:
+                run = write_run_by_workers(job, settings.path / out, workers)
     return _print_run(settings, run, out, wanted)
 
 

@@ -47,7 +47,10 @@ class RunWriter:
 
     def write_row(self, row: GradedRow, run: Run) -> None:
         """Write one row of `run`."""
-        line = write_row_line(row, run)
+        self.write_line(write_row_line(row, run))
+
+    def write_line(self, line: bytes) -> None:
+        """Write one row as `write_row_line` makes it."""
         try:
             self.rows.write(line)
         except OSError as error:

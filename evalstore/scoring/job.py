@@ -17,7 +17,6 @@ from evalstore.model import Kind, Question
 from evalstore.runs import (
     LATEST,
     GradedRow,
-    OutputSpan,
     Run,
     SeriesFilter,
     StoredOutput,
@@ -27,13 +26,11 @@ from evalstore.runs import (
     find_samples,
     get_row_format,
     make_run_name,
-    read_output_span,
     read_outputs,
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
-from evalstore.scoring.part_result import PartResult
 from evalstore.scoring.question_sums import QuestionSums
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.scoring.tally import RunTally
@@ -123,41 +120,32 @@ class ScoringJob:
         pairs, tally = self.open_counts()
         matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
         for match in self.session.judges.watch(matches, self.questions.count):
-            row = self._grade(match)
+            row = grade_match(match, self.resolver, self.rubric)
             tally.add(row, match.number)
             keep(row, self.run)
         rulers, judges = UsedRulers.from_resolver(self.resolver), JudgeRecord.from_session(self.session)
         return finish_run(self.run, tally, pairs, rulers, judges)
 
-    def grade_span(self, span: OutputSpan, keep: Callable[[GradedRow, Run], None]) -> PartResult:
-        """Grade the outputs of one span, hand each row to `keep`, and return what joining it to the others needs."""
-        pairs, part = OutputMatcher(str(self.samples), self.questions), PartResult()
-        for match in pairs.match_outputs(read_output_span(self.samples, span, self.choice, part.series)):
-            row = self._grade(match)
-            part.add(row, match)
-            keep(row, self.run)
-        part.odd, part.repeats, part.rulers = pairs.odd, pairs.repeats, UsedRulers.from_resolver(self.resolver)
-        return part
-
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
         return OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
 
-    def _grade(self, match: OutputMatch) -> GradedRow:
-        rubric = self._find_rubric(match.question)
-        return grade_output(match.recorded.output, match.question, rubric, sample=match.recorded.sample)
 
-    def _find_rubric(self, question: Question) -> PreparedRubric | None:
-        if self.rubric is not None:
-            return self.resolver.prepare_rubric(self.rubric)
-        if question.rubric_ref is None:
-            return None
-        try:
-            self.resolver.resolve(question.rubric_ref)
-        except RefError as error:
-            message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
-            raise RefError(message, place=error.place, hint=error.hint) from None
-        return self.resolver.prepare_rubric(question.rubric_ref)
+def grade_match(match: OutputMatch, resolver: ArtifactResolver, rubric: str | None) -> GradedRow:
+    """Grade an output by the rubric of its question, or by `rubric` if given."""
+    prepared = resolver.prepare_rubric(rubric) if rubric is not None else _find_own_rubric(match.question, resolver)
+    return grade_output(match.recorded.output, match.question, prepared, sample=match.recorded.sample)
+
+
+def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> PreparedRubric | None:
+    if question.rubric_ref is None:
+        return None
+    try:
+        resolver.resolve(question.rubric_ref)
+    except RefError as error:
+        message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
+        raise RefError(message, place=error.place, hint=error.hint) from None
+    return resolver.prepare_rubric(question.rubric_ref)
 
 
 @contextmanager
@@ -225,12 +213,12 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         scored=0,
         unscored=0,
         checks={},
-        harness=_describe_harness(strict=store.strict),
+        harness=describe_harness(strict=store.strict),
         commit=find_head(store.git),
     )
 
 
-def _describe_harness(*, strict: bool) -> dict[str, str]:
+def describe_harness(*, strict: bool) -> dict[str, str]:
     """Return versions, and the setting that can move a score; the engines of checks are added when they have graded."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return {"evalstore": VERSION, "python": python, "strict": "true" if strict else "false"}

@@ -7,9 +7,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 
-from evalstore.errors import Place, RefusedError
+from evalstore.errors import RefusedError
 from evalstore.model import Question
 from evalstore.store.resolve import Resolved
 from evalstore.store.store import ArtifactStore
@@ -22,15 +21,13 @@ Found = tuple[int, Question]
 class QuestionIndex:
     """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids.
 
-    `rubric_refs` are the rubrics that they name, each once, as they first come; `save` writes an index on disk into a
-    file, for `open_saved_index` in other processes of this user (None: it is small, and in memory).
+    `rubric_refs` are the rubrics that they name, each once, as they first come.
     """
 
     count: int
     find: Callable[[str], Found | None]
     list_ids: Callable[[], Iterable[str]]
     rubric_refs: tuple[str, ...] = ()
-    save: Callable[[Path], None] | None = None
 
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
@@ -65,31 +62,9 @@ def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
         yield _make_index(database, count, named)
 
 
-@contextmanager
-def open_saved_index(path: Path) -> Iterator[QuestionIndex]:
-    """Open an index that `save` wrote; only a file that this user's own processes wrote, for it is unpickled."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as database:
-        (count,) = database.execute("SELECT count(*) FROM question").fetchone()
-        yield _make_index(database, count, ())
-
-
 def _make_index(database: sqlite3.Connection, count: int, rubric_refs: tuple[str, ...]) -> QuestionIndex:
     cursor = database.cursor()
-    return QuestionIndex(
-        count,
-        lambda id_: _find_question(cursor, id_),
-        lambda: _list_ids(database),
-        rubric_refs,
-        lambda path: _save(database, path),
-    )
-
-
-def _save(database: sqlite3.Connection, path: Path) -> None:
-    try:
-        with closing(sqlite3.connect(path)) as target:
-            database.backup(target)
-    except sqlite3.Error as error:
-        raise RefusedError(f"the questions cannot be written here: {error}", place=Place(str(path))) from None
+    return QuestionIndex(count, lambda id_: _find_question(cursor, id_), lambda: _list_ids(database), rubric_refs)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
@@ -117,7 +92,7 @@ def _find_question(cursor: sqlite3.Cursor, id_: str) -> Found | None:
     found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
     if found is None:
         return None
-    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, or one of this user for it
+    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file without a name
     return found[0], Question(row["id"], row["input"], row)
 
 

@@ -1,0 +1,367 @@
+"""A run that many workers grade is the run of one process, byte for byte, wherever the file is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore import api
+from evalstore.errors import EvalstoreError, RefusedError, UsageError
+from evalstore.runs import Run
+from evalstore.scoring import open_job
+from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_processes, write_run_by_workers
+from evalstore.store import ArtifactStore
+
+AT = datetime(2026, 9, 14, 16, 0, tzinfo=UTC)
+Write = Callable[..., Path]
+Share = Callable[..., Run]
+
+
+@pytest.fixture
+def share(store: ArtifactStore, tmp_path: Path) -> Share:
+    """Score outputs by two threads, in stretches of so many bytes; a run lands in `tmp_path/shared`."""
+
+    def run(outputs: Path, size: int = 1, dataset: str = "dataset/small@1.0.0", **options: Any) -> Run:
+        executor = options.pop("executor", None) or ThreadPoolExecutor(2)
+        options = {"model": None, "rubric": None, "judges": None, **options}
+        with executor, open_job(dataset, outputs, store=store, at=AT, **options) as job:
+            return write_run_by_workers(job, tmp_path / "shared", Workers(executor, 2), span_size=size)
+
+    return run
+
+
+def read_bytes(run: Run) -> tuple[bytes, bytes]:
+    return run.path.read_bytes(), run.samples.read_bytes()
+
+
+def expect_same(run: Run, other: Run) -> None:
+    assert read_bytes(run) == read_bytes(other)
+    assert replace(run, path=Path(), samples=Path()) == replace(other, path=Path(), samples=Path())
+
+
+def sample(id_: str, number: int, text: str) -> dict[str, Any]:
+    return {"id": id_, "output": text, **({"sample": number} if number else {})}
+
+
+ROWS = [
+    sample("two", 1, "thanks"),
+    sample("one", 0, "please!"),
+    b"",
+    sample("stray", 0, "?"),
+    sample("four", 0, "anything"),
+    sample("two", 0, "moreover"),
+    {"id": "four", "output": "please", "sample": 7},
+    sample("other", 0, "ü\u2028"),
+]
+
+
+@pytest.mark.parametrize("size", [1, 90, 170, 10**9])
+def test_a_run_does_not_depend_on_where_its_outputs_are_cut(
+    size: int, scored: Callable[..., Run], write: Write, share: Share
+) -> None:
+    outputs = write(ROWS)
+    expect_same(share(outputs, size), scored("dataset/small@1.0.0", outputs))
+
+
+def eee(id_: str, metric: str, text: str) -> dict[str, Any]:
+    return {
+        "schema_version": "0.3.0",
+        "evaluation_id": "x",
+        "model_id": "m",
+        "evaluation_name": "x",
+        "evaluation_result_id": metric,
+        "sample_id": id_,
+        "interaction_type": "single_turn",
+        "input": {"raw": "?", "reference": []},
+        "output": {"raw": [text]},
+        "answer_attribution": [],
+        "evaluation": {"score": 1, "is_correct": True},
+    }
+
+
+def test_an_output_that_comes_again_in_another_stretch_for_another_metric_counts_once(
+    scored: Callable[..., Run], write: Write, share: Share
+) -> None:
+    rows = [eee("one", "a", "please"), eee("two", "a", "thanks"), eee("one", "b", "please"), eee("four", "a", "x")]
+    outputs = write([*rows, eee("two", "b", "thanks")])
+    run = share(outputs)
+    assert any(note.startswith("rows that give an output once more, for another metric: 2") for note in run.notes)
+    expect_same(run, scored("dataset/small@1.0.0", outputs))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([sample("one", 0, "a"), sample("two", 0, "b"), sample("one", 0, "c")], {}),
+        ([{**eee("one", "a", "x"), "model_id": "m"}, {**eee("two", "a", "x"), "model_id": "n"}], {}),
+        ([{**eee("one", "a", "x"), "model_id": "m"}] * 2, {"only": {"model": "n*"}}),
+        ([sample("nobody", 0, "a"), sample("stranger", 0, "b")], {}),
+        ([sample("one", 0, "a"), {"id": "two"}], {}),
+    ],
+    ids=["twice", "two models", "no such model", "strays", "broken"],
+)
+def test_what_is_refused_is_refused_as_by_one_process(
+    rows: Any, options: Any, scored: Callable[..., Run], write: Write, share: Share, tmp_path: Path
+) -> None:
+    outputs = write(rows)
+    with pytest.raises(EvalstoreError) as of_one:
+        scored("dataset/small@1.0.0", outputs, **options)
+    with pytest.raises(EvalstoreError) as of_many:
+        share(outputs, **options)
+    assert (str(of_many.value), of_many.value.hint) == (str(of_one.value), of_one.value.hint)
+    assert not list((tmp_path / "shared").glob("*"))
+
+
+def test_one_series_of_several_may_lie_in_some_stretches_only(
+    scored: Callable[..., Run], write: Write, share: Share
+) -> None:
+    rows = [
+        {**eee(id_, "a", "please"), "model_id": model} for id_, model in (("one", "m"), ("two", "n"), ("four", "m"))
+    ]
+    outputs, only = write(rows), {"model": "n"}
+    expect_same(share(outputs, only=only), scored("dataset/small@1.0.0", outputs, only=only))
+
+
+def test_floating_rulers_are_noted_as_by_one_process(
+    store: ArtifactStore, scored: Callable[..., Run], write: Write, share: Share
+) -> None:
+    assert store.root
+    path = store.root / "datasets/small.yaml"
+    path.write_text(
+        path.read_text().replace("rubric/code@1.0.0", "rubric/code@^1").replace("tone@1.0.0", "tone@worktree")
+    )
+    outputs = write()
+    run = share(outputs, dataset="dataset/small@worktree")
+    assert any("rubric/code@^1 floats" in note for note in run.notes)
+    expect_same(run, scored("dataset/small@worktree", outputs))
+
+
+class EditingExecutor(ThreadPoolExecutor):
+    """Threads before whose first task somebody edits a file."""
+
+    def __init__(self, edit: Callable[[], Any]) -> None:
+        super().__init__(1)
+        self.edit: Callable[[], Any] | None = edit
+
+    def submit(self, function: Any, /, *args: Any, **named: Any) -> Future[Any]:
+        if self.edit:
+            self.edit()
+            self.edit = None
+        return super().submit(function, *args, **named)
+
+
+def edit_file(path: Path, old: str, new: str) -> Callable[[], Any]:
+    return lambda: path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("outputs", "please!", "please?", "model_a.jsonl: changed while it was read"),
+        ("rubrics/tone.yaml", "thanks", "thanx", "rubric/tone@worktree changed while outputs were graded"),
+        ("datasets/many.jsonl", "B?", "C?", "the questions of dataset/many@worktree changed while outputs were graded"),
+        ("evalstore.yaml", "", "strict: true\n", "a worker has other versions or settings than this process"),
+    ],
+)
+def test_what_changes_meanwhile_is_refused(  # fixtures and cases
+    file: str, old: str, new: str, words: str, store: ArtifactStore, write: Write, share: Share, tmp_path: Path
+) -> None:
+    assert store.root
+    (store.root / "evalstore.yaml").touch()
+    outputs = write({"a": "please!", "b": "thanks"})
+    executor = EditingExecutor(edit_file(outputs if file == "outputs" else store.root / file, old, new))
+    with pytest.raises(RefusedError) as error:
+        share(outputs, dataset="dataset/many@worktree", rubric="rubric/tone@worktree", executor=executor)
+    assert words in str(error.value)
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
+def test_outputs_that_change_before_they_are_cut_are_refused(
+    store: ArtifactStore, write: Write, tmp_path: Path
+) -> None:
+    outputs = write()
+    options: dict[str, Any] = {"model": None, "rubric": None, "judges": None}
+    with (
+        open_job("dataset/small@1.0.0", outputs, store=store, at=AT, **options) as job,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        outputs.write_text(outputs.read_text() * 2)
+        with pytest.raises(RefusedError, match="changed while it was read"):
+            write_run_by_workers(job, tmp_path / "shared", Workers(threads, 1), span_size=1)
+
+
+def test_judges_are_asked_by_one_process(judged: Path, cli: Callable[..., Any]) -> None:
+    (judged / "a.jsonl").write_text("".join(json.dumps({"id": id_, "output": "no"}) + "\n" for id_ in ("one", "two")))
+    ran = cli("score", "dataset/three@1.0.0", "a.jsonl", "--jobs", "2", cwd=judged)
+    assert (ran.code, "a rubric asks judges, which one process does" in ran.err) == (2, True), ran.err
+
+
+def write_many(store: ArtifactStore, count: int, padding: int = 0) -> Path:
+    """Write a dataset of so many questions in a file of rows, which no commit holds, and outputs to them."""
+    assert store.root
+    with (store.root / "datasets/many.jsonl").open("w") as rows, (store.root / "many.jsonl").open("w") as outputs:
+        for number in range(count):
+            rows.write(json.dumps({"id": f"q{number}", "input": f"Say {number}."}) + "\n")
+            text = ("please!" if number % 3 else "moreover") + padding * "x"
+            outputs.write(json.dumps({"id": f"q{number}", "output": text}) + "\n")
+    return store.root
+
+
+@pytest.mark.process
+def test_two_processes_write_what_one_does(
+    store: ArtifactStore, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
+    root = write_many(store, 40, padding=250_000)  # three stretches
+    words = ("score", "dataset/many@worktree", "many.jsonl")
+    for jobs in ("1", "2"):
+        ran = cli(*words, "--jobs", jobs, "--out", f"by-{jobs}", cwd=root)
+        assert ran.code == 0, ran.err
+    one, two = (sorted((root / f"by-{jobs}").iterdir()) for jobs in ("1", "2"))
+    assert [path.name for path in one] == [path.name for path in two]  # nothing else is left there
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    # A fault is told as one process tells it, and leaves nothing.
+    with (root / "many.jsonl").open("a") as outputs:
+        outputs.write("{}\n")
+    for jobs in ("1", "2"):
+        ran = cli(*words, "--jobs", jobs, "--out", f"broken-{jobs}", cwd=root)
+        assert (ran.code, "many.jsonl:41: " in ran.err) == (3, True)
+        assert list((root / f"broken-{jobs}").iterdir()) == []
+
+
+def test_results_come_in_order_and_few_are_under_way() -> None:
+    submitted: list[int] = []
+
+    class CountingExecutor(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *args: Any, **named: Any) -> Future[Any]:
+            submitted.append(*args)
+            return super().submit(function, *args, **named)
+
+    with CountingExecutor(2) as executor:
+        results = map_rows(executor, lambda number: time.sleep(0.02 * (number == 0)) or number, range(100), most=4)
+        assert [next(results), len(submitted)] == [0, 4]
+        assert list(results) == list(range(1, 100))
+
+
+@pytest.mark.process
+def test_a_killed_worker_is_said_in_a_sentence() -> None:
+    with open_processes(2) as workers, pytest.raises(WorkerLostError, match="a worker process was killed") as error:
+        list(map_rows(workers.executor, os._exit, [9], most=2))
+    assert "--jobs" in (error.value.hint or "")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_no_worker_outlives_its_parent(how: signal.Signals, code: int, store: ArtifactStore) -> None:
+    root = write_many(store, 40_000, padding=1_000)
+    words = ("score", "dataset/many@worktree", "many.jsonl", "--jobs", "2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "evalstore", *words], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: len(list_descendants(process.pid)) >= 4)  # fork server, tracker, two workers
+    started = list_descendants(process.pid)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, "Traceback" in err) == (code, False), err
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started))
+    assert how is signal.SIGKILL or list((root / "runs").iterdir()) == []
+
+
+def list_descendants(pid: int) -> list[int]:
+    """Return all processes that a process has started, and theirs."""
+    tasks = Path(f"/proc/{pid}/task")
+    children = [int(word) for task in tasks.iterdir() for word in (task / "children").read_text().split()]
+    return [*children, *(found for child in children for found in list_descendants(child))]
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_the_api_scores_in_several_processes_and_a_url_too(
+    store: ArtifactStore, scored: Callable[..., Run], share: Share
+) -> None:
+    memory = pytest.importorskip("fsspec", reason="URLs need fsspec").filesystem("memory")
+    root = write_many(store, 9)
+    memory.pipe("/b/many.jsonl", (root / "many.jsonl").read_bytes())
+    with pytest.raises(UsageError, match="from 1"):
+        api.score("dataset/many@worktree", root / "many.jsonl", store=store, out=root / "none", jobs=0)
+    one = scored("dataset/many@worktree", root / "many.jsonl")
+    from_url = share(api.locate_file("memory://b/many.jsonl"), dataset="dataset/many@worktree")
+    memory.store.clear()
+    expect_same(from_url, one)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["dataset/small@1.0.0"], "Missing argument 'OUTPUTS'"),
+        (["dataset/small@1.0.0", "a.jsonl", "--engine", "dask"], "--engine dask needs the address of its scheduler"),
+        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "2", "--scheduler", "x"], "--scheduler is of --engine dask"),
+        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "0"], "0 is not in the range 1<=x<=1024"),
+        *(
+            (["dataset/small@1.0.0", "a.jsonl", option, "plan.json"], f"No such option '{option}'")
+            for option in ("--plan", "--part", "--merge")
+        ),
+    ],
+)
+def test_words_that_do_not_go_together(
+    argv: list[str], words: str, store: ArtifactStore, cli: Callable[..., Any], write: Write
+) -> None:
+    assert store.root
+    shutil.copy(write(), store.root / "a.jsonl")
+    ran = cli("score", *argv, cwd=store.root)
+    assert (ran.code, words in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_the_workers_of_a_cluster_write_what_one_process_does(
+    store: ArtifactStore, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
+    root = write_many(store, 60, padding=250_000)
+    words = ("score", "dataset/many@worktree", "many.jsonl")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        ran = cli(*words, "--engine", "dask", "--scheduler", address, "--out", "by-dask", cwd=root)
+        assert ran.code == 0, ran.err
+    assert cli(*words, "--out", "by-one", cwd=root).code == 0
+    one, many = (sorted((root / name).iterdir()) for name in ("by-one", "by-dask"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in many]
+    nobody = cli(*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", cwd=root)
+    assert (nobody.code, "no scheduler of Dask answers here" in nobody.err) == (3, True)
+
+
+def test_row_groups_of_parquet_are_stretches(tmp_path: Path, share: Share, scored: Callable[..., Run]) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{"id": id_, "output": text} for id_, text in (("two", "thanks"), ("one", "please!"), ("stray", "?"))]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "model_a.parquet", row_group_size=1)
+    expect_same(share(tmp_path / "model_a.parquet"), scored("dataset/small@1.0.0", tmp_path / "model_a.parquet"))
+
+
+def test_a_file_that_cannot_be_cut_is_graded_here(scored: Callable[..., Run], share: Share, write: Write) -> None:
+    class RefusingExecutor(Executor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            raise AssertionError
+
+    outputs = write()
+    expect_same(share(outputs, 10**9, executor=RefusingExecutor()), scored("dataset/small@1.0.0", outputs))
