@@ -6,7 +6,6 @@ Most runs were graded in the order of their dataset. Where these were not, or ha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ from evalstore.runs.samples import merge_samples
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.question_index import check_questions
-from evalstore.store.rows import read_row_pieces
 
 _Item = TypeVar("_Item")
 RowReader = Callable[[Run], Iterable[GradedRow]]
@@ -38,9 +36,9 @@ class CurrentItem(Mapping[str, _Item], Generic[_Item]):
         self._held: tuple[str, _Item] | None = None
         self._count = 0
 
-    def hold(self, id_: str, item: _Item, times: int = 1) -> _Item:
-        """Put an item, which may stand for several, in the place of the one before."""
-        self._held, self._count = (id_, item), self._count + times
+    def hold(self, id_: str, item: _Item) -> _Item:
+        """Put an item in the place of the one before."""
+        self._held, self._count = (id_, item), self._count + 1
         return item
 
     def forget(self) -> None:
@@ -91,14 +89,12 @@ class _RowStream:
 class OrderedRuns:
     """Two runs of one dataset whose rows stand in its order, as far as one can say before they are read.
 
-    Whoever lists the pairs reads both runs from their start. `list_alike` lists one for all that are graded alike,
-    whose question and outputs nobody may read; it raises `OutOfOrderError` where each row has to be looked at.
+    Whoever lists the pairs reads both runs from their start.
     """
 
     a: StoredRun
     b: StoredRun
     list_pairs: Callable[[], Iterator[QuestionPair]]
-    list_alike: Callable[[], Iterator[QuestionPair]]
 
 
 def open_ordered_runs(
@@ -137,31 +133,7 @@ def open_ordered_runs(
             if stream.next is not None:
                 raise OutOfOrderError(stream.next.id)
 
-    def list_alike() -> Iterator[QuestionPair]:
-        # Only a static audit pays for the import of what counts columns.
-        from evalstore.runs.alike_rows import NotCountableError, count_alike_rows
-
-        for held in rows:
-            held.forget()
-        lines = _read_question_lines(datasets[1].resolved, finder.store)
-        try:
-            for old, new, times in count_alike_rows(runs[0], runs[1], lines):
-                questions.hold(old.id, Question(old.id, "", {}))
-                for held, row in zip(rows, (old, new), strict=True):
-                    held.hold(old.id, row, times)
-                yield build_pair(old.id, old, new, a, b)._replace(times=times)
-        except NotCountableError as error:
-            raise OutOfOrderError from error
-
-    return OrderedRuns(a, b, list_pairs, list_alike)
-
-
-def _read_question_lines(dataset: Resolved, store: ArtifactStore) -> Iterator[bytes]:
-    """Yield the questions of a dataset as JSON Lines, in pieces."""
-    value = dataset.artifact.value
-    if "rows" in value:
-        return read_row_pieces(store, dataset.artifact, commit=dataset.commit)
-    return (json.dumps({"id": question["id"]}).encode() + b"\n" for question in value.get("questions", ()))
+    return OrderedRuns(a, b, list_pairs)
 
 
 def _has_lone_rows(run: Run) -> bool:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
 from evalstore.audits.explain import build_side, open_attributor, require_rulers
-from evalstore.audits.ordered_runs import OutOfOrderError, open_ordered_runs
 from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, list_pairs
+from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
-from evalstore.audits.stored_run import follow_renames, read_stored_run
+from evalstore.audits.stored_run import find_renames, locate_rulers, make_unscored_error
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import DiffFinding, compare
@@ -24,10 +23,14 @@ from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Judges, open_session
 from evalstore.judging.session import Watch, watch_nothing
-from evalstore.model import Output, has_failed_check
-from evalstore.runs import GradedRow, Run, read_bare_rows, read_run
+from evalstore.model import Question, has_failed_check
+from evalstore.runs import GradedRow, read_run
+from evalstore.runs.pair_tables import open_pair_tables
+from evalstore.runs.row_pairs import AskedQuestions, PairTables, RowPair, UnstoredText
 from evalstore.statistics import ExactMean
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.question_index import check_questions
+from evalstore.store.rows import read_row_pieces
 from evalstore.text import make_excerpt
 
 _OWN = (PlayerName.INPUT, PlayerName.OUTPUTS)
@@ -133,21 +136,55 @@ def audit_statically(
     also for scores that its rulers cannot have given (unless `allow_drift`: then they count as not reproduced).
     """
     with open_session(Judges(watch=watch), store.git.find_common_directory) as session:
-        # What is refused is read again as a whole, so that it is refused in the words of any other run.
-        with suppress(OutOfOrderError, EvalstoreError):
-            finder = VersionFinder(store)
-            if (ordered := open_ordered_runs(run_a, run_b, finder, _read_all_rows)) is not None:
-                attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
-                # What judges said tells questions apart that are graded alike.
-                if not attributor.is_judged:
-                    with suppress(OutOfOrderError):
-                        return StaticJob(attributor, ordered.list_alike, allow_drift).build_audit()
-                return StaticJob(attributor, ordered.list_pairs, allow_drift).build_audit()
         finder = VersionFinder(store)
-        a, b = (read_stored_run(run, finder, _read_all_rows(run)) for run in map(read_run, map(Path, (run_a, run_b))))
-        a = follow_renames(a, b, finder)
-        attributor = open_attributor(a, b, finder, session, asks_service=False)
-        return StaticJob(attributor, partial(list_pairs, a, b), allow_drift).build_audit()
+        held = _HeldQuestion(), _HeldQuestion()
+        a, b = (
+            replace(locate_rulers(read_run(Path(run)), finder), rows=one.rows, questions=one.questions)
+            for run, one in zip((run_a, run_b), held, strict=True)
+        )
+        datasets = a.dataset.resolved, b.dataset.resolved
+        is_same = datasets[0].digest == datasets[1].digest
+        asked = _list_asked(datasets[0], store), None if is_same else _list_asked(datasets[1], store)
+        with open_pair_tables((a.run, b.run), asked) as tables:
+            for side, stored in enumerate((a, b)):
+                if not tables.has_score(side):
+                    raise make_unscored_error(stored.run)
+            in_either = (partial(tables.has_question, side) for side in (0, 1))
+            tables.rename(find_renames(b, finder, *in_either))
+            attributor = open_attributor(a, b, finder, session, asks_service=False)
+            return StaticJob(attributor, tables, held, allow_drift).build_audit()
+
+
+def _list_asked(dataset: Resolved, store: ArtifactStore) -> AskedQuestions:
+    """Return the questions of a dataset, in the forms in which they can be read."""
+    value = dataset.artifact.value
+
+    def list_lines() -> Iterator[bytes]:
+        if "rows" in value:
+            return read_row_pieces(store, dataset.artifact, commit=dataset.commit)
+        return (json.dumps({"id": question["id"]}).encode() + b"\n" for question in value.get("questions", ()))
+
+    def list_ids() -> Iterator[str]:
+        return (question.id for question in check_questions(store.questions(dataset), str(dataset.ref)))
+
+    return AskedQuestions(list_lines, list_ids)
+
+
+@dataclass(slots=True)
+class _HeldQuestion:
+    """The one question of a run that is looked at."""
+
+    rows: dict[str, GradedRow] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
+
+    def hold(self, id_: str, row: GradedRow | None, question: Question | None) -> None:
+        """Put a question in the place of the one before."""
+        self.rows.clear()
+        self.questions.clear()
+        if row is not None:
+            self.rows[id_] = row
+        if question is not None:
+            self.questions[id_] = question
 
 
 @dataclass(slots=True)
@@ -155,10 +192,14 @@ class StaticJob:
     """One pass over the records of two runs; where judges have a part, one before it for what is known of them."""
 
     attributor: QuestionAttributor
-    list_pairs: Callable[[], Iterator[QuestionPair]]
+    tables: PairTables
+    held: tuple[_HeldQuestion, _HeldQuestion]
     allow_drift: bool
     pairs: PairSums = field(default_factory=PairSums)
-    lost: list[tuple[str, Fraction, Fraction]] = field(default_factory=list)
+    # What no ruler can have given, and how many questions of run A and of run B there are.
+    lost: list[RowPair] = field(default_factory=list)
+    lost_change: list[Fraction] = field(default_factory=lambda: [_ZERO, _ZERO])
+    answered: list[int] = field(default_factory=lambda: [0, 0])
     # Of run A and of run B, how many of the compared questions have an output that is not stored.
     unstored: list[int] = field(default_factory=lambda: [0, 0])
     flips: list[int] = field(default_factory=lambda: [0, 0])
@@ -169,19 +210,21 @@ class StaticJob:
     def build_audit(self) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
         if self.attributor.is_judged:
-            for pair in self._list_compared():
+            for pair, _ in self._list_compared():
                 self.attributor.add_evidence(pair.id)
-        for pair in self._list_compared(self.pairs.add_pair):
-            if pair.old and pair.new:
-                self._add_question(pair.id, pair.old, pair.new, pair.times)
+        for pair, found in self._list_compared(self._add_pair):
+            self._add_question(found, pair)
         count = self.pairs.count(PairSet.COMPARED)
         if not count:
             raise RefusedError("no question was scored in both runs, so nothing can be compared")
         stored = self.attributor.a, self.attributor.b
-        a, b = (build_side(run, self.pairs.sum_side(side)) for side, run in enumerate(stored))
+        a, b = (
+            replace(build_side(run, self.pairs.sum_side(side)), questions=self.answered[side])
+            for side, run in enumerate(stored)
+        )
         lines = self.pairs.sum_lines(self._sum_lost(count))
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
-        found, own = self._sum_bounds()
+        bounds, own = self._sum_bounds()
         reach = Counter[_Pair]()
         for alike in self._alike.values():
             reach.update({alike.rubrics: alike.count} if alike.rubrics else {})
@@ -193,7 +236,7 @@ class StaticJob:
             common=count,
             factors=tuple(
                 BoundedFactor(player, one.score.divide_by(count), one.passes.divide_by(count), one.changed)
-                for player, one in found.items()
+                for player, one in bounds.items()
             ),
             lines=lines,
             own=own.divide_by(count) + missing,
@@ -204,16 +247,37 @@ class StaticJob:
             notes=tuple(self._list_notes()),
         )
 
-    def _list_compared(self, note: Callable[[QuestionPair], None] = lambda _: None) -> Iterator[QuestionPair]:
+    def _list_compared(
+        self, note: Callable[[QuestionPair], None] = lambda _: None
+    ) -> Iterator[tuple[QuestionPair, RowPair]]:
         """Yield the questions that are compared; `note` is told of all."""
         attributor = self.attributor
-        for pair in attributor.session.judges.watch(self.list_pairs(), attributor.a.run.questions):
+        # What judges said tells questions apart that are graded alike.
+        for found in attributor.session.judges.watch(
+            self.tables.list_pairs(one_by_one=attributor.is_judged), attributor.a.run.questions
+        ):
+            pair = self._hold(found)
             note(pair)
             if pair.set is PairSet.COMPARED:
                 require_rulers(attributor.a, attributor.b, pair)
-                yield pair
+                yield pair, found
 
-    def _add_question(self, id_: str, old: GradedRow, new: GradedRow, times: int) -> None:
+    def _hold(self, found: RowPair) -> QuestionPair:
+        """Let the attributor see one question: its rows, and what was recorded of it, in the dataset of either run."""
+        for held, row, is_asked in zip(self.held, (found.old, found.new), found.is_asked, strict=True):
+            held.hold(found.id, row, _build_question(row or found.old or found.new) if is_asked else None)
+        pair = build_pair(found.id, found.old, found.new, self.attributor.a, self.attributor.b)
+        return pair._replace(times=found.times)
+
+    def _add_pair(self, pair: QuestionPair) -> None:
+        self.pairs.add_pair(pair)
+        for side, row in enumerate((pair.old, pair.new)):
+            self.answered[side] += pair.times * (row is not None)
+
+    def _add_question(self, found: RowPair, pair: QuestionPair) -> None:
+        id_, old, new, times = pair.id, pair.old, pair.new, pair.times
+        if old is None or new is None:
+            return
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
         for side, row in enumerate((old, new)):
             self.unstored[side] += times * any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
@@ -228,9 +292,9 @@ class StaticJob:
             alike = self._alike[key] = self._bound_question(players, ends, rubrics, is_lone=not key[2])
         alike.count += times
         if alike.score is None or alike.passes is None:
-            if times > 1:
-                raise OutOfOrderError(f"{id_} stands for others that have to be named")
-            self.lost.append((id_, *alike.changes))
+            self.lost.append(found)
+            for channel, change in enumerate(alike.changes):
+                self.lost_change[channel] += change * times
 
     def _bound_question(
         self, differing: frozenset[PlayerName], ends: _Ends, rubrics: _Pair | None, *, is_lone: bool
@@ -266,14 +330,14 @@ class StaticJob:
     def _sum_lost(self, size: int) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
         if self.lost and not self.allow_drift:
-            names = ", ".join(make_excerpt(id_, _NAME) for id_, _, _ in self.lost[:_SHOWN])
+            first = sorted(one for pair in self.lost for one in pair.list_ids())[:_SHOWN]
+            names = ", ".join(make_excerpt(id_, _NAME) for _, id_ in first)
+            count = sum(pair.times for pair in self.lost)
             raise RefusedError(
-                f"the rulers cannot have given the recorded scores of {len(self.lost):,} questions, such as {names}",
+                f"the rulers cannot have given the recorded scores of {count:,} questions, such as {names}",
                 hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
             )
-        score = sum((change for _, change, _ in self.lost), Fraction(0))
-        passes = sum((change for _, _, change in self.lost), Fraction(0))
-        return LineEffect(score / size, passes / size)
+        return LineEffect(self.lost_change[0] / size, self.lost_change[1] / size)
 
     def _prove_directions(self, old: str, new: str) -> ProvedDirection:
         a, b = self.attributor.a.rubrics[old], self.attributor.b.rubrics[new]
@@ -319,17 +383,8 @@ def _bound_players(
     return None if any(one.least > one.most for one in found) else found
 
 
-class UnstoredText(str):
-    """Stands for the text of an output that a run does not hold: it may differ from that of any other run."""
-
-    __slots__ = ()
-
-
-def _read_all_rows(run: Run) -> Iterator[GradedRow]:
-    """Yield the rows of a run, also those that have a score and no output."""
-    unstored = Output(UnstoredText(f"not stored in {run.path}"))
-    for row, is_stored in read_bare_rows(run):
-        if is_stored:
-            yield row
-        elif row.score is not None:
-            yield replace(row, output=unstored)
+def _build_question(row: GradedRow | None) -> Question | None:
+    """Return a question that differs from another one where the digests do that the rows recorded."""
+    if row is None:
+        return None
+    return Question(row.id, "", {"input": row.input_digest, "expected": row.reference_digest})

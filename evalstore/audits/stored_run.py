@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -63,34 +63,44 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable
 
     `rows` are those of the run where somebody has read them already.
     """
-    run = run if isinstance(run, Run) else read_run(Path(run))
+    found = locate_rulers(run if isinstance(run, Run) else read_run(Path(run)), finder)
+    return replace(found, rows=index_rows(found.run, rows), questions=finder.open_questions(found.dataset.resolved))
+
+
+def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
+    """Find the artifacts of a run, but no rows or questions; raises `RefusedError` with what is missing."""
     if run.dataset is None:
         raise RefusedError(
             f"{run.path} names no dataset version, so its rulers cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
-    by_id = index_rows(run, rows)
-    dataset = finder.locate_pin(run.dataset)
     return StoredRun(
         run=run,
-        rows=by_id,
-        dataset=dataset,
+        rows={},
+        dataset=finder.locate_pin(run.dataset),
         rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions=finder.open_questions(dataset.resolved),
+        questions={},
     )
 
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
     """Return run A with the ids that its questions have in run B, where the settings declare a rename."""
+    names = find_renames(b, finder, a.questions.__contains__, b.questions.__contains__)
+    return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
+
+
+def find_renames(
+    b: StoredRun, finder: VersionFinder, is_in_a: Callable[[str], bool], is_in_b: Callable[[str], bool]
+) -> dict[str, str]:
+    """Return the ids that questions of run A have in run B, by their old ones, where the settings declare a rename."""
     declared = finder.store.settings.get("renames", {}).get(b.dataset.resolved.name, {})
     names = {
-        id_: next((name for name in list_later_ids(declared, id_) if name in b.questions), id_)
+        id_: next(filter(is_in_b, list_later_ids(declared, id_)), id_)
         for id_ in declared
-        if id_ in a.questions and id_ not in b.questions
+        if is_in_a(id_) and not is_in_b(id_)
     }
     taken = Counter(names.values())
-    names = {id_: name for id_, name in names.items() if name != id_ and name not in a.questions and taken[name] == 1}
-    return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
+    return {id_: name for id_, name in names.items() if name != id_ and not is_in_a(name) and taken[name] == 1}
 
 
 class Renamed(Mapping[str, _Item]):
@@ -122,8 +132,13 @@ def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[st
     is_held = found is not None or run.samples == run.path
     rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
-        raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
+        raise make_unscored_error(run)
     return rows
+
+
+def make_unscored_error(run: Run) -> RefusedError:
+    """Return the error for a run without any score."""
+    return RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
 
 
 def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:

@@ -91,7 +91,7 @@ def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
             "evalstore_reason": reason,
             "evalstore_rubric": rubric,
             "evalstore_rubric_digest": rubric_digest,
-            "evalstore_checks": f"[{','.join(map(_write_check, checks))}]",
+            "evalstore_checks": write_checks(checks),
         },
     }
     return _write_members(members).removesuffix("}")
@@ -99,6 +99,11 @@ def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
 
 # The rows of a run have few different grades, each one object.
 _GRADES = IdentityCache(_write_grade_members)
+
+
+def write_checks(checks: tuple[CheckResult, ...]) -> str:
+    """Return the results of checks as the JSON that a row holds."""
+    return f"[{','.join(map(_write_check, checks))}]"
 
 
 @lru_cache(maxsize=1024)

@@ -174,7 +174,6 @@ def read_bare_row(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bo
 def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
-    checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
         id=key[0],
         input=prompt,
@@ -184,7 +183,7 @@ def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Ou
         verdict=verdict,
         rubric=read_text_or(details, "evalstore_rubric"),
         rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
-        checks=tuple(_read_check(check) for check in checks),
+        checks=read_checks(read_text_or(details, "evalstore_checks", "[]"), place),
         reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
@@ -235,9 +234,9 @@ def read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Ve
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
-def read_check_text(text: str, place: Place) -> CheckResult:
-    """Return the result of one check from its JSON text; raises as reading the whole row would."""
-    return _read_check(read_row(text.encode(), place.file, place.line or 0))
+def read_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
+    """Return the results of checks from the JSON that a row holds."""
+    return tuple(map(_read_check, read_row(text.encode(), place.file, place.line or 0)))
 
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:

@@ -15,7 +15,6 @@ from evalstore.errors import Place
 from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.eee_rows import read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
-from evalstore.runs.plain_rows import read_plain_row
 from evalstore.runs.record_fields import (
     explain_shape_errors,
     get_mapping,
@@ -65,7 +64,7 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
 
 def read_row_line(data: bytes, place: Place) -> GradedRow | None:
     """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
-    return read_plain_row(data) or _read_record(parse_json_object(data, place), place)
+    return _read_record(parse_json_object(data, place), place)
 
 
 def _read_record(value: Mapping[str, Any], place: Place) -> GradedRow | None:
@@ -77,13 +76,8 @@ def read_bare_rows(run: Run) -> Iterator[tuple[GradedRow, bool]]:
     """Yield the rows as `read_rows` does, also those whose output is not stored; the flag says whether it is."""
     if run.samples == run.path:
         return (_read_bare_record(row, place) for row, place in _iterate_embedded(run))
-    return (_read_bare_line(data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
-
-
-def _read_bare_line(data: bytes, place: Place) -> tuple[GradedRow, bool]:
-    # A row of evalstore's own layout has an output.
-    row = read_plain_row(data)
-    return (row, True) if row else _read_bare_record(parse_json_object(data, place), place)
+    lines = ((data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
+    return (_read_bare_record(parse_json_object(data, place), place) for data, place in lines)
 
 
 def _read_bare_record(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:

@@ -56,7 +56,8 @@ def _iterate_fitted(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Col
         yield {name: _FITS[type_](value) for name, type_ in columns.items() if (value := row.get(name)) is not None}
 
 
-def _fit_text(value: str) -> str:
+def fit_text(value: str) -> str:
+    """Return a text as every table can hold it."""
     # Half a surrogate pair is a text in Python and in JSON, and none in UTF-8.
     return str(value).encode("utf-8", "backslashreplace").decode()
 
@@ -77,7 +78,7 @@ def _format_time(value: Any) -> Any:
 
 
 _FITS: Mapping[ColumnType, Callable[[Any], Any]] = {
-    ColumnType.TEXT: _fit_text,
+    ColumnType.TEXT: fit_text,
     ColumnType.INTEGER: _fit_integer,
     ColumnType.NUMBER: _fit_number,
     ColumnType.FLAG: bool,

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits import Audit, static_audit
+from evalstore.audits import Audit
 from evalstore.audits.static_audit import StaticAudit, audit_statically
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.resources import find_resource_folder
-from evalstore.runs import Run, alike_rows
+from evalstore.runs import Run, pair_tables
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN, BRIEF, JUDGED
@@ -85,13 +85,11 @@ def test_no_game_of_more_players_leaves_its_bounds() -> None:
 
 
 def prove(desk: Desk, runs: Sequence[Run | Path], **options: Any) -> StaticAudit:
-    """Audit two runs, and see that it is all one whether they are read side by side, counted, or as a whole."""
+    """Audit two runs, and see that it is all one whether DuckDB reads them or the reader of rows."""
     a, b = (run.path if isinstance(run, Run) else run for run in runs)
     with ArtifactStore.open(desk.repo.root) as store, pytest.MonkeyPatch.context() as patch:
         found = audit_statically(a, b, store, **options)
-        patch.setattr(alike_rows, "_FEWEST", 0)
-        assert audit_statically(a, b, store, **options) == found
-        patch.setattr(static_audit, "open_ordered_runs", lambda *_: None)
+        patch.setattr(pair_tables, "find_spec", lambda _: None)
         assert audit_statically(a, b, store, **options) == found
     return found
 
@@ -264,10 +262,3 @@ def test_judged_checks_have_two_players_and_no_call_is_made(desk: Desk) -> None:
     assert {str(factor.player) for factor in static.factors} == {"judge", "outputs"}
     assert desk.server.asked.total() == asked
     require_within(desk.audit(*runs, asks=True), static)
-
-
-def test_ordered_runs_are_held_one_question_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = stay(desk)
-    monkeypatch.setattr(static_audit, "read_stored_run", None)
-    with ArtifactStore.open(desk.repo.root) as store:
-        assert audit_statically(runs[0].path, runs[1].path, store).common
