@@ -8,8 +8,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from evalstore.budget import SharedBudget
-from evalstore.patterns.alphabet import build_alphabet
 from evalstore.patterns.engine import compile_pattern
 from evalstore.patterns.places import LAST, NEWLINE, WORD, Neighbour
 from evalstore.patterns.syntax_tree import Anchor, AnchorKind, Atom, CharClass, Chars, RegexTree, iterate_tree
@@ -19,8 +17,6 @@ _WORD_ANCHORS = frozenset({AnchorKind.WORD_EDGE, AnchorKind.NO_WORD_EDGE})
 _CODES = re.compile(r"\\(?:x|u|U)([0-9A-Fa-f]{2,8})")
 # Of these classes, the source has no character to try.
 _PROPERTY = re.compile(r"\\[pPN]|\[:")
-# Looks at all code points, a few tenths of a second at most.
-_ALPHABET_STEPS = 60_000
 # Beyond ASCII: letters, digits, blanks and marks of some scripts, and what flag i relates to ASCII.
 _SAMPLE = "".join(map(chr, range(128))) + (
     "\x85\xa0\xaa\xb2\xb5\xb7\xbd\xdf\xe4\xc4\u0130\u0131\u017f\u0301\u03a3\u03c2\u0416\u0663\u1e9e\u2003\u2013"
@@ -84,19 +80,6 @@ def build_reader(atom: Atom) -> Callable[[str], bool]:
     return lambda char: compiled.match(char) is not None
 
 
-def collect_letters(table: LetterTable, tree: RegexTree) -> list[Letter]:
-    """Return the letters of a tree among the sample and what its atoms are written with, or of all characters.
-
-    All are looked at where a class is named by a property; raises `OutOfStepsError` for too many of these.
-    """
-    chars = _SAMPLE + "".join(map(_spell_atom, table.masks))
-    if any(map(_has_property, table.masks)):
-        chars += "".join(build_alphabet([tree], SharedBudget(_ALPHABET_STEPS)).examples)
-    for char in dict.fromkeys(chars):
-        table[char]
-    return table.letters
-
-
 @lru_cache(maxsize=1024)
 def are_disjoint(one: Atom, other: Atom) -> bool:
     """Whether no character is known that both match, of the sample and of what they are written with."""
@@ -111,13 +94,6 @@ def _match_sample(atom: Atom) -> int:
     """Return which characters of the sample an atom matches, a bit each."""
     reads = build_reader(atom)
     return sum(1 << index for index, char in enumerate(_SAMPLE) if reads(char))
-
-
-def find_separators(atoms: frozenset[Atom]) -> str:
-    """Return characters that none of the atoms matches, frequent ones first; none where all that are tried match."""
-    readers = [build_reader(atom) for atom in atoms]
-    tried = dict.fromkeys(" \ne" + "".join(map(_spell_atom, atoms)) + _SAMPLE)
-    return "".join(char for char in tried if not any(reads(char) for reads in readers))
 
 
 def _has_property(atom: Atom) -> bool:

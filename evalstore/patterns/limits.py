@@ -3,11 +3,7 @@
 # Characters of an output; a longer one is not graded at all.
 OUTPUT_LIMIT = 1 << 20
 
-# Steps that the engine may take at most by `work_bound`; a longer text goes to a matcher that does not backtrack.
+# Steps that the engine may take at most by `work_bound`, a second or two; a longer text goes to the automaton.
 ENGINE_STEPS = 1 << 27
 # Letters times positions of an automaton.
 AUTOMATON_STEPS = 1 << 28
-# Steps by `work_bound` where the automaton would take too many, or the pattern has too many positions for one.
-LAST_ENGINE_STEPS = 1 << 30
-# Instructions of the backtracking matcher, which takes what is left.
-BACKTRACKER_STEPS = 1 << 19

@@ -162,4 +162,17 @@ def iterate_tree(tree: RegexTree) -> Iterator[RegexTree]:
         yield from iterate_tree(child)
 
 
+def can_be_empty(tree: RegexTree) -> bool:
+    """Whether a tree may match without reading a letter."""
+    if isinstance(tree, Atom):
+        return False
+    if isinstance(tree, Repetition):
+        return tree.least == 0 or can_be_empty(tree.body)
+    if isinstance(tree, Concatenation):
+        return all(map(can_be_empty, tree.parts))
+    if isinstance(tree, Alternation | Conditional):
+        return any(map(can_be_empty, get_children(tree)))
+    return can_be_empty(tree.body) if isinstance(tree, Group | Atomic) else True
+
+
 ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)

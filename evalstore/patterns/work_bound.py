@@ -1,345 +1,364 @@
-r"""Says how much work a backtracking engine has with a pattern at most: a polynomial in the length of the text.
+r"""Bounds the steps that a backtracking engine takes with a pattern, whatever the text of some length is.
 
-The engine's work is the number of ways in which it can have come to a place of the pattern at a place of the text. A
-loop multiplies them by the length when two readers of one text can leave what comes before it at different times and
-then stay in it together (Weber and Seidl 1991: the degree of ambiguity); among what comes before is the search for a
-place to begin. A loop with two ways round for one text has exponentially many, and no bound. Measured, a step is some
-30 nanoseconds. Characters that two parts of a pattern share are looked for among a sample, ASCII and what the pattern
-names in it: a bound decides who searches a text, and never what is found.
+A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk keeps how many
+threads can be at one place of a text at most, how many there are at all places together, and what a thread has read
+last: `\w+` entered behind a blank has one place in a word to begin at, `\w+` at the start of a search has as many as
+the word is long. A repeated part through which one text leads in two ways, `(a|aa)*`, has no bound at all.
+
+A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample (`letters.are_disjoint`):
+a bound decides who searches a text, and never what is found.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import product, zip_longest
-from math import factorial
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from itertools import combinations, product
 from typing import NamedTuple
 
-from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.patterns.letters import LetterTable, collect_letters
-from evalstore.patterns.pattern_graph import NodeKind, PatternGraph
-from evalstore.patterns.places import HOLDS_AT, NOTHING, Neighbour
-from evalstore.patterns.run_bound import count_ways
-from evalstore.patterns.strong_components import list_components
+from evalstore.patterns.letters import are_disjoint
 from evalstore.patterns.syntax_tree import (
-    ANY_TEXT,
     Alternation,
+    Anchor,
+    AnchorKind,
+    Atom,
     Atomic,
     BackReference,
+    CharClass,
     Chars,
     Concatenation,
     Conditional,
     Group,
     Lookahead,
+    Lookaround,
     Lookbehind,
     RegexTree,
     Repetition,
+    can_be_empty,
+    get_children,
     iterate_tree,
-    replace_children,
 )
-from evalstore.patterns.unsupported import UndecidedError
 
-_STEPS = 60_000
-# Of them for one pair of loops; where they do not suffice, the loops are taken to multiply.
-_PAIR_STEPS = 5_000
-_DEGREE_LIMIT = 5
-_MAY_FAIL = (Atomic, BackReference, Conditional, Lookahead, Lookbehind)
-_NOTHING, _NEVER = Concatenation(()), Chars("")
+# Rounds of a counted repeat that are walked one by one: with two ways in each, more are beyond every limit.
+_ROUNDS = 64
+# Parts that are looked at behind a loop, atoms that these may begin with, and alternatives that are held side by side.
+_AHEAD, _FIRST, _ALTERNATIVES = 16, 32, 64
+_EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
+_WORD, _NO_WORD = CharClass(r"\w", ""), CharClass(r"\W", "")
 
-
-@dataclass(frozen=True, slots=True)
-class WorkBound:
-    """The steps for a text of n characters: the sum of c * n^d / d! over the coefficients c of the degrees d."""
-
-    coefficients: tuple[int, ...]
-
-    def count_steps(self, length: int) -> int:
-        """Return the most steps that a text of some length takes."""
-        return sum(number * length**degree // factorial(degree) for degree, number in enumerate(self.coefficients))
-
-    def find_longest(self, steps: int, longest: int) -> int:
-        """Return the greatest length, up to `longest`, that takes no more than some steps."""
-        low, high = 0, longest
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.count_steps(middle) <= steps else (low, middle - 1)
-        return low
+Atoms = frozenset[Atom]
+# What follows a part: the next part, and what follows that one. None is an end behind which anything may follow.
+_Rest = tuple[RegexTree, "_Rest"] | None
+# The end of what is looked for: nothing is tried behind it.
+_MATCH: _Rest = (Alternation(()), None)
 
 
-class _Reader(NamedTuple):
-    """A place in a pattern after a letter: its node, what the letter is to an anchor."""
+class _Threads(NamedTuple):
+    """Threads at a part: at one place at most, at all places together; what stands before them, None if unknown."""
 
-    node: int
-    neighbour: Neighbour
+    at_one: int
+    total: int
+    last: frozenset[Atom | Anchor] | None
 
 
 class _UnboundedError(Exception):
-    """No polynomial bounds the work."""
+    """One text leads through a repeated part in more and more ways."""
 
 
-def bound_work(tree: RegexTree, mode: str) -> WorkBound | None:
-    """Return the bound of a pattern in a mode: search, match, fullmatch, or findall; None where none is known."""
-    if not any(isinstance(node, Repetition) and node.most is None for node in iterate_tree(tree)):
-        ways = count_ways(tree, {}, ends_early=False)
-        if ways is None:
-            return None
-        return WorkBound((1, ways.work + 1)) if mode in {"search", "findall"} else WorkBound((ways.work + 1,))
-    try:
-        body = _simplify(tree)
-    except _UnboundedError:
-        return None
-    whole = body if mode in {"match", "fullmatch"} else Concatenation((ANY_TEXT, body))
-    # A search ends with the first match; of a fullmatch or of all matches, one is no end. What `_simplify` takes for
-    # passable may fail, and the search goes on.
-    ends_early = mode in {"search", "match"} and not any(isinstance(node, _MAY_FAIL) for node in iterate_tree(tree))
-    for attempt in (whole, _drop_counts(whole)):
+class WorkBound:
+    """The bound of a pattern in a mode: search, match, fullmatch, or findall for its captures."""
+
+    def __init__(self, tree: RegexTree, mode: str) -> None:
+        self._tree, self._mode = tree, mode
+        self.count_steps = lru_cache(maxsize=64)(self._count_steps)
+
+    def find_longest(self, steps: int, longest: int) -> int:
+        """Return the greatest length, up to `longest`, of which every text takes no more than some steps."""
+        low, high = 0, longest
+        while low < high:
+            # The longest first: it is the answer for most patterns.
+            middle = high if low == 0 and high == longest else (low + high + 1) // 2
+            count = self.count_steps(middle)
+            if count is None:
+                return 0
+            low, high = (middle, high) if count <= steps else (low, middle - 1)
+        return low
+
+    def _count_steps(self, length: int) -> int | None:
+        """Return the most steps that a text of a length takes; None where there is no bound."""
+        start = _Threads(1, 1, frozenset({_START}))
+        if self._mode in {"search", "findall"}:
+            # After an empty match, all matches are looked for at the same place again.
+            tries = 2 if self._mode == "findall" and can_be_empty(self._tree) else 1
+            start = _Threads(tries, tries * (length + 1), None)
         try:
-            return _Analysis(attempt, SharedBudget(_STEPS), ends_early=ends_early).bound()
-        except (_UnboundedError, UndecidedError):
+            counts = [_count_walk(self._tree, start, length, self._groups)]
+            if self._mode != "fullmatch":
+                counts.append(self._count_until_match(start, length))
+        except _UnboundedError:
             return None
-        except OutOfStepsError:
-            continue
-    return None
+        return min(counts)
+
+    def _count_until_match(self, start: _Threads, length: int) -> int:
+        """Return the steps where what need not be there ends a pattern: the first way through it is the match."""
+        needed, optional = _split_end(self._tree)
+        before = _count_walk(needed, start, length, self._groups)
+        if self._mode == "findall" and all(map(_is_run, optional)):
+            return before + (len(optional) + 1) * start.total  # all matches together read the text once
+        matches = start.total if self._mode == "findall" else 1
+        return before + _count_walk(Concatenation(optional), _Threads(1, matches, None), length, self._groups)
+
+    @cached_property
+    def _groups(self) -> dict[int, RegexTree]:
+        groups = [node for node in iterate_tree(self._tree) if isinstance(node, Group)]
+        seen = Counter(group.number for group in groups)
+        return {group.number: group.body for group in groups if seen[group.number] == 1}
 
 
-def _simplify(tree: RegexTree) -> RegexTree:
-    """Return a tree of characters, anchors and repeats that takes no less work."""
-    if isinstance(tree, Group | Atomic):
-        return _simplify(tree.body)
-    if isinstance(tree, BackReference):
-        return ANY_TEXT
-    if isinstance(tree, Conditional):
-        return Alternation((_simplify(tree.yes), _simplify(tree.no)))
-    if isinstance(tree, Lookbehind) and any(isinstance(node, Repetition) for node in iterate_tree(tree)):
-        raise _UnboundedError
-    if isinstance(tree, Lookahead | Lookbehind):
-        # The body is tried, and given up: what follows is tried once all the same.
-        return Alternation((Concatenation((_simplify(tree.body), _NEVER)), _NOTHING))
-    return replace_children(tree, _simplify)
+def _count_walk(tree: RegexTree, start: _Threads, length: int, groups: dict[int, RegexTree]) -> int:
+    walk = _Walk(start.total, length, groups)
+    walk.follow(tree, start, None)
+    return walk.steps
 
 
-def _drop_counts(tree: RegexTree) -> RegexTree:
-    """Return the tree with every repeat that may come more than twice made endless."""
-    changed = replace_children(tree, _drop_counts)
-    if isinstance(changed, Repetition) and (changed.most or 0) > 2:  # noqa: PLR2004
-        return Repetition(changed.body, min(changed.least, 1), None)
-    return changed
+class _Walk:
+    """One walk through a tree for texts of one length; `steps` is what it has counted."""
 
+    def __init__(self, steps: int, length: int, groups: dict[int, RegexTree]) -> None:
+        self.steps, self._length, self._groups = steps, length, groups
 
-class _Analysis:
-    """The readers of one tree, with the number of ways between them, and the letters that each can have read."""
+    def follow(self, tree: RegexTree, came: _Threads, rest: _Rest) -> _Threads:
+        """Return the threads behind a part, by those that come to it; `rest` is what follows it."""
+        if isinstance(tree, Concatenation):
+            for part, after in _list_rests(tree.parts, rest):
+                came = self.follow(part, came, after)
+            return came
+        if isinstance(tree, Repetition):
+            return self._follow_repetition(tree, came, rest)
+        if isinstance(tree, Alternation | Conditional):
+            return self._follow_alternatives(get_children(tree), came, rest)
+        if isinstance(tree, Group):
+            return self.follow(tree.body, came, rest)
+        self.steps += came.total
+        if isinstance(tree, Atom):
+            return came._replace(last=frozenset({tree}))
+        if isinstance(tree, Anchor):
+            return _pass_anchor(tree, came)
+        if isinstance(tree, BackReference):
+            width = self._measure(tree)
+            self.steps += came.total * width
+            return _Threads(min(came.at_one * (width + 1), came.total), came.total, None)
+        if isinstance(tree, Atomic):
+            found = self.follow(tree.body, came, _MATCH)
+            return _Threads(min(found.at_one, came.total), min(found.total, came.total), found.last)
+        self.steps += came.total * self._count_inner(tree)
+        return came
 
-    def __init__(self, tree: RegexTree, budget: SharedBudget, *, ends_early: bool) -> None:
-        self.budget, self._ends_early = budget, ends_early
-        table = LetterTable(tree)
-        self.graph = PatternGraph(table.masks, budget)
-        start = self.graph.add_tree(tree, self.graph.any_rest)
-        self.letters = collect_letters(table, tree)
-        self._neighbours = sorted({letter.neighbour for letter in self.letters})
-        self._ways: dict[tuple[int, Neighbour, Neighbour], Counter[int]] = {}
-        self._letters_of: dict[_Reader, int] = {}
-        self.starts = self._list_next(start, NOTHING)
-        self.next = self._explore()
+    def _follow_alternatives(self, parts: Sequence[RegexTree], came: _Threads, rest: _Rest) -> _Threads:
+        self.steps += came.total * len(parts)
+        found = [self.follow(part, came, rest) for part in parts]
+        totals = [one.total for one in found]
+        total = max(totals, default=0) if self._is_choice(parts, rest) else sum(totals)
+        return _Threads(min(sum(one.at_one for one in found), total), total, _join_last(found))
 
-    def bound(self) -> WorkBound:
-        """Return the sum over all readers of the ways to each, times what it tries next."""
-        ways = self._count_ways()
-        tried: dict[int, tuple[int, ...]] = {}
-        for reader, polynomial in ways.items():
-            count = 1 + self._count_tries(reader)
-            times = tuple(count * number for number in polynomial)
-            # Of the readers of one node only those of one kind have read a letter.
-            tried[reader.node] = max(tried.get(reader.node, ()), times, key=_order)
-        total = [1] + [0] * (_DEGREE_LIMIT + 2)
-        for times in tried.values():
-            for degree, number in enumerate(times):
-                total[degree + 1] += number
-        return WorkBound(tuple(total))
+    def _follow_repetition(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
+        if tree.most == 0:
+            return came
+        again: _Rest = (Repetition(tree.body, 0, None), rest)
+        if not can_be_empty(tree.body) and self._has_one_way(tree.body, again):
+            return self._follow_loop(tree, came, rest)
+        if tree.most is None or tree.most > _ROUNDS:
+            raise _UnboundedError
+        rounds = [came]
+        for _ in range(tree.most):
+            rounds.append(self.follow(tree.body, rounds[-1], again))
+        done = rounds[tree.least :]
+        total = sum(one.total for one in done)
+        return _Threads(min(sum(one.at_one for one in done), total), total, _join_last(done))
 
-    def _explore(self) -> dict[_Reader, Counter[_Reader]]:
-        found: dict[_Reader, Counter[_Reader]] = {}
-        waiting = list(self.starts)
-        while waiting:
-            reader = waiting.pop()
-            if reader not in found:
-                found[reader] = self._list_next(self.graph.nodes[reader.node].successors[0], reader.neighbour)
-                waiting += found[reader]
-        return found
+    def _follow_loop(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
+        """Return the threads behind a loop whose rounds one text leads through in one way."""
+        reach = self._measure(tree)
+        # From one place the loop comes to each place once, so a place has a thread for each that the loop began at.
+        begins = 1 if _is_separated(came.last, _list_atoms(tree)) else reach + 1
+        at_one = min(came.at_one * begins, came.total)
+        total = min(at_one * (self._length + 1), came.total * (reach + 1))
+        self.steps += total * sum(map(self._count_tries, iterate_tree(tree)))
+        is_left_once = tree.least == tree.most or _exclude_each_other(
+            self._find_first((tree.body, None)), self._find_first(rest)
+        )
+        after = self._find_last(tree.body)
+        last = after if tree.least else _join_last([came, came._replace(last=after)])
+        return _Threads(at_one, min(came.total, total) if is_left_once else total, last)
 
-    def _list_next(self, node: int, left: Neighbour) -> Counter[_Reader]:
-        """Return the readers after one more letter, with the number of ways to each."""
-        found: Counter[_Reader] = Counter()
-        for right in self._neighbours:
-            for char, ways in self._find_ways(node, left, right).items():
-                self.budget.spend()
-                if self.graph.nodes[char].kind is NodeKind.CHAR and self._list_letters(reader := _Reader(char, right)):
-                    found[reader] = ways
-        return found
+    def _count_tries(self, tree: RegexTree) -> int:
+        """Return the steps of one part of a loop at one place."""
+        if isinstance(tree, BackReference):
+            return 1 + self._measure(tree)
+        return 1 + self._count_inner(tree) if isinstance(tree, Lookaround) else 1
 
-    def _find_ways(self, start: int, left: Neighbour, right: Neighbour) -> Counter[int]:
-        # Depth first with an explicit path instead of recursion: a graph is deeper than Python's stack.
-        path, on_path = [start], set[int]()
-        while path:
-            number = path[-1]
-            if (number, left, right) in self._ways:
-                path.pop()
-                continue
-            successors = self._skip_empty(number, left, right)
-            missing = [successor for successor in successors if (successor, left, right) not in self._ways]
-            if not missing:
-                self._ways[path.pop(), left, right] = self._merge_ways(number, successors, left, right)
-            elif on_path.intersection(missing):
-                raise _UnboundedError  # what is repeated can be empty
-            else:
-                on_path.add(number)
-                path += missing
-        return self._ways[start, left, right]
+    def _count_inner(self, tree: Lookahead | Lookbehind) -> int:
+        # Behind a place, a body is read from its end to its beginning.
+        if isinstance(tree, Lookbehind) and any(isinstance(node, Repetition) for node in iterate_tree(tree)):
+            raise _UnboundedError
+        return _count_walk(tree.body, _Threads(1, 1, None), self._length, self._groups)
 
-    def _skip_empty(self, number: int, left: Neighbour, right: Neighbour) -> tuple[int, ...]:
-        kind, argument, successors = self.graph.nodes[number]
-        if kind is NodeKind.ANY_OF or (kind is NodeKind.AT and HOLDS_AT[argument](left, right)):
-            return successors
-        return ()
+    def _measure(self, tree: RegexTree) -> int:
+        """Return how many characters a part reads at most."""
+        if isinstance(tree, Atom):
+            return 1
+        if isinstance(tree, Repetition):
+            rounds = self._length if tree.most is None else tree.most
+            return min(rounds * self._measure(tree.body), self._length)
+        if isinstance(tree, BackReference):
+            body = self._groups.get(tree.number)
+            return self._length if body is None else self._measure(body)
+        if isinstance(tree, Anchor | Lookaround):
+            return 0
+        widths = list(map(self._measure, get_children(tree)))
+        return min(sum(widths) if isinstance(tree, Concatenation) else max(widths, default=0), self._length)
 
-    def _merge_ways(self, number: int, successors: tuple[int, ...], left: Neighbour, right: Neighbour) -> Counter[int]:
-        self.budget.spend()
-        if self.graph.nodes[number].kind in {NodeKind.CHAR, NodeKind.ALL}:
-            return Counter({number: 1})
-        ways: Counter[int] = Counter()
-        for successor in successors:
-            self.budget.spend(len(self._ways[successor, left, right]) // 8)
-            ways.update(self._ways[successor, left, right])
-        return ways
+    def _has_one_way(self, tree: RegexTree, rest: _Rest) -> bool:
+        """Whether from one place one text leads through a part in one way, given what follows it."""
+        if isinstance(tree, Concatenation):
+            return all(self._has_one_way(part, after) for part, after in _list_rests(tree.parts, rest))
+        if isinstance(tree, Alternation):
+            return self._is_choice(tree.parts, rest) and all(self._has_one_way(part, rest) for part in tree.parts)
+        if isinstance(tree, Repetition):
+            if can_be_empty(tree.body) or not self._has_one_way(tree.body, (Repetition(tree.body, 0, None), rest)):
+                return False
+            body, following = self._find_first((tree.body, None)), self._find_first(rest)
+            return tree.least == tree.most or _exclude_each_other(body, following)
+        if isinstance(tree, Group | Conditional):
+            return all(self._has_one_way(part, rest) for part in get_children(tree))
+        return True
 
-    def _count_ways(self) -> dict[_Reader, tuple[int, ...]]:
-        """Return for each reader how many ways lead to it at one place of a text, as coefficients by degree."""
-        loops: list[frozenset[_Reader]] = []
-        # Readers that at most one way to begin ever leads to: they come after a match, and it ends the search.
-        last: set[_Reader] = set()
-        ways: dict[_Reader, tuple[int, ...]] = {}
-        # By the node that a reader is at and the one that it comes from: at one place of a text a letter is of one
-        # kind, so of the readers of one node only one is there.
-        arrivals: dict[_Reader, dict[_Reader | None, tuple[int, ...]]] = {
-            reader: {None: (count,)} for reader, count in self.starts.items()
-        }
-        for component in list_components(self.next):
-            members = frozenset(component)
-            sources = {source for reader in component for source in arrivals.get(reader, ())}
-            if all(map(self._is_match, arrivals.keys() & members)) or sources <= last:
-                last |= members
-            total = _add_arrivals((reader.node, arrivals.get(reader, {})) for reader in component)
-            if self._is_loop(members):
-                self._refuse_two_ways_round(members)
-                before = [loop for loop in loops if loop <= last or not members <= last]
-                if any(self._stay_together(loop, members) for loop in before):
-                    total = (0, *total)
-                loops.append(members)
-            if len(total) > _DEGREE_LIMIT:
-                raise _UnboundedError
-            for reader in component:
-                if self._is_match(reader):
-                    last.add(reader)
-                ways[reader] = here = (1,) if self._is_match(reader) else total
-                for following, count in self.next[reader].items():
-                    if following not in members:
-                        arrivals.setdefault(following, {})[reader] = tuple(count * number for number in here)
-        return ways
-
-    def _is_match(self, reader: _Reader) -> bool:
-        """Whether the search ends with the first reader here, after what it tries first."""
-        if not self._ends_early:
+    def _is_choice(self, parts: Sequence[RegexTree], rest: _Rest) -> bool:
+        """Whether at every place at most one of several parts can match."""
+        if len(parts) > _ALTERNATIVES:
             return False
-        node = self.graph.nodes[reader.node].successors[0]
-        places = (self._find_ways(node, reader.neighbour, right) for right in (*self._neighbours, NOTHING))
-        return all(self.graph.any_rest in ways for ways in places)
+        starts = [_spell_start(part) or [self._find_first((part, rest))] for part in parts]
+        return all(any(map(_exclude_each_other, *pair)) for pair in combinations(starts, 2))
 
-    def _count_tries(self, reader: _Reader) -> int:
-        """Return how many places of the pattern are tried after a reader, at most."""
-        tries: Counter[Neighbour] = Counter()
-        for following, ways in self.next[reader].items():
-            tries[following.neighbour] += ways
-        return max(tries.values(), default=0)
+    def _find_first(self, rest: _Rest) -> Atoms | None:
+        """Return the atoms that what follows begins with; None where it may be empty, or one is not known."""
+        found: Atoms = frozenset()
+        for _ in range(_AHEAD):
+            if rest is None:
+                return None
+            part, rest = rest
+            first = self._find_first_of(part)
+            if first is None or len(found | first) > _FIRST:
+                return None
+            found |= first
+            if not can_be_empty(part):
+                return found
+        return None
 
-    def _is_loop(self, members: frozenset[_Reader]) -> bool:
-        return any(following in members for reader in members for following in self.next[reader])
+    def _find_first_of(self, tree: RegexTree) -> Atoms | None:
+        if isinstance(tree, Atom):
+            return frozenset({tree})
+        if isinstance(tree, Anchor):
+            return frozenset()
+        if isinstance(tree, Lookaround | Conditional | BackReference):
+            return None
+        parts = get_children(tree)
+        if isinstance(tree, Concatenation):
+            filled = next((index for index, part in enumerate(parts) if not can_be_empty(part)), len(parts))
+            parts = parts[: filled + 1]
+        return _unite([self._find_first_of(part) for part in parts])
 
-    def _refuse_two_ways_round(self, members: frozenset[_Reader]) -> None:
-        """Raise where two readers part, read one text in two ways, and meet again, all within a loop."""
-        seen: set[tuple[_Reader, _Reader]] = {(reader, reader) for reader in members}
-        waiting = list(seen)
-        while waiting:
-            pair = waiting.pop()
-            for left, right in product(*([one for one in self.next[reader] if one in members] for reader in pair)):
-                self.budget.spend()
-                if left == right:
-                    if pair[0] != pair[1] or self.next[pair[0]][left] > 1:
-                        raise _UnboundedError
-                elif (left, right) not in seen and self._share_letter((left, right)):
-                    seen.add((left, right))
-                    waiting.append((left, right))
+    def _find_last(self, tree: RegexTree) -> Atoms | None:
+        """Return the atoms of which a part reads one last; None where that is not known."""
+        if isinstance(tree, Atom):
+            return frozenset({tree})
+        if isinstance(tree, Lookaround | Conditional | BackReference | Anchor) or can_be_empty(tree):
+            return None
+        parts = get_children(tree)
+        if isinstance(tree, Concatenation):
+            return next((self._find_last(part) for part in parts[::-1] if not isinstance(part, Anchor)), None)
+        return _unite([self._find_last(part) for part in parts])
 
-    def _stay_together(self, first: frozenset[_Reader], second: frozenset[_Reader]) -> bool:
-        """Whether one text leads from a place of a loop back to it, on to another loop, and round that one."""
-        budget = SharedBudget(_PAIR_STEPS)
-        try:
-            return any(
-                self._share_letter((here, there)) and self._find_text(here, there, (first, second), budget)
-                for here, there in product(first, second)
-            )
-        except OutOfStepsError:
-            return True  # for all that is known
 
-    def _find_text(
-        self, here: _Reader, there: _Reader, loops: tuple[frozenset[_Reader], frozenset[_Reader]], budget: SharedBudget
-    ) -> bool:
-        """Whether three readers can read one text: round from here, from here to there, and round from there."""
-        start, goal = (here, here, there), (here, there, there)
-        seen, waiting = {start}, [start]
-        while waiting:
-            at, passing, ahead = waiting.pop()
-            choices = (
-                [one for one in self.next[at] if one in loops[0]],
-                self.next[passing],
-                [one for one in self.next[ahead] if one in loops[1]],
-            )
-            for step in product(*choices):
-                budget.spend()
-                if step not in seen and self._share_letter(step):
-                    if step == goal:
-                        return True
-                    seen.add(step)
-                    waiting.append(step)
+def _list_rests(parts: Sequence[RegexTree], rest: _Rest) -> list[tuple[RegexTree, _Rest]]:
+    """Return each part with what follows it."""
+    behind = [rest]
+    for part in parts[::-1]:
+        behind.append((part, behind[-1]))
+    return list(zip(parts, behind[-2::-1], strict=True))
+
+
+def _pass_anchor(anchor: Anchor, came: _Threads) -> _Threads:
+    if anchor.kind is AnchorKind.TEXT_START:
+        return _Threads(came.at_one, came.at_one, frozenset({_START}))
+    if anchor.kind is AnchorKind.LINE_START:
+        return came._replace(last=frozenset({Chars("\n")}))
+    return came._replace(last=frozenset({_EDGE})) if anchor == _EDGE else came
+
+
+def _is_separated(last: frozenset[Atom | Anchor] | None, loop: Atoms) -> bool:
+    """Whether a loop that begins behind such characters can begin at one place only of all those that it reads."""
+    if last is None:
         return False
-
-    def _share_letter(self, readers: Iterable[_Reader]) -> bool:
-        shared = -1
-        for reader in readers:
-            shared &= self._list_letters(reader)
-        return shared != 0
-
-    def _list_letters(self, reader: _Reader) -> int:
-        """Return the letters that a reader can have read, a bit each."""
-        if reader not in self._letters_of:
-            mask = self.graph.nodes[reader.node].argument
-            self._letters_of[reader] = sum(
-                1 << index
-                for index, letter in enumerate(self.letters)
-                if letter.neighbour == reader.neighbour and letter.atoms & mask
-            )
-        return self._letters_of[reader]
+    edges: frozenset[Atom | Anchor] = frozenset({_EDGE, _START})
+    if _EDGE in last and not any(_exclude_each_other(loop, frozenset({one})) for one in (_WORD, _NO_WORD)):
+        return False
+    return _exclude_each_other(loop, frozenset(one for one in last - edges if isinstance(one, Atom)))
 
 
-def _order(polynomial: tuple[int, ...]) -> tuple[int, ...]:
-    return len(polynomial), *polynomial[::-1]
+def _spell_start(tree: RegexTree) -> list[Atoms | None]:
+    """Return the atoms that every match of a part begins with, one after the other."""
+    if isinstance(tree, Atom):
+        return [frozenset({tree})]
+    parts: Sequence[RegexTree] = tree.parts if isinstance(tree, Concatenation) else ()
+    ends = next((index for index, part in enumerate(parts) if not isinstance(part, Atom)), len(parts))
+    return [frozenset({part}) for part in parts[:ends] if isinstance(part, Atom)]
 
 
-def _add_arrivals(arrivals: Iterable[tuple[int, Mapping[_Reader | None, tuple[int, ...]]]]) -> tuple[int, ...]:
-    """Return the sum of the ways from each node to each node of a component."""
-    greatest: dict[tuple[int, int], tuple[int, ...]] = {}
-    for node, sources in arrivals:
-        for source, polynomial in sources.items():
-            key = (node, -1 if source is None else source.node)
-            greatest[key] = max(greatest.get(key, ()), polynomial, key=_order)
-    return tuple(map(sum, zip_longest(*greatest.values(), fillvalue=0)))
+def _split_end(tree: RegexTree) -> tuple[RegexTree, tuple[RegexTree, ...]]:
+    """Return what a match needs of a pattern, and the parts behind it that it may do without."""
+    if isinstance(tree, Group):
+        return _split_end(tree.body)
+    if _is_optional(tree):
+        return Concatenation(()), (tree,)
+    if isinstance(tree, Repetition) and tree.most is None:
+        return replace(tree, most=tree.least), (replace(tree, least=0),)
+    if not isinstance(tree, Concatenation):
+        return tree, ()
+    needed, optional = _split_end(tree.parts[-1])
+    if needed != Concatenation(()):
+        return Concatenation((*tree.parts[:-1], needed)), optional
+    before, more = _split_end(Concatenation(tree.parts[:-1]))
+    return before, (*more, *optional)
+
+
+def _is_optional(tree: RegexTree) -> bool:
+    """Whether a part can always be passed without reading anything."""
+    if isinstance(tree, Concatenation | Alternation):
+        return (all if isinstance(tree, Concatenation) else any)(map(_is_optional, tree.parts))
+    return tree.least == 0 if isinstance(tree, Repetition) else isinstance(tree, Group) and _is_optional(tree.body)
+
+
+def _is_run(tree: RegexTree) -> bool:
+    return isinstance(tree, Repetition) and isinstance(tree.body, Atom)
+
+
+def _list_atoms(tree: RegexTree) -> Atoms:
+    return frozenset(node for node in iterate_tree(tree) if isinstance(node, Atom))
+
+
+def _unite(found: Sequence[Atoms | None]) -> Atoms | None:
+    return None if None in found else frozenset().union(*(one for one in found if one is not None))
+
+
+def _join_last(found: Sequence[_Threads]) -> frozenset[Atom | Anchor] | None:
+    known = [one.last for one in found if one.last is not None]
+    return frozenset().union(*known) if len(known) == len(found) else None
+
+
+@lru_cache(maxsize=4096)
+def _exclude_each_other(one: Atoms | None, other: Atoms | None) -> bool:
+    """Whether no character is of both."""
+    return one is not None and other is not None and all(are_disjoint(*pair) for pair in product(one, other))
