@@ -59,6 +59,12 @@ def find_pattern_problem(pattern: str) -> str | None:
     return matcher if isinstance(matcher, str) else None
 
 
+def find_pattern_limit(pattern: str) -> str | None:
+    """Say from which length on a reply is not searched by a judge's `reply_pattern`, or None."""
+    matcher = _compile(pattern)
+    return None if isinstance(matcher, str) else matcher.limit_problem
+
+
 def _compile(pattern: str) -> PatternMatcher | str:
     matcher = compile_matcher(pattern, "", "findall")
     if isinstance(matcher, str) or matcher.groups:

@@ -58,6 +58,8 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
             problems[pattern] = answer
         elif strict and (other := find_dialect_difference(_translate_ecma(pattern), "")):
             problems[pattern] = other
+        elif strict and answer.limit_problem:
+            problems[pattern] = answer.limit_problem
         else:
             matchers[pattern] = answer
     return _SchemaPatterns(matchers, problems)

@@ -10,8 +10,7 @@ A module a step:
     work_bound                how many steps an engine that backtracks has with a text of some length at most
     position_automaton        a graph at work, in steps that are letters times positions
     regular_matcher           look-arounds first, one by one, then the pattern
-    program, backtracker      what no automaton can, in counted steps
-    matcher                   which of the three searches a text: all of them find the same
+    matcher                   the engine up to a length, beyond it the automaton: both find the same
 
 `limits` has the numbers. No clock is read: a text has a match, has none, or takes too many steps, on every machine.
 """

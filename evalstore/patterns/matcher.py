@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     import regex
 
 TOO_MANY_STEPS = "takes too many steps"
+LIMIT_HINT = "let each repeat end where what follows it begins, as [^,]*, does and .*, does not"
 _NOT_RUNNABLE = (
-    "the pattern cannot be run in counted steps: one text leads through a repeated part of it in more and more ways, "
-    "and what it captures, or refers to, or holds to the first way alone is beyond an automaton"
+    "the pattern cannot be run in counted steps: a repeated part can match one text in many ways, as (a|aa)* can, "
+    "and the pattern refers to a group, has an atomic part, or is asked for what it captures"
 )
 
 
@@ -43,7 +44,16 @@ class PatternMatcher:
     @property
     def longest(self) -> int:
         """The length up to which every text is searched, at most `OUTPUT_LIMIT`."""
-        return self._engine_length if self._engine_length == OUTPUT_LIMIT else max(self._engine_length, self._automaton_length)
+        if self._engine_length == OUTPUT_LIMIT:
+            return OUTPUT_LIMIT  # no automaton is built
+        return max(self._engine_length, self._automaton_length)
+
+    @property
+    def limit_problem(self) -> str | None:
+        """Say from which length on a text is not searched, or None where every output is."""
+        if not self.may_exceed:
+            return None
+        return f"beyond {self.longest:,} characters a text is unscored: the pattern may take too many steps there"
 
     @property
     def may_exceed(self) -> bool:

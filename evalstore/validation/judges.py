@@ -10,13 +10,14 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.reply import find_pattern_problem, find_quoted_answer
+from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer
 from evalstore.checks.reply_language import is_pattern_idle
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.patterns.engine import find_dialect_difference
+from evalstore.patterns.matcher import LIMIT_HINT
 from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
@@ -88,6 +89,8 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
         yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
+    if limit := find_pattern_limit(pattern):
+        yield make_note("check-problem", ("reply_pattern",), message=limit, hint=LIMIT_HINT)
     try:
         judge = read_judge(value)
     except MALFORMED_ERRORS:  # its schema says what is wrong

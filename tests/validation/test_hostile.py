@@ -156,7 +156,7 @@ SIXFOLD = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 6} for n in rang
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ({"properties": {"y": {"pattern": r"^((?:a|aa)+)\1$"}}}, "too many steps"),
+        ({"properties": {"y": {"pattern": r"^(a*)(a*)(a*)\1\2\3$"}}}, "too many steps"),
         ({"patternProperties": {"y": {"pattern": "(a"}}}, "does not compile"),
         pytest.param({"$defs": {**SIXFOLD, "d8": {}}, "$ref": "#/$defs/d0"}, "too many steps", marks=pytest.mark.slow),
     ],
@@ -167,7 +167,7 @@ def test_a_bundle_that_never_ends_is_one_finding(
 ) -> None:
     make_folders(tmp_path)
     (tmp_path / "bundles").mkdir()
-    row = f"{{id: a, input: b, bundle: x, y: {'a' * 70}b}}"
+    row = f"{{id: a, input: b, bundle: x, y: {'a' * 85}b}}"
     (tmp_path / "datasets" / "q.yaml").write_text(
         f"id: q\nversion: 1.0.0\ndefaults: {{rubric_ref: rubric/good@1.0.0}}\nquestions: [{row}]\n"
     )

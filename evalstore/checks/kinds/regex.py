@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.patterns.engine import find_dialect_difference, name_engine
-from evalstore.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
+from evalstore.patterns.matcher import LIMIT_HINT, TOO_MANY_STEPS, PatternMatcher, compile_matcher
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
@@ -30,8 +30,11 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     matcher = _compile(params)
     if isinstance(matcher, str):
         yield CheckProblem(("pattern",), matcher, "write it in the syntax of Python's re", blocks=True)
-    elif other := find_dialect_difference(params["pattern"], _read_flags(params)):
+        return
+    if other := find_dialect_difference(params["pattern"], _read_flags(params)):
         yield CheckProblem(("pattern",), other, "write it so that both read it alike")
+    if limit := matcher.limit_problem:
+        yield CheckProblem(("pattern",), limit, LIMIT_HINT)
 
 
 def _compile(params: Mapping[str, Any]) -> PatternMatcher | str:
