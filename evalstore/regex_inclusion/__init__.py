@@ -49,6 +49,7 @@ from evalstore.regex_inclusion.compare import (
     compare_patterns,
 )
 from evalstore.regex_inclusion.languages import (
+    CASED_CODES,
     Expression,
     build_complement,
     build_group_language,
@@ -60,6 +61,7 @@ from evalstore.regex_inclusion.membership import Membership, MembershipTable, fi
 from evalstore.regex_inclusion.visible_length import count_visible
 
 __all__ = [
+    "CASED_CODES",
     "QUESTION_STEPS",
     "TOTAL_STEPS",
     "Expression",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from sys import maxunicode
 from typing import NamedTuple
 
 from evalstore.patterns.engine import compile_pattern, count_items
@@ -35,6 +34,8 @@ from evalstore.patterns.unsupported import UndecidedError
 _PATTERN_LIMIT = 1_000
 # Characters of all phrases: the graph of more would take more steps than there are.
 _PHRASES_LIMIT = 20_000
+# Beyond the first two planes of Unicode no character has another case or is white space.
+CASED_CODES = 0x20000
 _FLAGS = frozenset("imsx")
 _TEXT_END = Anchor(AnchorKind.TEXT_END)
 _LAST_LINE_END = Alternation((_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True)))
@@ -171,7 +172,7 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
 @cache
 def list_white_space() -> str:
     """Return every character that `str.strip()` takes away."""
-    return "".join(char for char in map(chr, range(maxunicode + 1)) if char.isspace())
+    return "".join(char for char in map(chr, range(CASED_CODES)) if char.isspace())
 
 
 @cache
@@ -179,7 +180,7 @@ def _build_lowercase_table() -> _LowercaseTable:
     sources: dict[str, str] = {}
     heads: dict[str, str] = {}
     tails = ""
-    for char, lower in ((char, char.lower()) for char in map(chr, range(maxunicode + 1))):
+    for char, lower in ((char, char.lower()) for char in map(chr, range(CASED_CODES))):
         if char != lower[0]:
             table = heads if lower[1:] else sources
             table[lower[0]] = table.get(lower[0], lower[0] if table is sources else "") + char

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ from evalstore.regex_inclusion import (
     count_visible,
 )
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
+from evalstore.regex_inclusion.languages import CASED_CODES
 from tests.rows import each
 
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation
@@ -225,6 +227,11 @@ def test_an_atom_is_what_the_engine_matches_one_by_one(atom: Any, source: str, f
     }
     for code in codes - {0x110000}:
         assert (compiled.fullmatch(chr(code)) is not None) is (code in held), hex(code)
+
+
+def test_beyond_two_planes_no_character_has_another_case() -> None:
+    beyond = map(chr, range(CASED_CODES, sys.maxunicode + 1))
+    assert [char for char in beyond if char != char.lower() or char != char.upper() or char.isspace()] == []
 
 
 def test_a_word_ends_where_the_engine_says() -> None:

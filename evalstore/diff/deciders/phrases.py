@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 
 from evalstore.checks.phrases import PHRASE_LIMIT
@@ -11,6 +10,7 @@ from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState
+from evalstore.regex_inclusion import CASED_CODES
 from evalstore.text import make_excerpt
 
 
@@ -139,6 +139,6 @@ def _is_caseless(phrase: str) -> bool:
 @cache
 def _list_lowered_letters() -> frozenset[str]:
     # Includes the combining dot above, to which the capital I with dot is lowered, and k, to which the kelvin sign is.
-    chars = map(chr, range(sys.maxunicode + 1))
+    chars = map(chr, range(CASED_CODES))
     alone = frozenset(part for char in chars if char.lower() != char for part in char.lower())
     return alone | {_FINAL_SIGMA}
