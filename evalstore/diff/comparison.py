@@ -46,8 +46,8 @@ def compare(
 
 
 def list_findings(old: Artifact, new: Artifact, load: ArtifactLoader) -> tuple[DiffFinding, ...]:
-    """Return the findings of `compare` with no output that shows them, which is most of its work."""
-    return _Comparison(load, ComparisonSettings(), finds_witnesses=False).run(old, new).findings
+    """Return the findings of `compare` by their rules alone: nothing is searched for what an edit moves or not."""
+    return _Comparison(load, ComparisonSettings(), finds_effects=False, finds_witnesses=False).run(old, new).findings
 
 
 @dataclass(slots=True)
@@ -57,6 +57,7 @@ class _Comparison:
     load: ArtifactLoader | None
     settings: ComparisonSettings
     depth: int = 0
+    finds_effects: bool = True
     finds_witnesses: bool = True
     diffs: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
@@ -69,7 +70,7 @@ class _Comparison:
         # Another digest under one version would be a second document of that name, so spelling alone is a change.
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
-        changes, effect = attach_effects(changes, self.load)
+        changes, effect = attach_effects(changes, self.load) if self.finds_effects else (changes, None)
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
