@@ -144,7 +144,7 @@ class SideReplay:
     grader: Grader
     questions: Mapping[str, Question]
     is_same: bool
-    _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
+    _gradings: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
     _affected_checks: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -223,23 +223,23 @@ class SideReplay:
     def _find_grading(self, row: GradedRow, question: Question) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
-            return self._parse_rubric(self.side.name, self.side.artifact)
+            return self._read_grading(self.side.name)
         if self.side.artifact.kind is Kind.DATASET and question.rubric_ref != row.rubric:
-            ref = question.rubric_ref
-            return self._parse_rubric(ref, self.grader.load(ref)) if ref else None
+            return self._read_grading(question.rubric_ref) if question.rubric_ref else None
         run_rubric = self.stored.rubrics.get(row.rubric)
         return (run_rubric.rubric.scoring, run_rubric.checks) if run_rubric else None
 
-    def _parse_rubric(self, key: str, artifact: Artifact) -> _GradingRule:
-        if key not in self._parsed_rubrics:
+    def _read_grading(self, ref: str) -> _GradingRule:
+        """Return what a reference means here; it is resolved once, however many questions have it."""
+        if ref not in self._gradings:
             try:
-                rubric = read_rubric(artifact.value)
+                rubric = read_rubric(self.grader.load(ref).value)
             except MALFORMED_ERRORS as error:
                 raise SchemaError(
-                    f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
+                    f"{ref} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
                 ) from None
-            self._parsed_rubrics[key] = rubric.scoring, list_check_contents(rubric)
-        return self._parsed_rubrics[key]
+            self._gradings[ref] = rubric.scoring, list_check_contents(rubric)
+        return self._gradings[ref]
 
     def _refers_to_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""

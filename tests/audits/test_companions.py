@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from evalstore.model import Artifact
 from evalstore.resources import find_resource_folder
 from evalstore.runs import Run
 from tests.audits.conftest import Desk, Repo
@@ -241,6 +243,25 @@ def test_a_record_tells_the_ruler_that_made_it(story: Story, answer: Any, tmp_pa
         {"ref": "dataset/d@2.0.0", "agree": 10, "of": 10, "not_graded": 0},
         [],
     )
+
+
+def test_infer_reads_the_rubric_of_all_questions_once_a_release(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evalstore.audits.inference import infer_rulers
+    from evalstore.store import ArtifactStore
+
+    loaded, load = Counter[str](), ArtifactStore.load
+
+    def count_load(store: ArtifactStore, ref: str) -> Artifact:
+        loaded[ref] += 1
+        return load(store, ref)
+
+    monkeypatch.setattr(ArtifactStore, "load", count_load)
+    with ArtifactStore.open(story.repo.root) as store:
+        found = infer_rulers(foreign(story, tmp_path, story.runs["X2"]), store)
+    assert found.datasets[0].is_exact
+    assert loaded == {"rubric/r@1.0.0": 1, "rubric/r@2.0.0": 1}
 
 
 def test_rulers_that_a_record_cannot_tell_apart_are_all_named_with_what_would(
