@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 from evalstore.audits.grader import (
@@ -20,7 +18,6 @@ from evalstore.audits.grader import (
 )
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
-from evalstore.audits.ordered_runs import OutOfOrderError, open_ordered_runs
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, QuestionPair, SideSum, list_pairs
 from evalstore.audits.question_shares import QuestionShares
@@ -28,12 +25,12 @@ from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.run_notes import RunNotes
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.slices import SliceKind, Slicer
-from evalstore.audits.stored_run import StoredRun, follow_renames, is_judged, read_question_history
+from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, write_sentence
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import GradedRow, Run
 from evalstore.statistics import ExactMean
@@ -41,7 +38,6 @@ from evalstore.store import ArtifactStore
 
 _SHOWN_DRIFTS = 5
 _ZERO = Fraction(0)
-_ListPairs = Callable[[], Iterator[QuestionPair]]
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -65,38 +61,14 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
-
-        def build(attributor: QuestionAttributor, pairs: _ListPairs) -> Audit:
-            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by), pairs)
-            return job.build_audit(allow_drift=allow_drift)
-
-        if (found := _audit_in_order(run_a, run_b, store, session, build)) is not None:
-            return found
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
             attributor = _open_runs(run_a, run_b, store, session, ask=ask)
-            found = build(attributor, partial(list_pairs, attributor.a, attributor.b))
+            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by))
+            found = job.build_audit(allow_drift=allow_drift)
             if not session.can_ask:
                 return found
             session.ask_missing()
-
-
-def _audit_in_order(
-    run_a: Run | Path | str,
-    run_b: Run | Path | str,
-    store: ArtifactStore,
-    session: JudgeSession,
-    build: Callable[[QuestionAttributor, _ListPairs], Audit],
-) -> Audit | None:
-    """Return the audit of two runs that can be read side by side; None where they cannot, or are refused."""
-    # What is refused is read again by an index, so that it is refused in the same words, and of the same line.
-    with suppress(OutOfOrderError, EvalstoreError):
-        finder = VersionFinder(store)
-        ordered = open_ordered_runs(run_a, run_b, finder)
-        if ordered is not None and not is_judged(ordered.a, ordered.b):
-            attributor = open_attributor(ordered.a, ordered.b, finder, session, asks_service=False)
-            return build(attributor, ordered.list_pairs)
-    return None
 
 
 @dataclass(slots=True)
@@ -107,7 +79,6 @@ class AuditJob:
     session: JudgeSession
     moved: MovedQuestions
     slicer: Slicer
-    list_pairs: _ListPairs
     a: StoredRun = field(init=False)
     b: StoredRun = field(init=False)
     noise: tuple[JudgeNoiseReader, JudgeNoiseReader] = field(init=False)
@@ -131,16 +102,13 @@ class AuditJob:
     def build_audit(self, *, allow_drift: bool) -> Audit:
         """Attribute all questions, one after the other, and sum them up."""
         if self.attributor.is_judged:
-            for pair in self.list_pairs():
+            for pair in list_pairs(self.a, self.b):
                 if pair.set is PairSet.COMPARED:
-                    require_rulers(self.a, self.b, pair)
-                    self.attributor.add_evidence(pair.id)
-        size = len(self.a.rows) or self.a.run.questions
-        for pair in self.session.judges.watch(self.list_pairs(), size):
+                    self.attributor.add_evidence(pair)
+        for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
             self.sums.add_pair(pair)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
-                require_rulers(self.a, self.b, pair)
-                self._add_question(pair.id, (pair.old, pair.new))
+                self._add_question(pair, (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
             raise RefusedError("no question was scored in both runs, so nothing can be compared")
         if self.drift and not allow_drift:
@@ -157,9 +125,9 @@ class AuditJob:
         _assert_sums(found, self.has_lost and not self.drift)
         return found
 
-    def _add_question(self, id_: str, rows: tuple[GradedRow, GradedRow]) -> None:
-        question = self.attributor.attribute_question(id_)
-        row = self.b.questions[id_].row
+    def _add_question(self, pair: QuestionPair, rows: tuple[GradedRow, GradedRow]) -> None:
+        question = self.attributor.attribute_question(pair)
+        row = self.b.questions[pair.id].row
         self.drift += question.drift
         is_turned = rows[0].pass_share != rows[1].pass_share
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
@@ -169,8 +137,8 @@ class AuditJob:
         for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
             reader.add_question(own, other)
         if PlayerName.INPUT in question.changed:
-            self.input_changed.append(id_)
-        self._add_change(id_, rows, question.shares)
+            self.input_changed.append(pair.id)
+        self._add_change(pair.id, rows, question.shares)
 
     def _add_change(self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""
@@ -257,16 +225,6 @@ def open_attributor(
         history=read_question_history(a, b, finder),
         asks_service=asks_service,
     )
-
-
-def require_rulers(a: StoredRun, b: StoredRun, pair: QuestionPair) -> None:
-    """Raise `RefusedError` for a row whose question or rubric its run does not name."""
-    for stored, row in ((a, pair.old), (b, pair.new)):
-        if row is not None and pair.id not in stored.questions:
-            raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
-        if row is not None and row.rubric not in stored.rubrics:
-            what = row.rubric or "the rubric"
-            raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
 
 
 def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fact, not a mode

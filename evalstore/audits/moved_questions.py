@@ -44,11 +44,10 @@ class MovedQuestions:
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
-        graded = question.open_cells()
-        cells = tuple(build_question_cells(graded, question.whole, (rows[0].rubric, rows[1].rubric)))
+        cells = tuple(build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric)))
         edits = tuple(_list_edits(question.shares))
         tags = tuple(read_tags(asked))
-        moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, graded.is_estimated)
+        moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, question.cells.is_estimated)
         insort(self._ranked, (rank, moved), key=lambda one: one[0])
         del self._ranked[self.limit :]
 
@@ -62,7 +61,8 @@ def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, s
     for output, answers in enumerate("AB"):
         for ruler, rules in enumerate("AB"):
             mask = (whole & _ANSWERS) * output | (whole & ~_ANSWERS) * ruler
-            score, passes = cells.find_score(mask), cells.find_passes(mask)
+            found = cells.find_cell(mask)
+            score, passes = (found.score, found.passes) if found else (None, None)
             verdict = Verdict.UNSCORED if passes is None else Verdict.PASS if passes == 1 else Verdict.FAIL
             missing = int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))

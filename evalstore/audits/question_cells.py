@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -84,8 +84,8 @@ class AlikeItems:
         return mask & ~(self.added | self.removed) | self.masks[min(present, self.decisive)]
 
 
-class _GradedSample(NamedTuple):
-    """One sample in one cell; the results of checks that were not asked are left out, and it is not complete."""
+class _GradedRubric(NamedTuple):
+    """One rubric, or one within a composite, in one cell; without checks that were not asked it is not complete."""
 
     score: Fraction | None
     verdict: Verdict
@@ -122,7 +122,7 @@ class QuestionCells:
     _has_records: bool = False
     _contents: dict[tuple[int, int], list[Content]] = field(default_factory=dict)
     _scores: dict[int, CellScore | None] = field(default_factory=dict)
-    _graded: dict[tuple[int, Content], _GradedSample] = field(default_factory=dict)
+    _graded: dict[tuple[CheckPath, int, Content], _GradedRubric] = field(default_factory=dict)
     _results: dict[tuple[CheckPath, int, Content], CheckResult | None] = field(default_factory=dict)
     _samples: dict[Content, Sample] = field(default_factory=dict)
 
@@ -138,16 +138,23 @@ class QuestionCells:
         found = self.find_cell(mask)
         return found and found.score
 
-    def find_passes(self, mask: int) -> Fraction | None:
-        """Return the share of samples that pass in one cell; None as for the score."""
-        found = self.find_cell(mask)
-        return found and found.passes
-
     def find_cell(self, mask: int) -> CellScore | None:
-        """Return one cell."""
-        if mask not in self._scores:
-            self._scores[mask] = self._grade_cell(mask)
-        return self._scores[mask]
+        """Return one cell; None as for the score."""
+        if mask in self._scores:
+            return self._scores[mask]
+        graded: list[_GradedRubric] = []
+        for content in self.list_contents(mask):
+            graded.append(self._grade_rubric(self.rubric, mask, content))  # noqa: PERF401  # one frame less a question
+        found = None
+        # A sample without a score leaves the mean of the others; one that was not asked leaves none.
+        if all(one.is_complete for one in graded):
+            mean = compute_question_mean((one.score, one.verdict) for one in graded)
+            if mean.score is not None and mean.pass_share is not None:
+                found = CellScore(mean.score, mean.pass_share)
+        else:
+            self._unasked.add(mask)
+        self._scores[mask] = found
+        return found
 
     def grade_outcomes(self, check: PlannedCheck, mask: int) -> tuple[tuple[object, ...], ...]:
         """Return what the results of one check in a cell mean to a score, sample by sample."""
@@ -156,7 +163,7 @@ class QuestionCells:
 
     def grade_all(self, mask: int, sample: int = 0) -> RubricResult:
         """Return the result of a whole cell for one sample; checks that were not asked are left out."""
-        found = self._grade_sample(mask, self.list_contents(mask)[sample])
+        found = self._grade_rubric(self.rubric, mask, self.list_contents(mask)[sample])
         return RubricResult(found.score, found.verdict, found.results)
 
     def list_contents(self, mask: int) -> list[Content]:
@@ -171,32 +178,20 @@ class QuestionCells:
         """Whether a cell has no score because replies of judges are missing."""
         return mask in self._unasked
 
-    def _grade_cell(self, mask: int) -> CellScore | None:
-        found = [self._grade_sample(mask, content) for content in self.list_contents(mask)]
-        # A sample without a score leaves the mean of the others; one that was not asked leaves none.
-        if not all(one.is_complete for one in found):
-            self._unasked.add(mask)
-            return None
-        mean = compute_question_mean((one.score, one.verdict) for one in found)
-        return None if mean.score is None or mean.pass_share is None else CellScore(mean.score, mean.pass_share)
-
-    def _grade_sample(self, mask: int, content: Content) -> _GradedSample:
-        key = mask, content
+    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content) -> _GradedRubric:
+        """Return what the checks that a cell has come to; all are graded, so that every missing call is noted."""
+        key = rubric.path, mask, content
         if key not in self._graded:
-            results = self._grade_rubric(self.rubric, mask, content)
-            present = tuple(result for result in results if result is not None)
-            score, verdict = self.rubric.combine_cell(mask, present)
-            self._graded[key] = _GradedSample(score, verdict, present, len(present) == len(results))
+            present, is_complete = list[CheckResult](), True
+            for check in rubric.checks:
+                if check.is_optional and check.build_variant(mask) is None:
+                    continue
+                result = self._grade_check(check, mask, content)
+                is_complete = is_complete and result is not None
+                present += [result] if result is not None else []
+            score, verdict = rubric.combine_cell(mask, present)
+            self._graded[key] = _GradedRubric(score, verdict, tuple(present), is_complete)
         return self._graded[key]
-
-    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content) -> list[CheckResult | None]:
-        """Return the results of the checks that a cell has; None for those that were not asked."""
-        # All checks are graded, so that every missing call is noted.
-        return [
-            self._grade_check(check, mask, content)
-            for check in rubric.checks
-            if not check.is_optional or check.build_variant(mask) is not None
-        ]
 
     def _grade_check(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
         mask &= check.relevant | 1 << SERVICE if check.is_judged else check.relevant
@@ -226,19 +221,19 @@ class QuestionCells:
         if (pair := self.moved.get(check.path[0])) is not None:
             return self._grade_moved(variant, service, content, pair, is_inner=len(check.path) > 1)
         recorded = self._find_recorded(service, content, variant) or self._find_recorded(1 - service, content, variant)
-        found = self._replay(variant, service, content, recorded)
+        grader = self.graders[service]
+        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded)
         if found is None:
-            self.note_calls(self.graders[service].lacking, False)
+            self.note_calls(grader.lacking, False)
         return found
 
     def _grade_composite(
         self, inner: PlannedRubric, variant: CheckVariant, mask: int, content: Content
     ) -> CheckResult | None:
-        results = self._grade_rubric(inner, mask, content)
-        present = tuple(result for result in results if result is not None)
-        if len(present) < len(results):
+        found = self._grade_rubric(inner, mask, content)
+        if not found.is_complete:
             return None
-        result = RubricResult(*inner.combine_cell(mask, present), present)
+        result = RubricResult(found.score, found.verdict, found.results)
         grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), result)
         return apply_threshold(variant.check, grade, strict=self.graders[0].strict)
 
@@ -285,16 +280,6 @@ class QuestionCells:
             self.graders[service].lacking.clear()
             return None
         served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
-        return self._replay(variant, service, content, recorded, served)
-
-    def _replay(
-        self,
-        variant: CheckVariant,
-        service: int,
-        content: Content,
-        recorded: CheckResult | None,
-        served: Collection[str] | None = None,
-    ) -> CheckResult | None:
         sample = self.get_sample(content)
         return self.graders[service].grade_check(variant.check, variant.content, sample, recorded, served)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
-from evalstore.audits.question_cells import QuestionCells
+from evalstore.audits.question_cells import CellScore, QuestionCells
 from evalstore.audits.shapley import Estimate, join_masks
 from evalstore.audits.values import EditSource, Origin, PlayerName
 
@@ -48,15 +48,17 @@ class _WidenedCells:
     lacks_replies: bool = False
 
     def find_score(self, mask: int) -> Fraction | None:
-        return self._find(mask, self.cells.find_score)
+        found = self._find_cell(mask)
+        return found and found.score
 
     def find_passes(self, mask: int) -> Fraction | None:
-        return self._find(mask, self.cells.find_passes)
+        found = self._find_cell(mask)
+        return found and found.passes
 
-    def _find(self, mask: int, channel: Callable[[int], Fraction | None]) -> Fraction | None:
+    def _find_cell(self, mask: int) -> CellScore | None:
         for bit, width in self.widths.items():
             mask |= width if mask >> bit & 1 else 0
-        found = channel(mask)
+        found = self.cells.find_cell(mask)
         self.lacks_replies |= found is None and self.cells.is_unasked(mask)
         return found
 
@@ -65,20 +67,14 @@ def share_question(
     trees: Trees, blocks: Sequence[Block], cells: QuestionCells, find_source: Callable[[PlayerName, int], EditSource]
 ) -> QuestionShares:
     """Return the shares of one question, whose players move in `blocks`."""
-    if len(trees) == 1 and (mask := sum(tree.edits for tree in trees.values())).bit_count() == 1:
-        return _share_single(next(iter(trees)), mask, cells, find_source)
-    alike = cells.list_alike()
+    names, alike = tuple(trees), cells.list_alike()
     # Where a mix of edits was never judged, the edits of each judge are one, else those of each player.
     for merged, widths in _list_merges(trees):
-        widened = _WidenedCells(cells, widths)
-        found = [
-            attribute_change(tuple(merged.values()), blocks, channel, alike)
-            for channel in (widened.find_score, widened.find_passes)
-        ]
+        widened, players = _WidenedCells(cells, widths), tuple(merged.values())
+        score = attribute_change(players, blocks, widened.find_score, alike)
+        passes = attribute_change(players, blocks, widened.find_passes, alike)
         if not widened.lacks_replies:
             break
-    score, passes = found
-    names = tuple(trees)
 
     def build_block(block: Block) -> BlockShare:
         share = score.shares[block], passes.shares[block]
@@ -103,25 +99,6 @@ def share_question(
         blocks={tuple(names[number] for number in block): build_block(block) for block in blocks},
         own_old=_subtract(cells.find_score(own), score.old),
         own_new=_subtract(score.new, cells.find_score(whole & ~own)),
-    )
-
-
-def _share_single(
-    player: PlayerName, mask: int, cells: QuestionCells, find_source: Callable[[PlayerName, int], EditSource]
-) -> QuestionShares:
-    """Return the shares of a question in which one edit of one player is all that differs."""
-    old, new = cells.find_cell(0), cells.find_cell(mask)
-    if old is None or new is None:
-        raise AssertionError("a mix of whole players lost its score")
-    share = new.score - old.score, new.passes - old.passes
-    edits = ((find_source(player, mask.bit_length() - 1), Estimate(share[0]), Estimate(share[1])),)
-    own = share[0] if player in OWN_PLAYERS else Fraction(0)
-    return QuestionShares(
-        (old.score, old.passes),
-        (new.score, new.passes),
-        {(player,): BlockShare(share, share[0], share[0], edits)},
-        own,
-        own,
     )
 
 

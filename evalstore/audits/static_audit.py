@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from evalstore.audits.explain import build_side, open_attributor, require_rulers
+from evalstore.audits.explain import build_side, open_attributor
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
 from evalstore.audits.static_bounds import ShareBounds, bound_shares
@@ -211,7 +211,7 @@ class StaticJob:
         """Bound all compared questions, and sum the bounds up."""
         if self.attributor.is_judged:
             for pair, _ in self._list_compared():
-                self.attributor.add_evidence(pair.id)
+                self.attributor.add_evidence(pair)
         for pair, found in self._list_compared(self._add_pair):
             self._add_question(found, pair)
         count = self.pairs.count(PairSet.COMPARED)
@@ -259,7 +259,6 @@ class StaticJob:
             pair = self._hold(found)
             note(pair)
             if pair.set is PairSet.COMPARED:
-                require_rulers(attributor.a, attributor.b, pair)
                 yield pair, found
 
     def _hold(self, found: RowPair) -> QuestionPair:
@@ -275,7 +274,7 @@ class StaticJob:
             self.answered[side] += pair.times * (row is not None)
 
     def _add_question(self, found: RowPair, pair: QuestionPair) -> None:
-        id_, old, new, times = pair.id, pair.old, pair.new, pair.times
+        old, new, times = pair.old, pair.new, pair.times
         if old is None or new is None:
             return
         ends = (old.score or _ZERO, new.score or _ZERO), (old.pass_share, new.pass_share)
@@ -284,7 +283,7 @@ class StaticJob:
         self.ungraded += times * has_failed_check((*old.checks, *new.checks))
         if ends[1][0] != ends[1][1]:
             self.flips[ends[1][0] < ends[1][1]] += times
-        players = self.attributor.find_players(id_)
+        players = self.attributor.find_players(pair)
         rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
         # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.
         key = players, rubrics, bool(old.samples or new.samples), *_list_numbers(*ends[0], *ends[1])

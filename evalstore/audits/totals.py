@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from bisect import insort
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -22,41 +21,8 @@ from evalstore.statistics import (
 )
 
 _WORST = 5
-_COUNTED_BLOCKS = 1024
 _ZERO = Fraction(0)
 _SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
-
-
-class ShareColumn(Mapping[int, Fraction]):
-    """The shares of the questions that one factor moved, by place, in the order of the questions.
-
-    Shares that are equal are held once, and sixteen bytes a question.
-    """
-
-    def __init__(self) -> None:
-        self._places, self._numbers = array("Q"), array("L")
-        self._values: list[Fraction] = []
-        self._known: dict[Fraction, int] = {}
-
-    def add(self, place: int, share: Fraction) -> None:
-        """Add the share of one question, later than all others."""
-        self._places.append(place)
-        if share not in self._known:
-            self._known[share] = len(self._values)
-            self._values.append(share)
-        self._numbers.append(self._known[share])
-
-    def __getitem__(self, place: int) -> Fraction:
-        at = bisect_left(self._places, place)
-        if at == len(self._places) or self._places[at] != place:
-            raise KeyError(place)
-        return self._values[self._numbers[at]]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 @dataclass(slots=True)
@@ -65,21 +31,6 @@ class _CauseSum:
     passes: ExactMean = field(default_factory=ExactMean)
     error: float = 0.0
     moved: int = 0
-
-
-@dataclass(slots=True)
-class _BlockCount:
-    """How often one block came, of lone questions and of all; `worst` are the first of their ids."""
-
-    block: BlockShare
-    times: int = 0
-    lone: int = 0
-    worst: list[str] = field(default_factory=list)
-
-    def add_worst(self, id_: str) -> None:
-        if len(self.worst) < _WORST or id_ < self.worst[-1]:
-            insort(self.worst, id_)
-            del self.worst[_WORST:]
 
 
 @dataclass(slots=True)
@@ -93,56 +44,38 @@ class _FactorSum:
     shares: ShareMoves = field(default_factory=ShareMoves)
     anchored: ShareMoves = field(default_factory=ShareMoves)
     anchored_units: UnitTotals = field(default_factory=UnitTotals)
-    places: ShareColumn = field(default_factory=ShareColumn)
+    # By place, the shares of the questions that it moved.
+    places: dict[int, Fraction] = field(default_factory=dict)
     moved: int = 0
     flipped: list[str] = field(default_factory=list)
     worst: list[QuestionShare] = field(default_factory=list)
     anchors: int = 0
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
-    # By identity: where nothing is mixed, questions with one outcome have one block.
-    _counted: dict[int, _BlockCount] = field(default_factory=dict)
 
-    def add_question(
-        self, question: AttributedQuestion, block: BlockShare, group: str | None, *, is_turned: bool
-    ) -> None:
-        counted = self._counted.get(id(block))
-        if counted is None:
-            if len(self._counted) >= _COUNTED_BLOCKS:
-                self.fold()
-            counted = self._counted[id(block)] = _BlockCount(block)
-        counted.times += 1
-        if block.share[0]:
+    def add_question(self, id_: str, block: BlockShare, group: str | None, *, is_turned: bool) -> None:
+        share, passes = block.share
+        self.share.add(share)
+        self.passes.add(passes)
+        self.first.add(block.first)
+        self.last.add(block.last)
+        if share:
             self.moved += 1
-            counted.add_worst(question.id)
-            if group is not None:
-                self.shares.add(block.share[0], group)
-            else:
-                counted.lone += 1
+            self.shares.add(share, group)
+            if len(self.worst) < _WORST or abs(share) >= abs(self.worst[-1].share):
+                insort(self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id))
+                del self.worst[_WORST:]
         # Of players that cancelled out on a question, none turned its verdict.
-        if is_turned and block.share[1]:
-            self.flipped.append(question.id)
-
-    def fold(self) -> None:
-        """Add up what was counted."""
-        for counted in self._counted.values():
-            block, times = counted.block, counted.times
-            ends = (self.share, block.share[0]), (self.passes, block.share[1]), (self.first, block.first)
-            for total, share in (*ends, (self.last, block.last)):
-                total.add(share, times)
-            self.shares.lone[block.share[0]] += counted.lone
-            for id_ in counted.worst:
-                insort(self.worst, QuestionShare(id_, block.share[0]), key=lambda one: (-abs(one.share), one.id))
-            del self.worst[_WORST:]
-            for source, score, passes in block.edits:
-                if (found := self.causes.get(source)) is None:
-                    found = self.causes[source] = _CauseSum()
-                found.share.add(score.share, times)
-                found.passes.add(passes.share, times)
-                # All questions sample the same orders, so their errors can add up instead of cancelling out.
-                found.error += score.error * times
-                found.moved += times * bool(score.share or passes.share)
-        self._counted.clear()
+        if is_turned and passes:
+            self.flipped.append(id_)
+        for source, score, pass_share in block.edits:
+            if (found := self.causes.get(source)) is None:
+                found = self.causes[source] = _CauseSum()
+            found.share.add(score.share)
+            found.passes.add(pass_share.share)
+            # All questions sample the same orders, so their errors can add up instead of cancelling out.
+            found.error += score.error
+            found.moved += bool(score.share or pass_share.share)
 
 
 @dataclass(slots=True)
@@ -182,11 +115,11 @@ class AuditTotals:
         for players, block in blocks.items():
             total = self._find_sum(players)
             total.changed += len(players) > 1
-            total.add_question(question, block, group, is_turned=is_turned)
+            total.add_question(question.id, block, group, is_turned=is_turned)
             if not sampled.isdisjoint(players):
                 turned += block.share[1]
             if self.has_slices and block.share[0]:
-                total.places.add(place, block.share[0])
+                total.places[place] = block.share[0]
             if PlayerName.JUDGE_SERVICE in players:
                 total.anchors = max(total.anchors, question.anchors)
                 if not question.anchors:
@@ -202,8 +135,6 @@ class AuditTotals:
 
     def build_factors(self) -> tuple[Factor, ...]:
         """Return the factors: each player, then the joint ones."""
-        for total in self._sums.values():
-            total.fold()
         joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
         return tuple(self._build_factor(players) for players in (*((name,) for name in PlayerName), *joint))
 
@@ -225,8 +156,6 @@ class AuditTotals:
     def build_own_share(self, line: Fraction) -> OwnShare:
         """Return the share of the outputs by three rulers, with what missing answers add."""
         size = self.questions or 1
-        for total in self._sums.values():
-            total.fold()
         joint = any(len(players) > 1 and not _SAMPLED.isdisjoint(players) for players in self._sums)
         shares = (total.share.total for players, total in self._sums.items() if players[0] in _SAMPLED)
         own = None if joint else sum(shares, _ZERO) / size + line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
@@ -107,3 +107,14 @@ def test_a_check_that_only_b_has_did_not_fail_in_either_run(released: Desk) -> N
     assert "lost could not be graded in A on 6 of 6 questions" in report.text(released.audit(*runs[::-1]))
     assert "results taken as recorded" in text
     assert "all that was graded again" in text
+
+
+def test_phrases_that_no_output_says_are_counted(desk: Desk, print_page: Callable[..., str]) -> None:
+    desk.rubric("1.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo"]})
+    desk.rubric("2.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo", "never"]})
+    desk.rubric("3.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo", "ok", "never", "at all"]})
+    for version in ("1.0.0", "2.0.0", "3.0.0"):
+        desk.dataset(version, 2)
+    runs = [desk.score(f"{version}.0.0", ["ok", "yes"], f"run{version}").path for version in (1, 2, 3)]
+    assert "  1 edit moved nothing\n" in print_page("audit", runs[0], runs[1], form="text")
+    assert "  2 other edits moved nothing\n" in print_page("audit", runs[0], runs[2], form="text")
