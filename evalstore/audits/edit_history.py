@@ -182,7 +182,12 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     edits = find_edits(versions)
     before, after = split_versions(versions, edits.names, edits.apart)
     moved = {edit.part: (before.get(edit.part), after.get(edit.part)) for edit in edits.edits}
-    step = _build_step(finder, old, new, edits)
+    step = VersionStep(
+        origin=finder.find_origins(old, new, [WHOLE])[WHOLE],
+        findings=_compare_versions(finder, old.resolved.artifact, new.resolved.artifact),
+        old=_build_side(old.resolved.artifact, edits.names[0]),
+        new=_build_side(new.resolved.artifact, edits.names[-1]),
+    )
     found, silent = name_edits(step, dict(sorted(moved.items())))
     origins = _find_origins(finder, old, new, edits)
     return EditHistory(edits, {part: replace(one, origin=origins[part]) for part, one in found.items()}, silent)
@@ -230,16 +235,6 @@ def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | No
 
 def _read_unpinned(version: ArtifactVersion) -> Rubric:
     return remove_rubric_pins(read_rubric(version.resolved.artifact.value))
-
-
-def _build_step(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, edits: RubricEdits) -> VersionStep:
-    sides = old.resolved.artifact, new.resolved.artifact
-    return VersionStep(
-        origin=finder.find_origins(old, new, [WHOLE])[WHOLE],
-        findings=_compare_versions(finder, *sides),
-        old=_build_side(sides[0], edits.names[0]),
-        new=_build_side(sides[1], edits.names[-1]),
-    )
 
 
 def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:

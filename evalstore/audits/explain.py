@@ -18,8 +18,8 @@ from evalstore.audits.grader import (
 )
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.moved_questions import MovedQuestions
-from evalstore.audits.question_grid import QuestionAttributor
-from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, QuestionPair, SideSum, list_pairs
+from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
+from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.run_notes import RunNotes
@@ -108,7 +108,7 @@ class AuditJob:
         for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
             self.sums.add_pair(pair)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
-                self._add_question(pair, (pair.old, pair.new))
+                self._add_question(self.attributor.attribute_question(pair), (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
             raise RefusedError("no question was scored in both runs, so nothing can be compared")
         if self.drift and not allow_drift:
@@ -125,9 +125,8 @@ class AuditJob:
         _assert_sums(found, self.has_lost and not self.drift)
         return found
 
-    def _add_question(self, pair: QuestionPair, rows: tuple[GradedRow, GradedRow]) -> None:
-        question = self.attributor.attribute_question(pair)
-        row = self.b.questions[pair.id].row
+    def _add_question(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
+        row = self.b.questions[question.id].row
         self.drift += question.drift
         is_turned = rows[0].pass_share != rows[1].pass_share
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
@@ -137,8 +136,8 @@ class AuditJob:
         for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
             reader.add_question(own, other)
         if PlayerName.INPUT in question.changed:
-            self.input_changed.append(pair.id)
-        self._add_change(pair.id, rows, question.shares)
+            self.input_changed.append(question.id)
+        self._add_change(question.id, rows, question.shares)
 
     def _add_change(self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""

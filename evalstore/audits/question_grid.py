@@ -194,17 +194,15 @@ class QuestionAttributor:
             if row.rubric not in stored.rubrics:
                 what = row.rubric or "the rubric"
                 raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
-        questions = self.a.questions[pair.id], self.b.questions[pair.id]
-        return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._find_plan(pair.id, pair.old, pair.new))
-
-    def _find_plan(self, id_: str, old: GradedRow, new: GradedRow) -> RubricPlan:
-        same = old.rubric.partition("@")[0] == new.rubric.partition("@")[0]
+        old, new = pair.old.rubric, pair.new.rubric
+        same = old.partition("@")[0] == new.partition("@")[0]
         # A question that moved to another rubric has one edit, whose origin is that of the reference in the dataset.
-        key = old.rubric, new.rubric, None if same else find_repin(self.history, id_)
+        key = old, new, None if same else find_repin(self.history, pair.id)
         if key not in self._plans:
             builder = PlanBuilder(self.finder, self.tokens, self.rulers)
-            self._plans[key] = builder.build_plan(self.a.rubrics[old.rubric], self.b.rubrics[new.rubric], key[2])
-        return self._plans[key]
+            self._plans[key] = builder.build_plan(self.a.rubrics[old], self.b.rubrics[new], key[2])
+        questions = self.a.questions[pair.id], self.b.questions[pair.id]
+        return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._plans[key])
 
     def _open_cells(self, shared: _SharedQuestion) -> QuestionCells:
         rows = shared.rows[0].outputs, shared.rows[1].outputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, GitError
@@ -58,31 +59,30 @@ class OriginFinder:
 
         Parts are named as in `new`; one that `new` lacks is named as in `old`.
         """
-        wanted = list(parts)
+        wanted, found = list(parts), dict[ArtifactPart, PartOrigin]()
         try:
-            return self._find_all(old, new, wanted)
+            tip = new.commit
+            if tip is None:
+                tip = find_head(self.store.git)
+                found |= dict.fromkeys(self._list_fresh(new, tip, wanted), PartOrigin(gap="not committed"))
+            if tip is None:
+                return found
+            history = self._open_history(new, tip, old.commit if old else None)
+            endings = history.parts.find_endings(part for part in wanted if part not in found)
+            for part, ending in endings.items():
+                found[part] = history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
+            missing = [part for part in wanted if not (found.get(part) and (found[part].commit or found[part].gap))]
+            return found | self._find_reverts(old, new, missing)
         except GitError as error:  # a partial clone, or objects that are lost
             lost = self._describe_release(new, gap=f"the history of {new.name} cannot be read here: {error.message}")
             return dict.fromkeys(wanted, lost)
 
-    def _find_all(
-        self, old: Resolved | None, new: Resolved, wanted: list[ArtifactPart]
-    ) -> dict[ArtifactPart, PartOrigin]:
-        tip, found = new.commit, dict[ArtifactPart, PartOrigin]()
-        if tip is None:
-            tip = find_head(self.store.git)
-            committed = self._read_head(new, tip)
-            written = self._read_resolved(new)
-            fresh = [part for part in wanted if written.meanings.get(part) != committed.meanings.get(part)]
-            found |= dict.fromkeys(fresh, PartOrigin(gap="not committed"))
-        if tip is None:
-            return found
-        history = self._open_history(new, tip, old.commit if old else None)
-        endings = history.parts.find_endings(part for part in wanted if part not in found)
-        for part, ending in endings.items():
-            found[part] = history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
-        missing = [part for part in wanted if not (found.get(part) and (found[part].commit or found[part].gap))]
-        return found | self._find_reverts(old, new, missing)
+    def _list_fresh(self, new: Resolved, head: str | None, parts: Iterable[ArtifactPart]) -> list[ArtifactPart]:
+        """Return the parts that a working file has otherwise than the newest commit."""
+        written, committed = self._read_resolved(new), _ABSENT
+        if head is not None:
+            committed = _read_committed_parts(self._open_rows(new), new, head) or _ABSENT
+        return [part for part in parts if written.meanings.get(part) != committed.meanings.get(part)]
 
     def _find_reverts(
         self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
@@ -115,11 +115,6 @@ class OriginFinder:
     def _read_resolved(self, resolved: Resolved) -> PartTable:
         return _read_table(self._open_rows(resolved), resolved.artifact, resolved.commit) or _ABSENT
 
-    def _read_head(self, artifact: Resolved, head: str | None) -> PartTable:
-        if head is None:
-            return _ABSENT
-        return _read_committed_parts(self._open_rows(artifact), artifact, head) or _ABSENT
-
     def _describe_release(self, artifact: Resolved, *, gap: str) -> PartOrigin:
         releases = self.store.releases(artifact.kind, artifact.id)
         release = next((release for release in releases if release.tag == artifact.tag), None)
@@ -147,7 +142,7 @@ class _ArtifactHistory:
         store.objects.expect(history.commits)
         renames = store.settings.get("renames", {})
         own = renames.get(artifact.name, {}) if isinstance(renames, dict) else {}
-        parts = PartHistory(history, lambda oid: _read_committed_parts(rows, artifact, oid), own)
+        parts = PartHistory(history, partial(_read_committed_parts, rows, artifact), own)
         return cls(store, parts, _find_first_releases(history, store.releases(artifact.kind, artifact.id)))
 
     def describe(self, ending: PartEnding) -> PartOrigin:

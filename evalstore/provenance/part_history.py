@@ -11,8 +11,6 @@ from typing import NamedTuple
 from evalstore.provenance.artifact_parts import ArtifactPart, PartTable, find_weight_factor, pair_names
 from evalstore.store.file_history import FileHistory
 
-_CACHED_TABLES = 8  # versions that are kept parsed; a version is compared with its parents, which come soon after
-
 
 class Ending(StrEnum):
     """Where the search for a part's origin ended: in a commit, at the base, or where a shallow clone ends."""
@@ -116,25 +114,22 @@ class PartHistory:
         return found
 
     def _list_steps(self, oid: str) -> Iterator[_Step]:
-        """Yield the step from each parent of a commit; there is none to a malformed version."""
-        new = self._read(oid)
-        for parent in self._list_readable_parents(oid):
-            old = self._read(parent)
-            if old is not None and new is not None:
-                yield _Step.between(parent, old, new, self.renames)
+        """Yield the step from each parent of a commit; a malformed parent is replaced by its own parents.
 
-    def _list_readable_parents(self, oid: str) -> Iterator[str]:
-        """Yield the parents of a commit; one whose file is malformed is replaced by its own parents."""
+        There is none to a malformed version.
+        """
+        new = self._read(oid)
         waiting, seen = list(reversed(self.history.commits[oid])), set[str]()
-        while waiting:
+        while waiting and new is not None:
             parent = waiting.pop()
             if parent in seen:
                 continue
             seen.add(parent)
-            if parent in self.history.commits and self._read(parent) is None:
+            old = self._read(parent)
+            if old is not None:
+                yield _Step.between(parent, old, new, self.renames)
+            elif parent in self.history.commits:
                 waiting += reversed(self.history.commits[parent])
-            else:
-                yield parent
 
     def _follow_renamed(self, part: ArtifactPart, ending: PartEnding) -> PartEnding:
         """Return where a removed check ended that had another id before it was removed: not where it was renamed."""
@@ -155,7 +150,8 @@ class PartHistory:
 
     def _read(self, oid: str) -> PartTable | None:
         if oid not in self._tables:
-            while len(self._tables) >= _CACHED_TABLES:
+            # A version is compared with its parents, which come soon after.
+            while len(self._tables) >= 8:  # noqa: PLR2004  # versions that are kept parsed
                 del self._tables[next(iter(self._tables))]
             self._tables[oid] = self.read_table(oid)
         return self._tables[oid]
