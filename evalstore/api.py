@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
 from evalstore.arguments import NOTHING, PATH, require_types
 from evalstore.audits import Audit
 from evalstore.audits import audit as _audit

@@ -1,12 +1,19 @@
 """What a value looks like from Python: plain data, and in a notebook a page.
 
-Values stand below `report`, which renders them; so its modules are found by name, when somebody first looks.
+Values stand below `report`, which renders them: it registers how when it is imported, as `evalstore.api` does.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
+
+_VIEWS: dict[str, Callable[[Any], Any]] = {}
+
+
+def register_views(*, document: Callable[[Any], Any], page: Callable[[Any], str]) -> None:
+    """Say how a value becomes plain data, and how it becomes HTML for a notebook."""
+    _VIEWS.update(document=document, page=page)
 
 
 class ReportValue:
@@ -16,7 +23,7 @@ class ReportValue:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--format json` prints of it: plain data, scores as numbers and, where rounded, as fractions."""
-        document: dict[str, Any] = import_module("evalstore.report").make_document(self)
+        document: dict[str, Any] = _VIEWS["document"](self)
         return document
 
 
@@ -26,7 +33,7 @@ class PageValue(ReportValue):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        html: str = import_module("evalstore.report.notebook").write_frame(self)
+        html: str = _VIEWS["page"](self)
         return html
 
 

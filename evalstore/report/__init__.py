@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from evalstore.notebook import register_views
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as render_report
 from evalstore.report.screen import PAPER, Screen
@@ -95,7 +96,10 @@ FITTED_TO_SCREEN = frozenset(
 
 def make_document(result: Any) -> Any:
     """Return `result` as the plain data that its JSON document holds."""
-    return import_module(f"evalstore.report.{RENDERERS[type(result).__name__]}").document(result)
+    from evalstore.report.json_values import write_json_value
+
+    module = import_module(f"evalstore.report.{RENDERERS[type(result).__name__]}")
+    return getattr(module, "document", write_json_value)(result)
 
 
 def render(
@@ -121,3 +125,12 @@ def render(
         return dump_json(make_document(result))
     renderer: Callable[..., str] = getattr(renderer_module, format)
     return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)
+
+
+def _write_frame(value: Any) -> str:
+    from evalstore.report.notebook import write_frame
+
+    return write_frame(value)
+
+
+register_views(document=make_document, page=_write_frame)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from evalstore.audits import Audit, Cause, Factor, Lines, Origin, OwnShare, RunSide
+from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
+from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.people import describe_origin
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, document_number, wrap_columns, wrap_lines
+from evalstore.report.text_layout import count_noun, wrap_columns, wrap_lines
 from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10
@@ -40,130 +40,14 @@ def text(audit: Audit, screen: Screen = PAPER) -> str:
 
 def document(audit: Audit) -> dict[str, Any]:
     """Return the document that schema/output/audit.schema.json describes."""
-    flips = audit.flips
     return {
-        "sentence": audit.sentence,
-        **document_number("delta", audit.delta),
-        **document_number("passes_delta", audit.passes_delta),
-        "a": document_side(audit.a),
-        "b": document_side(audit.b),
-        "common": audit.common,
-        "common_scores": {**document_number("a", audit.common_a), **document_number("b", audit.common_b)},
-        "factors": [_factor_document(factor) for factor in audit.factors],
-        "lines": document_lines(audit.lines),
+        **select_json_keys(audit, "sentence delta passes_delta a b common"),
+        "common_scores": select_json_keys(audit, "a=common_a b=common_b"),
+        **select_json_keys(audit, "factors lines"),
         # At the root as well, where the first version had them.
-        **document_number("mix", audit.lines.mix.score),
-        **document_number("not_reproduced", audit.lines.not_reproduced.score),
-        "own": {**_own_document(audit.own), "as_zero": _own_document(audit.own_as_zero)},
-        "drift": [asdict(drift) for drift in audit.drift],
-        "flips": {
-            "pass_to_fail": len(flips.pass_to_fail),
-            "fail_to_pass": len(flips.fail_to_pass),
-            "by": {name: list(ids) for name, ids in flips.by.items()},
-            "mcnemar_mid_p": flips.mid_p if flips.mid_p is None else round(flips.mid_p, _DECIMALS),
-            "questions": {"pass_to_fail": list(flips.pass_to_fail), "fail_to_pass": list(flips.fail_to_pass)},
-        },
-        "input_changed": list(audit.input_changed),
-        "price": asdict(audit.price),
-        "judge_noise": audit.judge_noise
-        and {
-            "reach": round(audit.judge_noise.reach, _DECIMALS),
-            "measured": dict(audit.judge_noise.measured),
-            "unmeasured": list(audit.judge_noise.unmeasured),
-        },
-        "notes": list(audit.notes),
-    }
-
-
-def document_side(side: RunSide) -> dict[str, Any]:
-    """Return one run as JSON."""
-    return {
-        "run": side.run,
-        **document_number("score", side.score),
-        **document_number("passes", side.passes),
-        "questions": side.questions,
-        "scored": side.scored,
-        "model": side.model,
-        "dataset": side.dataset,
-        "rubrics": list(side.rubrics),
-    }
-
-
-def _factor_document(factor: Factor) -> dict[str, Any]:
-    low, high = (document_number("at", end) for end in factor.order)
-    return {
-        "name": factor.name,
-        "players": [str(player) for player in factor.players],
-        **document_number("share", factor.share),
-        **document_number("passes", factor.passes),
-        "exact": factor.is_exact,
-        "estimated_on": factor.anchors,
-        "ci": factor.ci and [round(end, _DECIMALS) for end in factor.ci],
-        "standard_error": factor.standard_error
-        if factor.standard_error is None
-        else round(factor.standard_error, _DECIMALS),
-        "p": factor.p if factor.p is None else round(factor.p, _DECIMALS),
-        "order_range": [low["at"], high["at"]],
-        "changed": factor.changed,
-        "moved": factor.moved,
-        "flipped": factor.flipped,
-        "claim": factor.claim,
-        "causes": [_cause_document(cause) for cause in factor.causes],
-        "worst": [{"id": question.id, **document_number("share", question.share)} for question in factor.worst],
-    }
-
-
-def _cause_document(cause: Cause) -> dict[str, Any]:
-    source, origin = cause.source, cause.source.origin
-    return {
-        "rule": source.rule,
-        "rules": list(source.rules),
-        "message": source.message,
-        "part": source.part,
-        "ref": origin.ref,
-        "from": origin.old,
-        "to": origin.new,
-        "commit": origin.commit,
-        "author": origin.author,
-        "date": origin.date,
-        "co_authors": list(origin.co_authors),
-        "released_in": origin.released_in,
-        "released_by": origin.released_by,
-        "undoes": origin.undoes,
-        "gap": origin.gap or None,
-        **document_number("share", cause.share),
-        **document_number("passes", cause.passes),
-        "exact": not cause.error,
-        "error": round(cause.error, _DECIMALS),
-        "moved": cause.moved,
-    }
-
-
-def document_lines(lines: Lines) -> dict[str, Any]:
-    """Return the lines as JSON."""
-    named = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
-    return {
-        **{key: item for name in named for key, item in document_number(name, getattr(lines, name).score).items()},
-        "passes": {
-            key: item for name in named for key, item in document_number(name, getattr(lines, name).passes).items()
-        },
-        "questions": {
-            "added": list(lines.questions.added),
-            "removed": list(lines.questions.removed),
-            "ungraded": list(lines.questions.ungraded),
-            "no_answer_a": list(lines.silent_a),
-            "no_answer_b": list(lines.silent_b),
-            "judge_errors": list(lines.errors),
-        },
-        "failed_checks": [asdict(failed) for failed in lines.failed_checks],
-    }
-
-
-def _own_document(own: OwnShare) -> dict[str, Any]:
-    return {
-        **document_number("shapley", own.shapley),
-        **document_number("old", own.old),
-        **document_number("new", own.new),
+        **select_json_keys(audit.lines, "mix=mix.score not_reproduced=not_reproduced.score"),
+        "own": {**write_json_value(audit.own), "as_zero": write_json_value(audit.own_as_zero)},
+        **select_json_keys(audit, "drift flips input_changed price judge_noise notes"),
     }
 
 

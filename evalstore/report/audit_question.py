@@ -7,8 +7,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -71,38 +72,22 @@ def html(view: QuestionView) -> str:
 
 def document(view: QuestionView) -> dict[str, Any]:
     """Return the document that schema/output/audit_question.schema.json describes."""
+    cells = [
+        {
+            "output": cell.output.lower(),
+            "ruler": cell.ruler.lower(),
+            **select_json_keys(cell, "rubric score verdict recorded missing"),
+            "checks": [select_json_keys(check, "id kind score verdict reason engine") for check in cell.checks],
+        }
+        for cell in view.cells
+    ]
     return {
         "question": view.id,
         "input": view.rows[1].input,
         "outputs": {name: _join_samples(row) for name, row in zip("ab", view.rows, strict=True)},
         "models": dict(zip("ab", view.models, strict=True)),
-        "cells": [_cell_document(cell) for cell in view.cells],
-        "calls": view.calls,
-        "notes": list(view.notes),
-    }
-
-
-def _cell_document(cell: QuestionCell) -> dict[str, Any]:
-    return {
-        "output": cell.output.lower(),
-        "ruler": cell.ruler.lower(),
-        "rubric": cell.rubric,
-        **document_number("score", cell.score),
-        "verdict": str(cell.verdict),
-        "recorded": cell.recorded,
-        "missing": cell.missing,
-        "checks": [_check_document(check) for check in cell.checks],
-    }
-
-
-def _check_document(check: CheckResult) -> dict[str, Any]:
-    return {
-        "id": check.id,
-        "kind": check.kind,
-        **document_number("score", check.score),
-        "verdict": str(check.verdict),
-        "reason": check.reason,
-        "engine": check.engine,
+        "cells": cells,
+        **select_json_keys(view, "calls notes"),
     }
 
 

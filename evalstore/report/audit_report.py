@@ -7,14 +7,14 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause
 from evalstore.audits.conditions import AuditReport, ConditionResult
-from evalstore.audits.slices import AuditSlice
 from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report import audit as plain
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import write_json_value
 from evalstore.report.people import describe_origin
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import document_number, format_columns, format_percent
+from evalstore.report.text_layout import format_columns, format_percent
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
@@ -33,11 +33,10 @@ def text(report: AuditReport, screen: Screen = PAPER) -> str:
 
 def document(report: AuditReport) -> dict[str, Any]:
     """Return the document that schema/output/audit.schema.json describes."""
-    results = [document_result(result) for result in report.results]
     return {
         **plain.document(report.audit),
-        "slices": [_slice_document(one) for one in report.audit.slices],
-        "conditions": results,
+        "slices": write_json_value(report.audit.slices),
+        "conditions": write_json_value(report.results),
     }
 
 
@@ -77,27 +76,6 @@ def describe_result(result: ConditionResult) -> str:
     """Return the answer to one condition in words."""
     value = "" if result.value is None else f" at {float(result.value):.4f}"
     return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"
-
-
-def document_result(result: ConditionResult) -> dict[str, Any]:
-    """Return the answer to one condition as JSON."""
-    return {
-        "condition": str(result.condition),
-        "answer": str(result.answer),
-        **document_number("value", result.value),
-        "reason": result.reason,
-    }
-
-
-def _slice_document(one: AuditSlice) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "questions": one.questions,
-        **document_number("change", one.change),
-        "shares": {factor: document_number("at", share)["at"] for factor, share in one.shares.items()},
-        "p": one.p,
-        "p_holm": one.p_holm,
-    }
 
 
 def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:

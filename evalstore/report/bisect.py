@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.audits.wording import format_points
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import (
     count_noun,
-    document_number,
     format_columns,
     format_percent,
     join_names,
@@ -20,7 +20,6 @@ from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.audits.bisection import Bisection, ChangePoint, CommitChange
-    from evalstore.audits.rulers import RunTotals
 
 _DAY, _COMMIT, _LABEL, _SUBJECT, _NAMED = 10, 7, 24, 48, 3
 _HEAD = ("version", "score", "", "passes", "commit", "date", "author", "subject")
@@ -53,52 +52,15 @@ def markdown(bisection: Bisection) -> str:
 
 def document(bisection: Bisection) -> dict[str, Any]:
     """Return the document that schema/output/bisect.schema.json describes."""
-    return {
-        "ref": bisection.name,
-        "run": bisection.run,
-        "question": bisection.question,
-        "versions": bisection.versions,
-        "first": {"version": bisection.first[0], **_totals_document(bisection.first[1])},
-        "last": {"version": bisection.last[0], **_totals_document(bisection.last[1])},
-        "points": [_point_document(point) for point in bisection.points],
-        "last_good": bisection.last_good,
-        "first_bad": bisection.first_bad and _point_document(bisection.first_bad),
-        "calls": bisection.calls,
-        "notes": list(bisection.notes),
+    ends = {
+        name: {"version": version, **select_json_keys(totals, "score pass_rate")}
+        for name, (version, totals) in (("first", bisection.first), ("last", bisection.last))
     }
-
-
-def _point_document(point: ChangePoint) -> dict[str, Any]:
-    main = point.main
     return {
-        "version": point.version,
-        "commit": main.commit.oid if main else None,
-        "author": main.commit.author if main else None,
-        "date": main.commit.date if main else None,
-        "passed_over": list(point.passed_over),
-        "subject": main.commit.summary if main else None,
-        **document_number("from", point.old.score),
-        **document_number("to", point.new.score),
-        **document_number("from_passes", point.old.pass_rate),
-        **document_number("to_passes", point.new.pass_rate),
-        "commits": [_commit_document(change) for change in point.commits],
+        **select_json_keys(bisection, "ref=name run question versions"),
+        **ends,
+        **select_json_keys(bisection, "points last_good first_bad calls notes"),
     }
-
-
-def _commit_document(change: CommitChange) -> dict[str, Any]:
-    return {
-        "commit": change.commit.oid,
-        "author": change.commit.author,
-        "co_authors": list(change.commit.co_authors),
-        "date": change.commit.date,
-        "subject": change.commit.summary,
-        **document_number("from", change.old.score),
-        **document_number("to", change.new.score),
-    }
-
-
-def _totals_document(totals: RunTotals) -> dict[str, Any]:
-    return {**document_number("score", totals.score), **document_number("pass_rate", totals.pass_rate)}
 
 
 def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.documents import format_json_pointer, write_canonical
+from evalstore.documents import write_canonical
 from evalstore.report.formats.markdown import format_code, format_table
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import format_columns
@@ -37,35 +36,6 @@ def markdown(blame: Blame) -> str:
     """Return a table, as a pull request shows it."""
     rows = ((_describe(part), *_origin_cells(part.origin)) for part in blame.parts)
     return "\n".join([f"### evalstore blame\n\n{format_code(blame.resolved.ref)}\n", *format_table(_HEAD, rows)])
-
-
-def document(blame: Blame) -> Any:
-    """Return the document that schema/output/blame.schema.json describes."""
-    resolved = blame.resolved
-    return {
-        "ref": resolved.ref,
-        "version": resolved.version,
-        "commit": resolved.commit,
-        "parts": [_part_document(part) for part in blame.parts],
-    }
-
-
-def _part_document(part: BlamedPart) -> dict[str, Any]:
-    origin = part.origin
-    return {
-        "pointer": format_json_pointer(part.place.pointer),
-        "what": part.part.area,
-        "name": part.part.name,
-        "value": json.loads(write_canonical(part.place.value)),
-        "version": origin.released_in,
-        "released_by": origin.released_by,
-        "commit": origin.commit,
-        "author": origin.author,
-        "co_authors": list(origin.co_authors),
-        "date": origin.date,
-        "subject": origin.subject,
-        "gap": origin.gap or None,
-    }
 
 
 def _measure_columns(rows: Sequence[Sequence[str]]) -> int:

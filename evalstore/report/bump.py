@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
@@ -39,47 +39,6 @@ def text(result: Released, screen: Screen = PAPER) -> str:
     if result.push:
         blocks.append("\n".join(_format_push(result.push, would=result.dry_run)))
     return "\n".join(blocks)
-
-
-def document(result: Released) -> Any:
-    """Return the JSON document; the releases of an interrupted bump that was finished first are among `released`."""
-    return {
-        "released": [
-            {
-                "ref": release.ref,
-                "tag": release.tag,
-                "commit": release.commit,
-                "previous": release.previous,
-                "bump": str(release.bump),
-                "moved": [{"from": move.old, "to": move.new} for move in release.moved],
-            }
-            for release in result.done
-        ],
-        "unchanged": list(result.unchanged),
-        "pinned": [{"ref": pin.ref, "by": list(pin.by)} for pin in result.pinned],
-        "followers": [
-            {"ref": version.ref, "bump": str(version.bump), "by": list(version.by)} for version in result.followers
-        ],
-        "lowered": [{"ref": version.ref, "by": list(version.by)} for version in result.lowered],
-        "dry_run": result.dry_run,
-        "branch": result.branch,
-        "signed": result.signed,
-        "unreviewed": list(result.unreviewed),
-        "bypassed": list(result.bypassed),
-        "push": _push_document(result.push) if result.push else None,
-    }
-
-
-def _push_document(push: Push) -> dict[str, Any]:
-    return {
-        "remote": push.remote,
-        "branch": push.branch,
-        "tags": list(push.tags),
-        "outcome": str(push.outcome),
-        "message": push.message,
-        "hint": push.hint,
-        "command": push.command,
-    }
 
 
 def _format_heading(result: Released) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import document_number, wrap_lines
+from evalstore.report.text_layout import wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from evalstore.audits.comparability import Comparability, ComparedPart
+    from evalstore.audits.comparability import Comparability
 
 _COLOURS = {"yes": Part.PATCH, "no": Part.MAJOR}
 _PLACES = 4
@@ -23,25 +23,6 @@ def text(found: Comparability, screen: Screen = PAPER) -> str:
     head = wrap_lines(f"{found.answer}: {_describe_answer(found)}", width=screen.width)
     colour = _COLOURS.get(found.answer, Part.MINOR)
     return "\n".join([*(screen.paint(colour, line) for line in head), "", *_describe_rest(found, screen)])
-
-
-def document(found: Comparability) -> dict[str, Any]:
-    """Return the document that schema/output/comparable.schema.json describes."""
-    return {
-        "a": found.a,
-        "b": found.b,
-        "answer": str(found.answer),
-        **document_number("bound", found.bound),
-        "parts": [_document_part(part) for part in found.parts],
-        **document_number("bound_after", found.bound_after),
-        "dataset": found.dataset,
-        "notes": list(found.notes),
-    }
-
-
-def _document_part(part: ComparedPart) -> dict[str, Any]:
-    bound = document_number("bound", part.bound)
-    return {"name": part.name, "answer": str(part.answer), **bound, "reason": part.reason}
 
 
 def _describe_answer(found: Comparability) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.json_values import select_json_keys
+
 if TYPE_CHECKING:
-    from evalstore.demo import CommandResult, ReplayedStory, StoryStep
+    from evalstore.demo import ReplayedStory
 
 
 def document(story: ReplayedStory) -> Any:
     """Return the JSON document."""
-    return {"folder": str(story.folder), "steps": [_step_document(step, results) for step, results in story.steps]}
-
-
-def _step_document(step: StoryStep, results: tuple[CommandResult, ...]) -> dict[str, Any]:
-    commands = [{"command": list(result.words), "exit_code": result.code, "out": result.out} for result in results]
-    return {"title": step.title, "author": step.author, "date": step.date, "commands": commands}
+    steps = [
+        {
+            **select_json_keys(step, "title author date"),
+            "commands": [
+                {"command": list(result.words), "exit_code": result.code, "out": result.out} for result in results
+            ],
+        }
+        for step, results in story.steps
+    ]
+    return {"folder": str(story.folder), "steps": steps}

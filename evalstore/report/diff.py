@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.diff.findings import ReplyWitness
-from evalstore.documents import write_canonical
 from evalstore.report.diff_words import (
     can_accept_changes,
     describe_example,
@@ -24,21 +20,16 @@ from evalstore.report.diff_words import (
     summary,
 )
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import document_number, format_columns, wrap_lines
+from evalstore.report.text_layout import format_columns, wrap_lines
 from evalstore.report.value_diff import Mark
 from evalstore.text import make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import (
-        AcceptedLevel,
         Diff,
         DiffFinding,
-        MovedOutput,
         RunMeasurement,
-        Suggestion,
-        TotalEffect,
-        Witness,
     )
 
 _MARGIN = " " * 7
@@ -74,49 +65,6 @@ def html(diff: Diff) -> str:
     return write_page(diff)
 
 
-def document(diff: Diff) -> Any:
-    """Return the JSON document."""
-    return {
-        "old": {"ref": diff.old.ref, "digest": diff.old.digest},
-        "new": {"ref": diff.new.ref, "digest": diff.new.digest},
-        "rule_set": diff.rule_set,
-        "profile": str(diff.profile),
-        "required_bump": str(diff.required_bump),
-        "next_version": diff.next_version,
-        "findings": [document_finding(finding) for finding in diff.findings],
-        "total": _document_effect(diff.total),
-        "measured": [document_measurement(measurement) for measurement in diff.measured],
-        "notes": list(diff.notes),
-        "settings": [
-            {
-                "setting": change.setting,
-                "old": change.old,
-                "new": change.new,
-                "level": str(change.level),
-                "direction": str(change.direction),
-                "message": change.message,
-            }
-            for change in diff.settings
-        ],
-        **(_document_suggestion(diff.suggestion) if diff.suggestion else {}),
-    }
-
-
-def _document_suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    value = {"level": str(suggestion.level), "steps": list(suggestion.steps), "document": suggestion.document}
-    return {"suggestion": value}
-
-
-def document_acceptance(acceptance: AcceptedLevel) -> dict[str, Any]:
-    """Return the JSON of an acceptance, for diff and status."""
-    return {
-        "reason": acceptance.reason,
-        "by": acceptance.by,
-        "day": str(acceptance.day),
-        "until": str(acceptance.until) if acceptance.until else None,
-    }
-
-
 def format_measurement(measurement: RunMeasurement, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
     files = dict.fromkeys(make_printable(example.place.file) for example in measurement.examples)
@@ -128,79 +76,10 @@ def format_measurement(measurement: RunMeasurement, width: int) -> str:
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
 
 
-def document_measurement(measurement: RunMeasurement) -> dict[str, Any]:
-    """Return the JSON of one run."""
-    return {
-        "run": measurement.run,
-        "outputs": measurement.outputs,
-        "moved": measurement.moved,
-        "verdict_moved": measurement.verdict_moved,
-        "unscored": measurement.unscored,
-        **document_number("mean_shift", measurement.mean_shift),
-        **document_number("bound", measurement.bound),
-        "examples": [_example_document(example) for example in measurement.examples],
-    }
-
-
 def _format_overview(diff: Diff, screen: Screen) -> str:
     rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
     rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
     return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
-
-
-def document_finding(finding: DiffFinding) -> dict[str, Any]:
-    """Return the JSON of one finding and of its parts."""
-    return {
-        "rule": finding.rule,
-        "level": str(finding.level),
-        "level_before": str(finding.level_before),
-        "overridden": finding.overridden,
-        "accepted": document_acceptance(finding.accepted) if finding.accepted else None,
-        "direction": str(finding.direction),
-        "verdict_direction": str(finding.verdict_direction),
-        "certainty": str(finding.certainty),
-        "pointer": finding.pointer,
-        "file": finding.new.file if finding.new else None,
-        "line": finding.new.line if finding.new else None,
-        "old_file": finding.old.file if finding.old else None,
-        "old_line": finding.old.line if finding.old else None,
-        "message": finding.message,
-        "reason": finding.reason,
-        "witness": _document_witness(finding.witness) if finding.witness else None,
-        **document_number("max_shift", finding.max_shift),
-        **document_number("max_shift_scored", finding.max_shift_scored),
-        "fingerprint": finding.fingerprint,
-        "children": [document_finding(child) for child in finding.children],
-    }
-
-
-def _document_effect(effect: TotalEffect) -> dict[str, Any]:
-    return {
-        "direction": str(effect.direction),
-        "verdict_direction": str(effect.verdict_direction),
-        "witness": _document_witness(effect.witness) if effect.witness else None,
-        **document_number("max_shift", effect.max_shift),
-        **document_number("max_shift_scored", effect.max_shift_scored),
-    }
-
-
-def _document_witness(witness: Witness | ReplyWitness) -> dict[str, Any]:
-    scores = {**document_number("old_score", witness.old_score), **document_number("new_score", witness.new_score)}
-    if isinstance(witness, ReplyWitness):
-        return {"reply": witness.reply, **scores}
-    return {
-        "output": witness.output,
-        **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
-        **scores,
-        "old_verdict": str(witness.old_verdict),
-        "new_verdict": str(witness.new_verdict),
-        **({"judged": [_document_judgement(*judged) for judged in witness.judged]} if witness.judged else {}),
-        **({} if witness.least_shift is None else document_number("least_shift", witness.least_shift)),
-    }
-
-
-def _document_judgement(check: str, score: Fraction) -> dict[str, Any]:
-    return {"check": check, **document_number("score", score)}
 
 
 def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
@@ -247,15 +126,3 @@ def _name_side(ref: str | None, word: str) -> str:
 
 def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
     return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
-
-
-def _example_document(example: MovedOutput) -> dict[str, Any]:
-    return {
-        "id": example.id,
-        "file": example.place.file,
-        "line": example.place.line,
-        **document_number("old_score", example.old_score),
-        **document_number("new_score", example.new_score),
-        "old_verdict": str(example.old_verdict),
-        "new_verdict": str(example.new_verdict),
-    }

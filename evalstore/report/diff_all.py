@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report import diff as one
 from evalstore.report.screen import PAPER, Part, Screen
@@ -53,23 +53,3 @@ def summary(result: StoreDiff) -> str:
     others = ((len(result.new), "new"), (len(result.removed), "gone"), (len(result.broken), "not compared"))
     parts = [*([changed] if changed else []), *(f"{number} {word}" for number, word in others if number)]
     return "; ".join(parts) if parts else f"{of}, all as released"
-
-
-def document(result: StoreDiff) -> Any:
-    """Return the JSON document."""
-    return {
-        "artifacts": result.total,
-        "required_bump": str(result.required_bump),
-        "diffs": [one.document(diff) for diff in result.diffs],
-        "new": list(result.new),
-        "removed": list(result.removed),
-        "broken": [
-            {
-                "ref": broken.ref,
-                "message": broken.message,
-                "file": broken.place.file if broken.place else None,
-                "line": broken.place.line if broken.place else None,
-            }
-            for broken in result.broken
-        ],
-    }

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evalstore.catalogue.schema_topics import TopicSort
 from evalstore.documents import write_yaml
 from evalstore.model import Kind
-from evalstore.report.diff import document_finding, format_finding
-from evalstore.report.rules import document_rule
+from evalstore.report.diff import format_finding
+from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, join_names, wrap_lines
 from evalstore.text import make_printable
@@ -56,7 +56,7 @@ def document(explanation: Explanation) -> Any:
         "name": explanation.name,
         "rules": [_rule_document(rule) for rule in explanation.rules],
         "topics": [_topic_document(topic) for topics in explanation.topics for topic in topics],
-        "change": found and {"ref": found.ref, "finding": document_finding(found.finding)},
+        "change": found and select_json_keys(found, "ref finding"),
     }
 
 
@@ -132,7 +132,7 @@ def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
         "instead": rule.hint or None,
         "accept": _advise_on_acceptance(rule) or None,
         "setting": _advise_on_setting(rule),
-        "row": document_rule(rule.row) if rule.row else None,
+        "row": write_json_value(rule.row),
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity
@@ -38,13 +37,6 @@ def summary(result: Findings) -> str:
     return f"{files}: {counts}" + (f"; switched off by evalstore.yaml: {off}" if off else "")
 
 
-def document(result: Findings) -> Any:
-    """Return the JSON document."""
-    mended = {"mended": [_document_mended(place) for place in result.mended]} if result.mended is not None else {}
-    off = {"off": dict(result.off)} if result.off else {}
-    return {"files": result.files, "findings": list(map(document_finding, result.findings)), **mended, **off}
-
-
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
     """Return findings in blocks, one a file."""
     files = groupby(findings, key=lambda finding: finding.file)
@@ -64,31 +56,6 @@ def count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
     counts = Counter(finding.rule for finding in findings).most_common()
     listing = ", ".join(f"{number:,}{_NO_BREAK}{rule}" for rule, number in counts)
     return [line.replace(_NO_BREAK, " ") for line in wrap_lines(listing, width=screen.width, lead="  ", inner="  ")]
-
-
-def document_finding(finding: Finding) -> dict[str, Any]:
-    """Return the JSON of one finding."""
-    return {
-        "rule": finding.rule,
-        "severity": str(finding.severity),
-        "file": finding.file,
-        "line": finding.line,
-        "column": finding.column,
-        "pointer": finding.pointer,
-        "message": finding.message,
-        "hint": finding.hint,
-    }
-
-
-def _document_mended(place: MendedPlace) -> dict[str, Any]:
-    return {
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
-        "old": place.old,
-        "new": place.new,
-        "moves_scores": place.moves,
-    }
 
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:

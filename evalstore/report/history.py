@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import count_noun, format_columns, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -57,16 +58,12 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "runs": [run.run for run in history.runs],
         "models": [run.model for run in history.runs],
         "versions": list(history.versions),
-        "releases": [
-            {"commit": one.commit, "author": one.author, "date": one.date, "bump": one.bump, "summary": one.summary}
-            for one in history.releases
-        ],
-        "cells": [[document_number("at", cell.score)["at"] for cell in run.cells] for run in history.runs],
-        "passes": [[document_number("at", cell.pass_rate)["at"] for cell in run.cells] for run in history.runs],
+        "releases": [select_json_keys(one, "commit author date bump summary") for one in history.releases],
+        "cells": [write_json_value([cell.score for cell in run.cells]) for run in history.runs],
+        "passes": [write_json_value([cell.pass_rate for cell in run.cells]) for run in history.runs],
         "recorded": [run.recorded for run in history.runs],
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
-        "calls": history.calls,
-        "notes": list(history.notes),
+        **select_json_keys(history, "calls notes"),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
 from evalstore.report.screen import PAPER, Screen
@@ -50,52 +50,6 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
         *("\n".join(wrap_lines(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
     ]
     return "\n\n".join(blocks)
-
-
-def document(impact: Impact) -> Any:
-    """Return the JSON document."""
-    return {
-        "ref": impact.name,
-        "version": impact.version,
-        "latest": impact.latest,
-        "reaches": {
-            "judges": len(impact.list_of_kind(Kind.JUDGE)),
-            "rubrics": len(impact.list_of_kind(Kind.RUBRIC)),
-            "datasets": len(impact.list_of_kind(Kind.DATASET)),
-            "questions": impact.questions,
-        },
-        "dependents": [
-            {
-                "ref": dependent.name,
-                "distance": dependent.distance,
-                "working": dependent.working,
-                "releases": list(dependent.releases),
-                "through": list(dependent.through),
-                "questions": dependent.questions if dependent.kind is Kind.DATASET else None,
-                "asked": dependent.total_questions if dependent.kind is Kind.DATASET else None,
-            }
-            for dependent in impact.dependents
-        ],
-        "pins": [
-            {
-                "from": pin.user,
-                "release": pin.release,
-                "to": pin.target,
-                "ref": str(pin.ref),
-                "type": str(pin.ref.type),
-                "means": pin.means,
-                "follows": [str(bump) for bump in pin.follows],
-                "locked": pin.locked,
-                "scores": pin.scores,
-                "file": pin.place.file,
-                "line": pin.place.line,
-                "places": pin.places,
-                "questions": pin.questions,
-            }
-            for pin in impact.pins
-        ],
-        "notes": list(impact.notes),
-    }
 
 
 def dot(impact: Impact) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import count_noun
 from evalstore.text import make_printable
@@ -25,24 +25,6 @@ def text(index: WrittenIndex, screen: Screen) -> str:
     if left := len(index.problems) - len(shown):
         lines.append(f"and {count_noun(left, 'more problem')}: --verbose, or the rows whose record is problem")
     return "\n".join(lines)
-
-
-def document(index: WrittenIndex) -> dict[str, Any]:
-    """Return the document that schema/output/index.schema.json describes."""
-    return {
-        "out": str(index.out),
-        "rows": {str(record): count for record, count in index.rows.items()},
-        "problems": [
-            {
-                "store": problem.store,
-                "severity": str(problem.severity),
-                "file": problem.file,
-                "message": problem.message,
-                "hint": problem.hint,
-            }
-            for problem in index.problems
-        ],
-    }
 
 
 def _describe_problem(problem: IndexProblem) -> str:

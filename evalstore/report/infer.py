@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import (
     count_noun,
-    document_number,
     format_columns,
     format_percent,
     join_names,
@@ -18,7 +17,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.audits.inference import Distinction, Inference, RulerCandidate
+    from evalstore.audits.inference import Inference, RulerCandidate
 
 _LISTED = 12
 _EXCERPT = 60
@@ -42,34 +41,6 @@ def markdown(inference: Inference) -> str:
     parts = ["### evalstore infer", format_code(inference.run), f"**{escape_prose(_summarize(inference))}**"]
     table = "\n".join(format_table(("ruler", "reproduces"), rows))
     return "\n\n".join([*parts, table, *(escape_prose(note) for note in _list_notes(inference))])
-
-
-def document(inference: Inference) -> dict[str, Any]:
-    """Return the document that schema/output/infer.schema.json describes."""
-    return {
-        "run": inference.run,
-        "scored": inference.scored,
-        "candidates": [_candidate_document(one) for one in inference.rubrics],
-        "datasets": [_candidate_document(one) for one in inference.datasets],
-        "distinguish": [_distinction_document(one) for one in inference.distinguish],
-        "calls": inference.calls,
-        "notes": list(inference.notes),
-    }
-
-
-def _candidate_document(candidate: RulerCandidate) -> dict[str, Any]:
-    counts = {"agree": candidate.agree, "of": candidate.of, "not_graded": candidate.not_graded}
-    return {"ref": candidate.resolved.ref, **counts}
-
-
-def _distinction_document(one: Distinction) -> dict[str, Any]:
-    return {
-        "between": [one.old.ref, one.new.ref],
-        "question": one.question,
-        "output": one.output,
-        **document_number("old_score", one.old_score),
-        **document_number("new_score", one.new_score),
-    }
 
 
 def _rank_rows(candidates: Sequence[RulerCandidate]) -> Iterator[tuple[str, str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import document_number, format_percent
+from evalstore.report.text_layout import format_percent
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -56,22 +56,3 @@ def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
 def _name_top(path: str) -> str:
     """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
     return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
-
-
-def document(result: CreatedStore) -> Any:
-    """Return the JSON document."""
-    return {
-        "root": str(result.root),
-        "repository_made": result.repository,
-        "written": list(result.written),
-        "merged": list(result.merged),
-        "kept": [name for name, _ in result.kept],
-        "next_steps": list(result.next_steps),
-        "example": result.example
-        and {
-            "run": result.example.run,
-            **document_number("score", result.example.score),
-            "dataset": result.example.dataset,
-            "outputs": result.example.outputs,
-        },
-    }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.text_layout import count_noun, document_number, format_columns, format_percent
+from evalstore.report.json_values import select_json_keys, write_json_number
+from evalstore.report.text_layout import count_noun, format_columns, format_percent
 from evalstore.text import make_excerpt, make_printable
 
 _LIST_LIMIT = 10
@@ -33,47 +33,26 @@ def document(agreement: Agreement) -> dict[str, Any]:
     """Return the document that schema/output/judge_validate.schema.json describes."""
     counts = agreement.confusion
     return {
-        "judge": asdict(agreement.judge),
-        "labels": agreement.labels,
-        "labels_sha256": agreement.labels_sha256,
-        "against": asdict(agreement.against) if agreement.against else None,
-        **document_number("threshold", agreement.threshold),
+        **select_json_keys(agreement, "judge labels labels_sha256 against threshold"),
         "rows": counts.rows + agreement.unjudged,
         "judged": counts.rows,
-        "read": agreement.read,
-        "unjudged": agreement.unjudged,
-        "engines": list(agreement.engines),
-        "counts": asdict(counts),
+        **select_json_keys(agreement, "read unjudged engines counts=confusion"),
         **_rate_document("tpr", counts.tpr),
         **_rate_document("tnr", counts.tnr),
         **_rate_document("accuracy", counts.accuracy),
-        **document_number("kappa", counts.kappa),
-        "baseline": {"answer": str(counts.constant), **document_number("accuracy", counts.baseline.value)},
+        **write_json_number("kappa", counts.kappa),
+        "baseline": {"answer": str(counts.constant), **write_json_number("accuracy", counts.baseline.value)},
         "beats_baseline": counts.beats_baseline,
         "baseline_p": counts.advantage.p if counts.rows else None,
         "surely_beats_baseline": counts.surely_beats_baseline,
-        "disagreements": [_case_document(case) for case in agreement.apart],
-        "left_out": [_case_document(case) for case in agreement.left_out],
+        **select_json_keys(agreement, "disagreements=apart left_out"),
         "validation": {name: _plain_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
-        "diff": agreement.diff,
-        "written": agreement.written,
-        "notes": list(agreement.notes),
+        **select_json_keys(agreement, "diff written notes"),
     }
 
 
 def _rate_document(name: str, rate: Rate) -> dict[str, Any]:
-    return {**document_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
-
-
-def _case_document(case: LabelledCase) -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "line": case.line,
-        "label": str(case.label),
-        "verdict": str(case.verdict),
-        **document_number("score", case.score),
-        "reason": case.reason,
-    }
+    return {**write_json_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
 
 
 def _plain_entry(entry: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from evalstore.agreement import JudgeNoise, RepeatedJudgement
 from evalstore.model import format_decimal
-from evalstore.report.text_layout import count_noun, document_number, format_columns
+from evalstore.report.json_values import select_json_keys
+from evalstore.report.text_layout import count_noun, format_columns
 from evalstore.statistics import compute_noise_reach
 from evalstore.text import make_excerpt, make_printable
 
@@ -25,30 +25,13 @@ def text(noise: JudgeNoise) -> str:
 def document(noise: JudgeNoise) -> dict[str, Any]:
     """Return the document that schema/output/judge_noise.schema.json describes."""
     return {
-        "judge": asdict(noise.judge),
-        "run": noise.run,
-        "repeat": noise.repeat,
-        "outputs": len(noise.judgements),
-        "unjudged": noise.unjudged,
-        "engines": list(noise.engines),
-        "sd": round(noise.deviation, _DECIMALS),
-        **document_number("flip_rate", noise.flip_rate),
-        "judgements": [_judgement_document(one) for one in noise.judgements],
+        **select_json_keys(
+            noise, "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
+        ),
         "validation": {
             name: entry if isinstance(entry, str | int) else float(entry or 0) for name, entry in noise.entries.items()
         },
-        "diff": noise.diff,
-        "written": noise.written,
-        "notes": list(noise.notes),
-    }
-
-
-def _judgement_document(one: RepeatedJudgement) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "check": one.check,
-        "scores": [document_number("score", score)["score"] for score in one.scores],
-        **document_number("flip_rate", one.flip_rate),
+        **select_json_keys(noise, "diff written notes"),
     }
 
 

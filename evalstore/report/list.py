@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import format_columns
 
@@ -17,26 +17,6 @@ def text(listing: StoreListing) -> str:
     if not listing.artifacts:
         return "no artifacts here: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
     return format_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
-
-
-def document(listing: StoreListing) -> Any:
-    """Return the JSON document."""
-    return {
-        "artifacts": [
-            {
-                "ref": artifact.name,
-                "kind": str(artifact.kind),
-                "id": artifact.id,
-                "latest": artifact.latest,
-                "releases": artifact.releases,
-                "working": artifact.working or None,
-                "changed": artifact.changed,
-                "problem": artifact.problem,
-            }
-            for artifact in listing.artifacts
-        ],
-        "ignored": [{"tag": name, "reason": reason} for name, reason in listing.ignored],
-    }
 
 
 def _artifact_row(artifact: ArtifactSummary) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, format_columns
@@ -23,25 +23,6 @@ def text(result: LockResult, screen: Screen = PAPER) -> str:
     )
     summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was so already'}")
     return "\n".join([*screen.shorten_list(format_columns(rows).splitlines()), summary_line]) if rows else summary_line
-
-
-def document(result: LockResult) -> Any:
-    """Return the JSON document."""
-    return {
-        "path": result.path,
-        "written": result.written,
-        "refs": [
-            {
-                "ref": reference.ref,
-                "version": reference.version or None,
-                "previous": reference.previous,
-                "changed": reference.changed,
-            }
-            for reference in result.refs
-        ],
-        "removed": list(result.removed),
-        "ledgers": result.ledgers,
-    }
 
 
 def _reference_row(reference: LockedRef) -> tuple[str, str, str]:

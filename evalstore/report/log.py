@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
@@ -27,39 +27,6 @@ def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
         for line, entry in zip(lines, log.releases, strict=True)
     )
     return "\n".join([log.name, *blocks, *_comparable_lines(log)])
-
-
-def document(log: ReleaseLog) -> Any:
-    """Return the JSON document."""
-    newest = log.releases[0]
-    return {
-        "ref": log.name,
-        "comparable_since": str(newest.since) if newest.since else None,
-        "comparable_open": newest.open,
-        "floating": list(log.floating),
-        "skipped": log.skipped,
-        "releases": [_release_document(entry) for entry in log.releases],
-    }
-
-
-def _release_document(entry: ReleaseLogEntry) -> dict[str, Any]:
-    release = entry.logged
-    return {
-        "version": str(release.version),
-        "tag": release.tag,
-        "commit": release.commit,
-        "date": release.date,
-        "author": release.author,
-        "bump": release.bump,
-        "digest": release.digest,
-        "previous": release.previous,
-        "summary": release.summary,
-        "compared_with": str(entry.before) if entry.before else None,
-        "required_bump": None if entry.required is None else str(entry.required),
-        "findings": [{"rule": rule, "level": str(level), "count": count} for rule, level, count in entry.rules],
-        "comparable_since": str(entry.since) if entry.since else None,
-        "problem": entry.problem,
-    }
 
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:

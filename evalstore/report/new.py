@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import join_names
 
@@ -15,8 +15,3 @@ def text(file: StartedFile) -> str:
     refers = f", which refers to {join_names(file.refers_to)}" if file.refers_to else ""
     steps = f"next: edit it, then evalstore validate {file.file}, and evalstore bump {file.ref} releases it"
     return f"wrote {file.file}{refers}\n{steps}"
-
-
-def document(file: StartedFile) -> Any:
-    """Return the JSON document."""
-    return {"ref": file.ref, "file": file.file, "refers_to": list(file.refers_to)}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.model import Verdict
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import (
     count_noun,
-    document_number,
     format_percent,
     join_names,
     wrap_columns,
@@ -33,33 +32,6 @@ def text(probe: RubricProbe, screen: Screen = PAPER) -> str:
         "\n".join(line for note in _list_notes(probe) for line in wrap_lines(note, width=screen.width, inner="  ")),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def document(probe: RubricProbe) -> dict[str, Any]:
-    """Return the document that schema/output/probe.schema.json describes."""
-    return {
-        "ref": probe.ref,
-        "dataset": probe.dataset,
-        "questions": probe.questions,
-        "sound": probe.sound,
-        "texts": [
-            {
-                "name": one.name,
-                "wanted": str(one.wanted),
-                "example": one.example,
-                "verdicts": {str(verdict): one.verdicts.get(verdict, 0) for verdict in Verdict},
-                **document_number("mean", one.mean),
-                "wrong": list(one.wrong),
-                "undecided": one.undecided,
-            }
-            for one in probe.texts
-        ],
-        "outputs": probe.outputs,
-        "mutants": probe.mutants,
-        "survivors": [{"message": one.message, "pointer": one.pointer} for one in probe.survivors],
-        "calls": probe.calls,
-        "notes": list(probe.notes),
-    }
 
 
 _HEAD = ("text", "score", "passes", "fails", "unscored", "wanted")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.audits.wording import format_points
 from evalstore.model import Verdict
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import (
     count_noun,
-    document_number,
     format_columns,
     format_percent,
     join_names,
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from evalstore.audits.replay import ReplayedOutput, RunReplay
-    from evalstore.audits.rulers import RunTotals
-    from evalstore.audits.side_replay import RowResult
 
 _VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED)
 _ID, _NAMED = 44, 5
@@ -66,32 +64,11 @@ def document(replay: RunReplay) -> dict[str, Any]:
     """Return the document that schema/output/replay.schema.json describes."""
     flips = {key: [one.id for one in replay.moved if _flips(one) == key] for key in ("pass_to_fail", "fail_to_pass")}
     return {
-        "run": replay.run,
-        "ref": replay.ruler.ref,
-        "version": replay.ruler.version,
-        "recorded": replay.recorded_ref,
-        "old": _totals_document(replay.old),
-        "new": _totals_document(replay.new),
+        **select_json_keys(replay, "run ref=ruler.ref version=ruler.version recorded=recorded_ref old new"),
         "compared": len(replay.outputs),
         "flips": flips,
-        "moved": [_output_document(output) for output in replay.moved],
-        "not_graded": list(replay.missing),
-        "calls": replay.calls,
-        "notes": list(replay.notes),
+        **select_json_keys(replay, "moved not_graded=missing calls notes"),
     }
-
-
-def _totals_document(totals: RunTotals) -> dict[str, Any]:
-    score, passed = document_number("score", totals.score), document_number("pass_rate", totals.pass_rate)
-    return {**score, **passed, "scored": totals.scored}
-
-
-def _output_document(output: ReplayedOutput) -> dict[str, Any]:
-    return {"id": output.id, "old": _result_document(output.old), "new": _result_document(output.new)}
-
-
-def _result_document(result: RowResult) -> dict[str, Any]:
-    return {**document_number("score", result.score), "verdict": str(result.verdict)}
 
 
 def _flips(output: ReplayedOutput) -> str:

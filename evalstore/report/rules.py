@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import format_columns
 from evalstore.text import make_excerpt
@@ -21,32 +21,6 @@ def text(catalogue: RuleCatalogue) -> str:
     rows = [_HEAD, *map(_rule_row, catalogue.rules)]
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
     return f"{format_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
-
-
-def document(catalogue: RuleCatalogue) -> Any:
-    """Return the JSON document."""
-    return {"rule_set": catalogue.rule_set, "rules": [document_rule(rule) for rule in catalogue.rules]}
-
-
-def document_rule(rule: ChangeRule) -> dict[str, Any]:
-    """Return the JSON of one row."""
-    return {
-        "id": rule.id,
-        "number": rule.number,
-        "artifact": rule.artifact,
-        "since": rule.since,
-        "level": str(rule.level),
-        "headline": {"level": str(rule.headline.level), "only": rule.headline.only} if rule.headline else None,
-        "direction": rule.direction.words,
-        "moves": str(rule.scope),
-        "certainty": str(rule.certainty),
-        "mirror": rule.mirror,
-        "deciders": [decider.__name__ for decider in rule.deciders],
-        "message": rule.message,
-        "reason": rule.reason,
-        "example": rule.example,
-        "instead": rule.instead or None,
-    }
 
 
 def _rule_row(rule: ChangeRule) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
+from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.run_words import describe_choice, describe_run, name_output
 from evalstore.report.screen import PAPER, Part, Screen, draw_sparkline
-from evalstore.report.text_layout import count_noun, document_number, format_percent, wrap_lines
+from evalstore.report.text_layout import count_noun, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -46,20 +47,21 @@ def document(view: RunView) -> dict[str, Any]:
     """Return the document that schema/output/show_run.schema.json describes."""
     from evalstore.runs.run_view import list_missing
 
-    run = view.run
+    rows = [
+        {
+            **select_json_keys(row, "id sample score verdict rubric reason group input output=output.text"),
+            "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
+            "checks": write_json_value(view.choice.list_checks(row)),
+        }
+        for row in view.rows
+    ]
     return {
-        "run": str(run.path),
-        "model": run.model,
-        "dataset": run.dataset and run.dataset.ref,
-        **document_number("score", run.score),
-        **document_number("pass_rate", run.pass_rate),
-        "questions": run.questions,
-        "scored": run.scored,
+        **select_json_keys(view.run, "run=path model dataset=dataset.ref score pass_rate questions scored"),
         "outputs": view.total,
         "found": view.found,
-        "rows": [_row_document(view, row) for row in view.rows],
+        "rows": rows,
         "missing_outputs": dict(list_missing(view)),
-        "notes": list(run.notes),
+        "notes": list(view.run.notes),
     }
 
 
@@ -155,30 +157,3 @@ def _format_rest(view: RunView, shown: int) -> Iterator[str]:
         more = count_noun(view.found - shown, "more output")
         yield f"and {more}; --verbose lists them all, --failed those that did not pass"
     yield from (f"note: {make_printable(note)}" for note in view.run.notes)
-
-
-def _row_document(view: RunView, row: GradedRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "sample": row.sample,
-        **document_number("score", row.score),
-        "verdict": str(row.verdict),
-        "rubric": row.rubric,
-        "reason": row.reason,
-        "group": row.group,
-        "input": row.input,
-        "output": row.output.text,
-        "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
-        "checks": [
-            {
-                "id": check.id,
-                "kind": check.kind,
-                **document_number("score", check.score),
-                "verdict": str(check.verdict),
-                "unscored": check.unscored and str(check.unscored),
-                "reason": check.reason,
-                "engine": check.engine,
-            }
-            for check in view.choice.list_checks(row)
-        ],
-    }

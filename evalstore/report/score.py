@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from fractions import Fraction
-from typing import Any
 
-from evalstore.report.text_layout import count_noun, document_number
+from evalstore.report.text_layout import count_noun
 from evalstore.runs import CheckSummary, Run
 from evalstore.text import make_excerpt, make_printable
 
@@ -15,37 +13,6 @@ from evalstore.text import make_excerpt, make_printable
 def text(run: Run) -> str:
     """Return the score, what it was measured with, and one line for each check."""
     return "\n".join(_run_lines(run))
-
-
-def document(run: Run) -> dict[str, Any]:
-    """Return the document that schema/output/score.schema.json describes."""
-    return {
-        "run": str(run.path),
-        "samples": run.samples.name,
-        "evaluation_id": run.id,
-        "model": run.model,
-        **document_number("score", run.score),
-        **document_number("pass_rate", run.pass_rate),
-        "questions": run.questions,
-        "scored": run.scored,
-        "unscored": run.unscored,
-        "outputs": run.outputs,
-        "without_output": run.without_output,
-        "missing_outputs": dict(run.missing_outputs),
-        "without_question": run.without_question,
-        "checks": {id_: _check_document(check) for id_, check in run.checks.items()},
-        "dataset": run.dataset and asdict(run.dataset),
-        "rubrics": [asdict(pin) for pin in run.rubrics],
-        "judges": [asdict(pin) for pin in run.judges],
-        "replies": {name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")},
-        "notes": list(run.notes),
-    }
-
-
-def _check_document(check: CheckSummary) -> dict[str, Any]:
-    pass_count = check.scored - check.fail
-    counts = {"pass": pass_count, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
-    return {**document_number("mean", check.mean), **counts, "error_ids": list(check.error_ids)}
 
 
 def _run_lines(run: Run) -> Iterator[str]:

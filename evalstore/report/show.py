@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.report.resolve import document_source
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -15,8 +14,3 @@ def text(file: ArtifactFile) -> str:
     """Return the file with control characters escaped; tabs and line feeds stay."""
     lines = file.data.decode("utf-8").split("\n")
     return "\n".join("\t".join(map(make_printable, line.split("\t"))) for line in lines)
-
-
-def document(file: ArtifactFile) -> Any:
-    """Return the JSON document."""
-    return {**document_source(file.resolved), "path": file.path, "text": file.data.decode("utf-8")}

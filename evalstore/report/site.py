@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import count_noun
 from evalstore.text import make_printable
@@ -17,8 +17,3 @@ def text(site: WrittenSite) -> str:
     return "\n".join(
         [f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}", *notes]
     )
-
-
-def document(site: WrittenSite) -> dict[str, Any]:
-    """Return the document that schema/output/site.schema.json describes."""
-    return {"folder": site.folder, "pages": site.pages, "notes": list(site.notes)}

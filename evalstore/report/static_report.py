@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report import audit as plain
-from evalstore.report.audit_report import describe_result, document_result
+from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
 from evalstore.report.text_layout import (
     count_noun,
-    document_number,
     format_columns,
     wrap_lines,
 )
@@ -19,7 +18,6 @@ from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.audits.conditions import StaticReport
-    from evalstore.audits.static_bounds import ShareBounds
 
 _NAME = 44
 _HEAD = ("points", "score", "passes", "differs in", "proved")
@@ -67,40 +65,26 @@ def html(report: StaticReport) -> str:
 def document(report: StaticReport) -> dict[str, Any]:
     """Return the document that schema/output/audit_static.schema.json describes."""
     audit = report.audit
+    factors = [
+        {
+            "name": str(one.player),
+            "changed": one.changed,
+            **select_json_keys(
+                one, "share_least=score.least share_most=score.most passes_least=passes.least passes_most=passes.most"
+            ),
+        }
+        for one in audit.factors
+    ]
+    proved = "from=old to=new direction=score verdict_direction=verdict questions"
     return {
         "sentence": write_sentence(audit),
-        **document_number("delta", audit.delta),
-        **document_number("passes_delta", audit.passes_delta),
-        "a": plain.document_side(audit.a),
-        "b": plain.document_side(audit.b),
-        "common": audit.common,
-        "factors": [
-            {
-                "name": str(factor.player),
-                "changed": factor.changed,
-                **_document_bounds("share", factor.score),
-                **_document_bounds("passes", factor.passes),
-            }
-            for factor in audit.factors
-        ],
-        "own": _document_bounds("share", audit.own),
-        "lines": plain.document_lines(audit.lines),
+        **select_json_keys(audit, "delta passes_delta a b common"),
+        "factors": factors,
+        "own": select_json_keys(audit.own, "share_least=least share_most=most"),
+        "lines": write_json_value(audit.lines),
         "flips": {"pass_to_fail": audit.flips[0], "fail_to_pass": audit.flips[1]},
-        "proved": [
-            {
-                "from": one.old,
-                "to": one.new,
-                "direction": str(one.score),
-                "verdict_direction": str(one.verdict),
-                "questions": one.questions,
-            }
-            for one in audit.proved
-        ],
+        "proved": [select_json_keys(one, proved) for one in audit.proved],
         "outputs_not_stored": {"a": audit.unstored[0], "b": audit.unstored[1]},
-        "conditions": [document_result(one) for one in report.results],
+        "conditions": write_json_value(report.results),
         "notes": list(audit.notes),
     }
-
-
-def _document_bounds(name: str, bounds: ShareBounds) -> dict[str, Any]:
-    return {**document_number(f"{name}_least", bounds.least), **document_number(f"{name}_most", bounds.most)}

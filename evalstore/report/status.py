@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.report.diff import document_acceptance
 from evalstore.report.diff_words import describe_adjustments
-from evalstore.report.findings import document_finding, format_groups
+from evalstore.report.findings import format_groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 from evalstore.status.version_rules import MOVED_HINT
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.diff import DiffFinding
     from evalstore.status import ArtifactStatus, Status
 
 _NAMES_LIMIT = 3
@@ -46,55 +44,6 @@ def text(status: Status, screen: Screen = PAPER) -> str:
     )
 
 
-def document(status: Status) -> Any:
-    """Return the JSON document."""
-    return {
-        "ok": status.ok,
-        "total": status.total,
-        "profile": status.profile,
-        "rule_set": status.rule_set,
-        "interrupted": status.interrupted,
-        "artifacts": [
-            {
-                "ref": artifact.ref,
-                "state": str(artifact.state),
-                "released": artifact.released,
-                "working": artifact.working,
-                "required_bump": str(artifact.required_bump),
-                "next_version": artifact.next_version,
-                "ok": artifact.ok,
-                "rule": str(artifact.rule) if artifact.rule else None,
-                "message": artifact.message,
-                "hint": artifact.hint or None,
-                "dependents": list(artifact.dependents),
-                "reaches": {
-                    "rubrics": artifact.reached.rubrics,
-                    "datasets": artifact.reached.datasets,
-                    "questions": artifact.reached.questions,
-                },
-                "pins": [
-                    {"from": pin.user, "ref": pin.ref, "file": pin.place.file, "line": pin.place.line}
-                    for pin in artifact.pins
-                ],
-                "moved": [
-                    {
-                        "ref": reference.ref,
-                        "was": str(reference.was),
-                        "now": str(reference.now),
-                        "level": str(reference.level),
-                        "file": reference.place.file,
-                        "line": reference.place.line,
-                    }
-                    for reference in artifact.moved
-                ],
-                "adjusted": [_adjustment_document(finding) for finding in artifact.adjusted],
-            }
-            for artifact in status.artifacts
-        ],
-        "findings": [document_finding(finding) for finding in status.findings],
-    }
-
-
 def summary(status: Status) -> str:
     """Return how many artifacts differ and lack a version, and the next command, on one line."""
     return ". ".join(_summary_sentences(status))
@@ -109,18 +58,6 @@ def _status_row(artifact: ArtifactStatus) -> tuple[str, ...]:
         str(artifact.required_bump) if artifact.required_bump else "-",
         "unchanged" if artifact.state == _MOVED else artifact.message,
     )
-
-
-def _adjustment_document(finding: DiffFinding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule,
-        "fingerprint": finding.fingerprint,
-        "message": finding.message,
-        "level": str(finding.level),
-        "level_before": str(finding.level_before),
-        "overridden": finding.overridden,
-        "accepted": document_acceptance(finding.accepted) if finding.accepted else None,
-    }
 
 
 def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:

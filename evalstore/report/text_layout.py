@@ -64,18 +64,6 @@ def _join_words(command: re.Match[str]) -> str:
     return command[0].replace(" ", _NO_BREAK)
 
 
-def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
-    """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
-    if value is None:
-        return {name: None}
-    from fractions import Fraction
-
-    from evalstore.model import format_decimal
-
-    decimal = format_decimal(value)
-    return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
-
-
 def format_percent(value: Fraction | None, digits: int = 2) -> str:
     """Return a share of 1 in hundredths, `66.67`; `-` for None. Only all is `100.00`, and only nothing `0.00`."""
     if value is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Findings
 from evalstore.report import findings
+from evalstore.report.json_values import write_json_value
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, join_names
 
@@ -30,4 +31,4 @@ def summary(result: Verification) -> str:
 def document(result: Verification) -> Any:
     """Return the JSON document, of the same shape as that of validate."""
     files = result.releases + result.ledgers + bool(result.locked)
-    return findings.document(Findings(files, result.findings))
+    return write_json_value(Findings(files, result.findings))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
+from evalstore.report.json_values import write_json_value
 from evalstore.report.run_words import name_output
-from evalstore.report.score import document as document_run
 from evalstore.report.score import text as format_run
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, format_percent, wrap_lines
@@ -29,7 +29,7 @@ def text(scored: WrittenRun, screen: Screen = PAPER) -> str:
 
 def document(scored: WrittenRun) -> Any:
     """Return the document of the run."""
-    return document_run(scored.run)
+    return write_json_value(scored.run)
 
 
 def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:

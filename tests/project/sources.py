@@ -19,7 +19,7 @@ def parse_modules() -> dict[str, ast.Module]:
 
 
 @cache
-def list_nodes(path: str) -> tuple[ast.ImportFrom | ast.Import | ast.Attribute, ...]:
-    """List what a module imports, and every name behind a dot, wherever it stands."""
+def list_nodes(path: str) -> tuple[ast.ImportFrom | ast.Import | ast.Attribute | ast.Call, ...]:
+    """List what a module imports, every name behind a dot, and every call, wherever it stands."""
     nodes = ast.walk(parse_modules()[path])
-    return tuple(node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Attribute))
+    return tuple(node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Attribute | ast.Call))

@@ -81,12 +81,12 @@ def story(tmp_path: Path) -> Story:
 def blamed(story: Story) -> Callable[..., dict[str, Any]]:
     """Return `pointer -> (author, commit, version)` of a reference's parts."""
     from evalstore.provenance import blame
-    from evalstore.report import blame as report
+    from evalstore.report import make_document
     from evalstore.store import ArtifactStore
 
     def run(ref: str = "rubric/r@git:HEAD", root: Path | None = None) -> dict[str, Any]:
         with ArtifactStore.open(root or story.root) as store:
-            parts = report.document(blame(store, ref))["parts"]
+            parts = make_document(blame(store, ref))["parts"]
         return {part["pointer"]: part for part in parts}
 
     return run

@@ -19,7 +19,7 @@ from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.release import bump
 from evalstore.release.accept import AcceptOptions, accept
-from evalstore.report.status import document
+from evalstore.report.json_values import write_json_value as document
 from evalstore.resources import find_resource_folder
 from evalstore.status import read_status
 from evalstore.store import ArtifactStore

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import evalstore
 from evalstore.report import FITTED_TO_SCREEN, RENDERERS
+from evalstore.report.json_values import KEYS
 from evalstore.report.reports import PROBLEM_REPORTS
 from tests.rows import each
 
@@ -25,14 +25,9 @@ def classes() -> set[str]:
     }
 
 
-@each(sorted({*RENDERERS, *PROBLEM_REPORTS}))
+@each(sorted({*RENDERERS, *PROBLEM_REPORTS, *KEYS}))
 def test_every_key_is_a_class_of_the_package(name: str) -> None:
     assert name in classes()
-
-
-@each(sorted(set(RENDERERS.values())))
-def test_every_renderer_makes_a_document(module: str) -> None:
-    assert callable(import_module(f"evalstore.report.{module}").document)
 
 
 def test_what_has_problems_is_rendered_too() -> None:
