@@ -55,19 +55,9 @@ def markdown(view: QuestionView) -> str:
 
 def html(view: QuestionView) -> str:
     """Return the same as a page of its own."""
-    from evalstore.report.pages.html import Markup, make_element, make_page
-    from evalstore.report.pages.question import format_question
+    from evalstore.report.pages.question import write_page
 
-    notes = (make_element("p", note, class_="quiet") for note in _list_notes(view))
-    models = " and ".join(f"{name} is {model}" for name, model in zip("AB", view.models, strict=True))
-    return make_page(
-        f"Question {view.id}",
-        make_element("h1", "One question of two runs"),
-        make_element("p", view.id, class_="answer"),
-        make_element("p", models),
-        format_question(view.rows, view.cells, [*_list_checks(view)]),
-        Markup("".join(notes)),
-    )
+    return write_page(view, [*_list_notes(view)])
 
 
 def document(view: QuestionView) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""Writes filters that need no script: lists of choices, and a rule of CSS for each choice."""
+"""Fills a page with items that filters find without a script: lists of choices, and a rule of CSS for each choice."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evalstore.report.pages.html import Markup, join_markup, make_element
-from evalstore.text import make_excerpt
+from evalstore.report.pages.html import MOST_CHARACTERS
 
-_LABEL = 70
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,27 +21,38 @@ class FilterMenu:
     choices: Mapping[str, str]
 
 
-def format_filtered(menus: Sequence[FilterMenu], items: Sequence[Markup], about: str) -> tuple[Markup, str]:
-    """Return items below their filters and a line that counts those in sight, and the rules of CSS for it.
+@dataclass(frozen=True, slots=True)
+class FilteredList:
+    """Items below their filters; an item has the class `q` and those of the choices that it is found by."""
 
-    An item has the class `q` and those of the choices that it is found by.
-    """
-    useful = [menu for menu in menus if menu.choices]
-    keys = [key for menu in useful for key in menu.choices]
-    rules = "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
-    legend = make_element("legend", "Show only")
-    count = make_element("p", f"{about} Shown: ", make_element("span", class_="count"), class_="quiet")
-    fieldset = make_element("fieldset", legend, *map(_format_menu, useful)) if useful else Markup()
-    return make_element("div", join_markup(fieldset, Markup("\n"), *items), count, class_="list"), rules
+    menus: tuple[FilterMenu, ...]
+    items: tuple[Markup, ...]
+    about: str
 
-
-def shorten_label(text: str) -> str:
-    """Return a text as long as a choice may be."""
-    return make_excerpt(text, _LABEL)
+    @property
+    def rules(self) -> str:
+        """Return the rules of CSS by which the filters work."""
+        keys = (key for menu in self.menus for key in menu.choices)
+        return "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
 
 
-def _format_menu(menu: FilterMenu) -> Markup:
-    options = [make_element("option", shorten_label(text), class_=f"o{key}") for key, text in menu.choices.items()]
-    # Without this, a browser may bring a choice of an earlier visit back.
-    select = make_element("select", make_element("option", menu.every), *options, autocomplete="off")
-    return make_element("label", menu.label, select)
+def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
+    """Return the first items that are no longer than `budget` bytes together; of each, so many bytes do not count."""
+    found: list[Markup] = []
+    size = 0
+    for item, uncounted in items:
+        size += len(item.encode()) - uncounted
+        if size > budget:
+            break
+        found.append(item)
+    return tuple(found)
+
+
+def filter_items(menus: Iterable[FilterMenu], items: tuple[Markup, ...], about: str) -> FilteredList:
+    """Return items below those menus that have choices."""
+    return FilteredList(tuple(menu for menu in menus if menu.choices), items, about)
+
+
+def count_bytes(*texts: str) -> int:
+    """Return about how many bytes of a page texts are that are shown as they are."""
+    return sum(len(text[:MOST_CHARACTERS].encode(errors="replace")) for text in texts)

@@ -1,71 +1,77 @@
-"""Writes HTML: elements whose text is escaped, and the frame of a page that loads nothing and runs nothing."""
+"""Renders the pages' templates: every text from outside is escaped, and a page loads nothing and runs nothing."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from evalstore.report.pages.style import STYLE
-from evalstore.text import make_printable
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-_VOID = frozenset({"meta", "rect", "line"})
+from evalstore.audits.wording import format_points
+from evalstore.report.pages.bars import draw_bar
+from evalstore.report.text_layout import count_noun, format_percent
+from evalstore.text import make_excerpt, make_printable
+
+MOST_CHARACTERS = 20_000  # of an output or what was asked: of more the rest is counted
 # Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its log as commands.
 _ESCAPES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>\"'#"})
 _COLON = re.compile(r"^(\s*):", re.MULTILINE)
 
 
-class Markup(str):
-    """Text that is HTML already; every other text is escaped where it enters an element."""
-
-    __slots__ = ()
-
-
 def escape_html(text: str) -> Markup:
     """Return text from outside as HTML that acts on nobody; line feeds and tabs stay as they are."""
     lines = ("\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n"))
-    return Markup(_COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES)))
+    return Markup(_COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES)))  # noqa: S704  # escaped here
 
 
-def make_element(name: str, /, *children: str, **attributes: str) -> Markup:
-    """Return one element; attributes lose a last underscore (`class_`), and those without a value are left out."""
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape_html(value)}"' for key, value in attributes.items() if value
-    )
-    if name in _VOID:
-        return Markup(f"<{name}{written}>" if name == "meta" else f"<{name}{written}/>")
-    return Markup(f"<{name}{written}>{join_markup(*children)}</{name}>")
+def render_template(name: str, /, **values: Any) -> Markup:
+    """Return a template of this folder with its values."""
+    return Markup(_load_environment().get_template(f"{name}.html.jinja").render(values))  # noqa: S704  # escaped there
 
 
-def join_markup(*parts: str) -> Markup:
-    """Return parts in a row; what is no markup is escaped."""
-    return Markup("".join(part if isinstance(part, Markup) else escape_html(part) for part in parts))
-
-
-def make_page(title: str, *parts: Markup, rules: str = "") -> str:
+def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:
     """Return a whole page; `rules` is CSS of our own beside the style that all pages share."""
-    style = STYLE + rules
+    style = read_style("style") + rules
     # The policy names the one style by its hash: no script, no image, no font, no form and no other style.
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = (
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        make_element("meta", name="color-scheme", content="light dark"),
-        make_element("meta", name="referrer", content="no-referrer"),
-        make_element("title", title),
-        Markup(f"<style>{style}</style>"),
+    markup = Markup(style)  # noqa: S704  # ours: the keys in its rules are numbered
+    return f"{render_template(name, title=title, style=markup, policy=policy, **values)}\n"
+
+
+@cache
+def read_style(name: str) -> str:
+    """Return the CSS of a file beside the templates."""
+    return (files(__package__) / "templates" / f"{name}.css").read_text("utf-8")
+
+
+@cache
+def _load_environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("evalstore.report.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_escape_value,
     )
-    lines = (
-        "<!DOCTYPE html>",
-        '<html lang="en">',
-        "<head>",
-        *head,
-        "</head>",
-        "<body>",
-        make_element("main", Markup("\n"), Markup("\n".join(part for part in parts if part)), Markup("\n")),
-        "</body>",
-        "</html>",
-    )
-    return "\n".join(lines) + "\n"
+    environment.filters |= {
+        "bar": draw_bar,
+        "noun": count_noun,
+        "number": "{:,}".format,
+        "percent": format_percent,
+        "points": format_points,
+        "shorten": make_excerpt,
+    }
+    environment.globals["most_characters"] = MOST_CHARACTERS
+    return environment
+
+
+def _escape_value(value: Any) -> Markup:
+    """Return what a template prints: markup as it is, every other value escaped in our way, not in that of Jinja."""
+    return value if isinstance(value, Markup) else escape_html(str(value))

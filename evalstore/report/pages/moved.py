@@ -1,20 +1,24 @@
-"""Writes the questions that an audit moved for its page, with filters that are lists of choices and rules of CSS."""
+"""Prepares the questions that an audit moved for its page, with filters that are lists of choices and rules of CSS."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evalstore.audits import EditSource, LineEffect, MovedQuestion
-from evalstore.audits.question_view import list_checks
-from evalstore.audits.wording import format_points
-from evalstore.report.pages.filters import FilterMenu, format_filtered, shorten_label
-from evalstore.report.pages.html import Markup, join_markup, make_element
-from evalstore.report.pages.question import format_question
-from evalstore.report.text_layout import count_noun, format_percent
+from evalstore.audits import EditSource, MovedQuestion
+from evalstore.report.pages.filters import FilteredList, FilterMenu, count_bytes, filter_items, select_items
+from evalstore.report.pages.html import render_template
+from evalstore.report.pages.question import prepare_question
+from evalstore.report.text_layout import count_noun
+from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _MOST_TAGS = 100
+_LABEL = 70  # characters of an edit's message
 _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
@@ -49,22 +53,15 @@ def find_flip(question: MovedQuestion) -> str:
     return "f0" if new < old else "f1" if new > old else "f2"
 
 
-def format_moved(moved: MovedList, budget: int) -> tuple[Markup, str]:
-    """Return the list of questions with its filters, and the rules of CSS by which they work.
+def filter_moved(moved: MovedList, budget: int) -> FilteredList | None:
+    """Return the list of questions with its filters; None where no question moved.
 
     All questions together have `budget` bytes, outputs and what was asked left aside.
     """
-    title = make_element("h2", "Questions that moved")
     if not moved.questions:
-        return join_markup(title, make_element("p", "No score and no verdict of a question moved.")), ""
+        return None
     choices = _list_choices(moved)
-    items, size = list[Markup](), 0
-    for question in moved.questions:
-        item = _format_item(question, choices)
-        size += len(item.encode()) - _count_answers(question)
-        if size > budget:
-            break
-        items.append(item)
+    items = select_items(((_render_question(one, choices), _count_answers(one)) for one in moved.questions), budget)
     menus = (
         FilterMenu("moved by", "any player", {key: name.replace("_", " ") for name, key in choices.players.items()}),
         FilterMenu("edit", "any edit", _label_edits(choices)),
@@ -73,8 +70,7 @@ def format_moved(moved: MovedList, budget: int) -> tuple[Markup, str]:
     )
     left = moved.count - len(items)
     more = f" {count_noun(left, 'more question')} moved: evalstore audit A B --question ID shows each." if left else ""
-    found, rules = format_filtered(menus, items, f"Flips first, then those that moved most.{more}")
-    return make_element("section", title, found), rules
+    return filter_items(menus, items, f"Flips first, then those that moved most.{more}")
 
 
 def _list_choices(moved: MovedList) -> FilterChoices:
@@ -98,46 +94,20 @@ def _label_edits(choices: FilterChoices) -> dict[str, str]:
 
 def _describe_source(source: EditSource) -> str:
     author = f" ({source.origin.author})" if source.origin.author else ""
-    return f"{shorten_label(source.message or source.part)}{author}"
+    return f"{make_excerpt(source.message or source.part, _LABEL)}{author}"
 
 
-def _format_item(question: MovedQuestion, choices: FilterChoices) -> Markup:
-    old, new = question.rows
-    change = f"{format_percent(old.score)} \u2192 {format_percent(new.score)}"
+def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
     flip = find_flip(question)
-    by = ", ".join(f"{name.replace('_', ' ')} {_describe_effect(effect)}" for name, effect in question.shares.items())
-    summary = make_element(
-        "summary",
-        make_element("b", question.id),
-        f" {change} ",
-        make_element("span", f"{by}{'' if flip == 'f2' else f'; {_FLIPS[flip]}'}", class_="quiet"),
+    return render_template(
+        "moved",
+        moved=question,
+        classes=["q", *choices.list_classes(question)],
+        flip="" if flip == "f2" else _FLIPS[flip],
+        edits=[(effect, choices.edits.get(source), _describe_source(source)) for source, effect in question.edits],
+        found=prepare_question(question.rows, question.cells),
     )
-    lines = [
-        make_element("li", f"{_describe_effect(effect)} ", _format_edit(source, choices))
-        for source, effect in question.edits
-    ]
-    parts = [
-        make_element("p", f"tags: {', '.join(question.tags)}", class_="quiet") if question.tags else Markup(),
-        make_element("ul", *lines) if lines else Markup(),
-        make_element("p", "Some cells are estimated from anchors.") if question.is_estimated else Markup(),
-        format_question(question.rows, question.cells, [*list_checks(question.cells)]),
-    ]
-    classes = " ".join(["q", *choices.list_classes(question)])
-    return join_markup(make_element("details", summary, make_element("div", *parts), class_=classes), Markup("\n"))
-
-
-def _format_edit(source: EditSource, choices: FilterChoices) -> Markup:
-    text = _describe_source(source)
-    key = choices.edits.get(source)
-    return Markup(f'<a href="#{key}">{join_markup(text)}</a>') if key else join_markup(text)
-
-
-def _describe_effect(effect: LineEffect) -> str:
-    passes = f" ({format_points(effect.passes)} passes)" if effect.passes else ""
-    return f"{format_points(effect.score)}{passes}"
 
 
 def _count_answers(question: MovedQuestion) -> int:
-    """Return about how many bytes of an item are outputs and what was asked."""
-    texts = [row.output.text for side in question.rows for row in side.outputs]
-    return sum(len(text[:20_000].encode(errors="replace")) for text in (*texts, question.rows[1].input))
+    return count_bytes(*(row.output.text for side in question.rows for row in side.outputs), question.rows[1].input)

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.report.pages.html import Markup, make_element, make_page
-from evalstore.report.pages.tables import format_items
-from evalstore.report.text_layout import count_noun
+from evalstore.report.pages.html import read_style, render_page
 
 if TYPE_CHECKING:
-    from evalstore.site import SiteGraph, SiteReference
+    from evalstore.site import SiteGraph
 
-_RULES = """
-.graph svg{display:block;width:100%;height:auto;font-size:13px;margin:1rem 0}
-.graph .arcs{display:none}
-.graph text{fill:currentColor;dominant-baseline:central}
-.graph .kind{fill:var(--quiet);font-weight:600}
-.graph rect{fill:var(--panel);stroke:var(--edge)}
-.graph a:hover rect{stroke:var(--mark)}
-.graph path{fill:none;stroke:var(--firm)}
-.graph .records{stroke-dasharray:4 3}
-.graph .tips{fill:var(--firm);stroke:none}
-@media screen and (max-width:40rem){.graph .columns{display:none}.graph .arcs{display:block}}
-"""
-# All in pixels at the width that each of the two is drawn for; a letter is about 7 wide.
-_BOX, _GAP, _ROW, _HEIGHT, _HEAD = 210, 64, 34, 24, 26
+# All in pixels at the width that each of the two is drawn for, boxes as in `references.html.jinja`; a letter is
+# about 7 wide.
+_BOX, _GAP, _ROW, _HEAD = 210, 64, 34, 26
 _ARC = 100  # how far the widest arc leaves the column
 _LABEL = 28  # letters; the whole id is in the title
 
@@ -52,20 +39,17 @@ class DrawnBox(NamedTuple):
 
 def write_page(graph: SiteGraph) -> str:
     """Return the page; it is drawn twice, and the width of the window says which of the two is seen."""
-    count = count_noun(len(graph.references), "reference")
-    records = "A dashed line is a record that no score goes through." if _has_records(graph.references) else ""
-    return make_page(
-        f"{graph.title}: references",
-        make_element("h1", make_element("a", "all artifacts", href="index.html"), " / references"),
-        make_element("p", f"{count}, as the files have them.", class_="answer"),
-        make_element("p", f"An arrow leads from an artifact to what it refers to. {records}".strip()),
-        format_items(graph.notes),
-        make_element("div", _draw_columns(graph), _draw_arcs(graph), class_="graph"),
-        rules=_RULES,
+    return render_page(
+        "references",
+        title=f"{graph.title}: references",
+        rules=read_style("references"),
+        graph=graph,
+        has_records=not all(one.scores for one in graph.references),
+        drawings=[_draw(graph, _place_columns(graph)), _draw(graph, _place_arcs(graph))],
     )
 
 
-def _draw_columns(graph: SiteGraph) -> Markup:
+def _place_columns(graph: SiteGraph) -> GraphLayout:
     boxes = {
         name: DrawnBox(number, number * (_BOX + _GAP), _HEAD + _ROW * place + _ROW // 2)
         for number, layer in enumerate(graph.layers)
@@ -75,10 +59,10 @@ def _draw_columns(graph: SiteGraph) -> Markup:
     width = len(graph.layers) * (_BOX + _GAP)
     height = _HEAD + _ROW * max(map(len, graph.layers))
     heads = [(number * (_BOX + _GAP), _HEAD // 2, layer) for number, layer in enumerate(graph.layers)]
-    return _draw(graph, GraphLayout("columns", width, height, boxes, heads, _GAP))
+    return GraphLayout("columns", width, height, boxes, heads, _GAP)
 
 
-def _draw_arcs(graph: SiteGraph) -> Markup:
+def _place_arcs(graph: SiteGraph) -> GraphLayout:
     boxes, heads, y = dict[str, DrawnBox](), list[tuple[int, int, Sequence[str]]](), 0
     for layer in graph.layers:
         heads.append((0, y + _HEAD // 2, layer))
@@ -86,29 +70,30 @@ def _draw_arcs(graph: SiteGraph) -> Markup:
         for name in layer:
             boxes[name] = DrawnBox(0, 0, y + _ROW // 2)
             y += _ROW
-    return _draw(graph, GraphLayout("arcs", _BOX + _ARC + 2, y, boxes, heads, _ARC))
+    return GraphLayout("arcs", _BOX + _ARC + 2, y, boxes, heads, _ARC)
 
 
-def _draw(graph: SiteGraph, layout: GraphLayout) -> Markup:
-    boxes = layout.boxes
+def _draw(graph: SiteGraph, layout: GraphLayout) -> dict[str, Any]:
+    """Return the paths of lines and tips, and where heads and boxes are."""
     lines = {True: list[str](), False: list[str]()}
     tips = set[str]()
     for one in graph.references:
-        line, tip = _draw_reference(boxes[one.user], boxes[one.used], layout.room)
+        line, tip = _draw_reference(layout.boxes[one.user], layout.boxes[one.used], layout.room)
         lines[one.scores].append(line)
         tips.add(tip)
-    return make_element(
-        "svg",
-        make_element("path", d="".join(lines[True])),
-        make_element("path", d="".join(lines[False]), class_="records"),
-        *(make_element("text", _name_layer(layer), x=str(x), y=str(y), class_="kind") for x, y, layer in layout.heads),
-        *(_draw_artifact(name, box) for name, box in boxes.items()),
-        make_element("path", d="".join(sorted(tips)), class_="tips"),
-        viewBox=f"-1 0 {layout.width} {layout.height}",
-        class_=layout.look,
-        role="group",
-        aria_label="who refers to whom",
-    )
+    return {
+        "look": layout.look,
+        "width": layout.width,
+        "height": layout.height,
+        "lines": "".join(lines[True]),
+        "records": "".join(lines[False]),
+        "tips": "".join(sorted(tips)),
+        "heads": [(x, y, f"{layer[0].partition('/')[0]}s") for x, y, layer in layout.heads],
+        "boxes": [
+            {"name": name, "label": _shorten_id(name.partition("/")[2]), "x": box.x, "y": box.y}
+            for name, box in layout.boxes.items()
+        ],
+    }
 
 
 def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str]:
@@ -136,22 +121,5 @@ def _draw_curve(start: tuple[int, int], end: tuple[int, int]) -> str:
     return f"C{middle} {start[1]} {middle} {end[1]} {end[0]} {end[1]}"
 
 
-def _draw_artifact(name: str, box: DrawnBox) -> Markup:
-    _, _, artifact_id = name.partition("/")
-    label = artifact_id if len(artifact_id) <= _LABEL else f"{artifact_id[: _LABEL - 1]}…"
-    top = box.y - _HEIGHT // 2
-    return make_element(
-        "a",
-        make_element("title", name),
-        make_element("rect", x=str(box.x), y=str(top), width=str(_BOX), height=str(_HEIGHT), rx="3"),
-        make_element("text", label, x=str(box.x + 8), y=str(box.y)),
-        href=f"{name}/index.html",
-    )
-
-
-def _name_layer(layer: Sequence[str]) -> str:
-    return f"{layer[0].partition('/')[0]}s"
-
-
-def _has_records(references: Iterable[SiteReference]) -> bool:
-    return not all(one.scores for one in references)
+def _shorten_id(id_: str) -> str:
+    return id_ if len(id_) <= _LABEL else f"{id_[: _LABEL - 1]}…"
