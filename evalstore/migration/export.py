@@ -14,7 +14,7 @@ from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
 from evalstore.migration.judge_prompts import collect_stored_prompts
-from evalstore.migration.legacy_files import parse_whole, render_legacy
+from evalstore.migration.legacy_files import FILE_LIMIT, parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
@@ -24,7 +24,6 @@ from evalstore.model import Kind, Ref, parse_ref
 from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
-_LIMIT = 64 << 20
 _TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
 
@@ -182,7 +181,7 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
     try:
         # lstat: a broken link counts as a file in the way.
         (out / file.file).lstat()
-        return read_below(out, file.file, _LIMIT) != file.text.encode()
+        return read_below(out, file.file, FILE_LIMIT) != file.text.encode()
     except FileNotFoundError:
         return False
     except (OSError, EvalstoreError):
@@ -222,7 +221,7 @@ def _export_run(root: Path, path: str) -> ExportedFile:
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:
-        return ExportedFile(file, path, read_below(root, path, _LIMIT).decode())
+        return ExportedFile(file, path, read_below(root, path, FILE_LIMIT).decode())
     except UnicodeDecodeError:
         raise RefusedError(f"{path} is not UTF-8") from None
 

@@ -11,12 +11,10 @@ from pathlib import Path
 from evalstore.errors import UsageError
 from evalstore.files import read_user_file
 from evalstore.migration.detect import MARGIN, OWN_MATCH, FormatMatch, detect_format
-from evalstore.migration.legacy_files import parse_legacy
+from evalstore.migration.legacy_files import FILE_LIMIT, parse_legacy
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.table import load_tables
 from evalstore.migration.table_draft import draft_table
-
-_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def explain_format(path: Path | str, *, tables: Iterable[Path | str] = ()) -> Fo
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="--explain takes one file of it")
     known_tables = load_tables(None, load_own_tables(map(Path, tables)))
-    data = read_user_file(path, _LIMIT)
+    data = read_user_file(path, FILE_LIMIT)
     document, _ = parse_legacy(data, path.name)
     match = detect_format(document.value, known_tables)
     is_settled = match.is_tie or match.is_sure or match is OWN_MATCH

@@ -23,6 +23,7 @@ from evalstore.documents import (
 )
 from evalstore.errors import LoadError, Place
 
+FILE_LIMIT = 64 << 20  # bytes of a legacy file, and of a file made of one: each is held in memory
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
 # Prompt files that suites refer to: read as plain text, and never sources themselves.

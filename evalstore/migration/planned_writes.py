@@ -19,6 +19,7 @@ from evalstore.files import read_below
 from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.comment_merge import carry_comments
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
+from evalstore.migration.legacy_files import FILE_LIMIT
 from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.suite_artifacts import PlannedArtifact
@@ -27,8 +28,6 @@ from evalstore.store.text_merge import merge_texts
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10
-_ROWS_TO = 64 << 20
-_LIMIT = 64 << 20
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is no UTF-8 text, so it stays"
@@ -173,8 +172,8 @@ def _render_rows(rows: Iterable[Any]) -> str:
     sizes = [len(line.encode()) for line in lines]
     if any(size > LINE_LIMIT for size in sizes):
         raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
-    if sum(sizes) > _ROWS_TO:
-        raise RefusedError(f"its questions are larger than {_ROWS_TO:,} bytes, the limit for one file")
+    if sum(sizes) > FILE_LIMIT:
+        raise RefusedError(f"its questions are larger than {FILE_LIMIT:,} bytes, the limit for one file")
     return "".join(lines)
 
 
@@ -257,7 +256,7 @@ def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
 
 def _read_current_bytes(root: Path, path: str) -> bytes | None:
     try:
-        return read_below(root, path, _LIMIT)
+        return read_below(root, path, FILE_LIMIT)
     except AbsentError:
         return None
 

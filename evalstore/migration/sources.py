@@ -10,11 +10,10 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_user_file
-from evalstore.migration.legacy_files import SUFFIXES, parse_companion
+from evalstore.migration.legacy_files import FILE_LIMIT, SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
 from evalstore.runs.stored_names import decode_path
 
-_LIMIT = 64 << 20
 _SKIPPED_FOLDERS = frozenset({".git", ".evalstore", STAGE})
 _COPY = "this is the run that a migration has made of a source"
 _LINK = "a link is followed only when it is named itself"
@@ -36,8 +35,8 @@ class LegacyFile:
     def read(self) -> bytes:
         """Return its bytes; a file that the user named may be a link, one in a folder may not."""
         if self.in_folder:
-            return read_below(self.root, self.relative_path, _LIMIT)
-        return read_user_file(self.path, _LIMIT)
+            return read_below(self.root, self.relative_path, FILE_LIMIT)
+        return read_user_file(self.path, FILE_LIMIT)
 
     @property
     def path(self) -> Path:
@@ -53,7 +52,11 @@ class LegacyFile:
         """
         below = _resolve_below(PurePosixPath(self.relative_path).parent, path.removeprefix("file://"))
         try:
-            return parse_companion(read_below(self.root, below, _LIMIT), _to_text(self._top / below)) if below else None
+            return (
+                parse_companion(read_below(self.root, below, FILE_LIMIT), _to_text(self._top / below))
+                if below
+                else None
+            )
         except LoadError:
             return None
 

@@ -21,13 +21,13 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import move_below, read_below, remove_below, remove_folder_below, sweep_below
+from evalstore.migration.legacy_files import FILE_LIMIT
 from evalstore.model import Kind
 from evalstore.runs.stored_names import STORED_PATH
 from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"
 _STATE_FOLDER = "evalstore"  # of a git directory
-_LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: artifacts refer to folders before their own.
 _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
 _FILE = re.compile(
@@ -199,7 +199,7 @@ def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]
     A journal may come with an untrusted folder, so every path must be that of an artifact or run of this store.
     """
     try:
-        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", _LIMIT)
+        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", FILE_LIMIT)
         notes = [json.loads(line) for line in data.splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
         folders = [note["made"] for note in notes if "file" not in note]
@@ -220,7 +220,7 @@ def _is_store_folder(folder: str) -> bool:
 
 def _digest_file(root: Path, path: str) -> str:
     try:
-        return hashlib.sha256(read_below(root, path, _LIMIT)).hexdigest()
+        return hashlib.sha256(read_below(root, path, FILE_LIMIT)).hexdigest()
     except LoadError:
         return ""
 
