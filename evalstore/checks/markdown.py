@@ -34,7 +34,7 @@ class MarkdownShape:
 def count_by_lines(text: str) -> MarkdownShape:
     """Count as the legacy grader does, line by line of `str.splitlines()`; code counts as prose (drupal 1.3)."""
     rows = text.splitlines()
-    headings = [match for row in rows if (match := _HEADING.match(row))]
+    headings = [match for row in rows if row.startswith("#") and (match := _HEADING.match(row))]
     return MarkdownShape(
         headings=tuple((len(match[1]), match[2].strip()) for match in headings),
         code_blocks=text.count(_FENCE) // 2,

@@ -95,14 +95,19 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
     if len(data) > LINE_LIMIT:
         raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
-    text, place = decode_utf8(data, file, line).removeprefix("\ufeff"), Place(file, line)
+    text = decode_utf8(data, file, line).removeprefix("\ufeff")
+    # A place is made where it is needed: of most rows nothing is to be said.
     try:
-        value = decode_row(text, place)
+        value = _decode_row(text)
+    except LoadError as error:
+        error.place = Place(file, line)
+        raise
     except json.JSONDecodeError as error:
         raise LoadError(f"not JSON: {describe_decode_error(error)}", place=Place(file, line, error.colno)) from None
     except RecursionError:
-        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
-    check_row(value, text, place)
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=Place(file, line)) from None
+    if "\\" in text or text.count("[") + text.count("{") > DEPTH_LIMIT:
+        check_row(value, text, Place(file, line))
     return value
 
 
@@ -138,15 +143,19 @@ def check_row(value: Any, text: str, place: Place) -> None:
 def decode_row(text: str, place: Place) -> Any:
     """Decode JSON at C speed with exact numbers; a key that stands twice and NaN are a `LoadError` at `place`."""
     try:
-        try:
-            value, end = _scan(text, 0)
-        except StopIteration:
-            end = -1
-        # The decoder takes off the space around, and says what is wrong.
-        return value if end == len(text) else _DECODER.decode(text)
+        return _decode_row(text)
     except LoadError as error:
         error.place = place
         raise
+
+
+def _decode_row(text: str) -> Any:
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    # The decoder takes off the space around, and says what is wrong.
+    return value if end == len(text) else _DECODER.decode(text)
 
 
 def describe_decode_error(error: json.JSONDecodeError) -> str:

@@ -62,6 +62,10 @@ class Grade(NamedTuple):
     reply_digests: tuple[str, ...] = ()
     inner_errors: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        # Grades are known again for every check of every output, and exact fractions hash slowly.
+        return hash(self.reason)
+
     @property
     def approximate(self) -> bool:
         """Whether the engine says of itself that it approximates."""

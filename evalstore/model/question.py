@@ -117,8 +117,9 @@ class Question:
 
     def _digest(self, keys: tuple[str, ...]) -> str:
         row = self.row
-        present = {key: row[key] for key in keys if key in row}
-        return compute_digest(present) if present else _DIGEST_OF_NOTHING
+        if row.keys().isdisjoint(keys):
+            return _DIGEST_OF_NOTHING
+        return compute_digest({key: row[key] for key in keys if key in row})
 
 
 def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:

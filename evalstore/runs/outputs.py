@@ -47,10 +47,12 @@ def _read_embedded(path: Path) -> Iterator[OutputEntry]:
 
 
 def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[OutputEntry]:
+    file, known = str(path), dict[str | None, Series]()
     for line, row in rows:
-        found = read_stored_output(row, Place(str(path), line))
+        found = read_stored_output(row, Place(file, line))
         model = found.model if found else row.get("model_id")
-        series = Series(model if isinstance(model, str) else None)
+        name = model if isinstance(model, str) else None
+        series = known.get(name) or known.setdefault(name, Series(name))
         yield OutputEntry(series, found or MissingOutput(str(row["sample_id"]), line, "the model gave no output"))
 
 

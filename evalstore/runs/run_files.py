@@ -138,7 +138,8 @@ def _check_name(name: Any) -> str:
 
 def read_json_objects(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
-    return ((number, parse_json_object(line, Place(str(path), number))) for number, line in read_lines(path, span))
+    file = str(path)
+    return ((number, parse_json_object(line, Place(file, number))) for number, line in read_lines(path, span))
 
 
 def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class RunTally:
 
     def fill_sums(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
-        sums = self.questions
+        sums = self.questions.compute_totals()
         self._pending.clear()
         return replace(
             run,

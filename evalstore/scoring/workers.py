@@ -47,8 +47,6 @@ from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.rows import read_row_pieces
 
 SPAN_SIZE = 4 << 20  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
-_AHEAD = 2  # stretches given out for each worker, so that none waits for the next
-_CONNECT_SECONDS = 20  # to reach the scheduler of a cluster
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -155,7 +153,8 @@ def write_run_by_workers(job: ScoringJob, out: Path, workers: Workers, *, span_s
     pairs, tally = job.open_counts()
     rulers, series = UsedRulers(), SeriesNames()
     tasks = (GradingTask(plan, span) for span in cut.spans)
-    spans = map_rows(workers.executor, grade_span, tasks, most=_AHEAD * workers.slots)
+    # Two for each worker, so that none waits for the next.
+    spans = map_rows(workers.executor, grade_span, tasks, most=2 * workers.slots)
     with write_run(out, choose_file_name(job.run)) as draft, closing(spans):
         for graded in job.session.judges.watch(spans, len(cut.spans)):
             if not series.join(graded.series, job.choice.single_parts):
@@ -362,7 +361,7 @@ def _open_dask(scheduler: str, jobs: int | None) -> Iterator[Workers]:
     except ImportError:
         raise EvalstoreError("--engine dask needs the package distributed", hint=suggest_install("dask")) from None
     try:
-        client = connect(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client = connect(scheduler, timeout=20, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         message = f"no scheduler of Dask answers here: {type(error).__name__}"
         raise EvalstoreError(message, place=Place(scheduler), hint="start one: dask scheduler") from None

@@ -31,11 +31,6 @@ class ExactMean:
         for denominator, sum_ in other._sums.items():
             self._sums[denominator] += sum_
 
-    def remove(self, score: Fraction) -> None:
-        """Take back one score."""
-        self.count -= 1
-        self._sums[score.denominator] -= score.numerator
-
     def compute_mean(self) -> Fraction | None:
         """Return the mean; None without scores."""
         return self.total / self.count if self.count else None

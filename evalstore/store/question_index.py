@@ -42,7 +42,7 @@ def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
-            raise _make_duplicate_error(question)
+            raise _make_duplicate_error(question.id)
         found[question.id] = number, question
     refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
     return QuestionIndex(len(found), found.get, lambda: found, tuple(ref for ref in refs if ref is not None))
@@ -54,52 +54,69 @@ def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
-        database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
-        cursor = database.cursor()
         refs: dict[str | None, None] = {}
-        count = _fill_table(cursor, questions, refs)
-        named = tuple(ref for ref in refs if ref is not None)
-        yield _make_index(database, count, named)
-
-
-def _make_index(database: sqlite3.Connection, count: int, rubric_refs: tuple[str, ...]) -> QuestionIndex:
-    cursor = database.cursor()
-    return QuestionIndex(count, lambda id_: _find_question(cursor, id_), lambda: _list_ids(database), rubric_refs)
+        try:
+            count = _fill_table(database, questions, refs)
+        except sqlite3.Error as error:
+            raise RefusedError(f"the questions cannot be indexed: {error}") from None
+        rubric_refs = tuple(ref for ref in refs if ref is not None)
+        yield QuestionIndex(count, _StoredQuestions(database).find, lambda: _list_ids(database), rubric_refs)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
     return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
-def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question], refs: dict[str | None, None]) -> int:
-    count = 0
-    cursor.execute("BEGIN")
-    for question in questions:
-        row = question.id, count, pickle.dumps(dict(question.row), pickle.HIGHEST_PROTOCOL)
-        try:
-            cursor.execute("INSERT INTO question VALUES (?, ?, ?)", row)
-        except sqlite3.IntegrityError:
-            raise _make_duplicate_error(question) from None
-        except sqlite3.Error as error:
-            raise RefusedError(f"the questions cannot be indexed: {error}") from None
-        refs[question.rubric_ref] = None
-        count += 1
-    cursor.execute("COMMIT")
-    return count
+def _fill_table(database: sqlite3.Connection, questions: Iterable[Question], refs: dict[str | None, None]) -> int:
+    """Write the questions, numbered from 0, and return how many they are; `refs` collects their rubrics."""
+
+    def list_records() -> Iterator[tuple[int, str, bytes]]:
+        for number, question in enumerate(questions):
+            refs[question.rubric_ref] = None
+            yield number, question.id, pickle.dumps(question.row, pickle.HIGHEST_PROTOCOL)
+
+    database.execute("CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB)")
+    database.execute("BEGIN")
+    count = database.executemany("INSERT INTO question VALUES (?, ?, ?)", list_records()).rowcount
+    database.execute("COMMIT")
+    # Sorted once, behind the rows: sooner than row by row.
+    try:
+        database.execute("CREATE UNIQUE INDEX by_id ON question (id)")
+    except sqlite3.IntegrityError:
+        raise _make_duplicate_error(_find_double(database)) from None
+    return max(count, 0)
 
 
-def _find_question(cursor: sqlite3.Cursor, id_: str) -> Found | None:
-    found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
-    if found is None:
-        return None
-    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file without a name
-    return found[0], Question(row["id"], row["input"], row)
+def _find_double(database: sqlite3.Connection) -> str:
+    """Return the id that is the first to stand twice."""
+    text = "SELECT id, min(number) FROM question WHERE number NOT IN (SELECT min(number) FROM question GROUP BY id)"
+    found: str = database.execute(text).fetchone()[0]
+    return found
 
 
-def _make_duplicate_error(question: Question) -> RefusedError:
-    return RefusedError(
-        f"the question {question.id!r} stands twice in the dataset", hint="`evalstore validate` says where"
-    )
+class _StoredQuestions:
+    """Finds questions in the table: outputs mostly come in the order of their questions, so the next one is tried."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._cursor = database.execute("SELECT number, id, pickled FROM question ORDER BY number")
+        self._following = self._cursor.fetchone()
+
+    def find(self, id_: str) -> Found | None:
+        """Return the question of that id, with its number."""
+        if self._following is None or self._following[1] != id_:
+            number = "SELECT number FROM question WHERE id = ?"
+            text = f"SELECT number, id, pickled FROM question WHERE number >= ({number}) ORDER BY number"  # noqa: S608
+            self._following = self._cursor.execute(text, (id_,)).fetchone()
+            if self._following is None:
+                return None
+        number, _, pickled = self._following
+        self._following = self._cursor.fetchone()
+        row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+        return number, Question(id_, row["input"], row)
+
+
+def _make_duplicate_error(id_: str) -> RefusedError:
+    return RefusedError(f"the question {id_!r} stands twice in the dataset", hint="`evalstore validate` says where")
 
 
 def check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:

@@ -129,9 +129,10 @@ def mean(values: Iterable[Fraction | None]) -> Fraction | None:
 
 @given(st.lists(OUTCOMES, max_size=12))
 def test_sums_as_rows_come_are_those_over_whole_questions(outcomes: list[tuple[int, Any]]) -> None:
-    sums = QuestionSums(4)
+    counted = QuestionSums(4)
     for number, outcome in outcomes:
-        sums.add(number, outcome)
+        counted.add(number, outcome)
+    sums = counted.compute_totals()
     by_question = [[outcome for other, outcome in outcomes if other == number] for number in range(4)]
     means = [compute_question_mean(several) for several in by_question if several]
     assert sums.scores.compute_mean() == mean(each.score for each in means)

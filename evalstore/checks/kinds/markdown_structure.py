@@ -12,7 +12,6 @@ from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
-_LEVELS = 6
 _DEMANDS = (
     "min_headings",
     "max_heading_level",
@@ -62,9 +61,10 @@ def _find_unmet(params: Mapping[str, Any], shape: MarkdownShape, text: str) -> I
     ):
         if count < params.get(demand, 0):
             yield f"{demand} is {params[demand]}, found {count}"
-    deepest = max((level for level, _ in shape.headings), default=0)
-    if deepest > params.get("max_heading_level", _LEVELS):
-        yield f"a heading of level {deepest}, {params['max_heading_level']} is the deepest allowed"
+    if (most := params.get("max_heading_level")) is not None:
+        deepest = max((level for level, _ in shape.headings), default=0)
+        if deepest > most:
+            yield f"a heading of level {deepest}, {most} is the deepest allowed"
     if params.get("no_h1", False) and any(level == 1 for level, _ in shape.headings):
         yield "a heading of level 1"
     titles = [title.lower() for _, title in shape.headings]
