@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,6 @@ from typing import NamedTuple
 
 from many_artifacts import SIGNATURE, make_files, release_files, run_git, stream_tags, write_files
 
-from evalstore.kept_answers import FOLDER, SETTLED
 from evalstore.model.lock import LOCK_FILE as LOCK
 
 # The first verification is of a store without a lock, the second of one with it.
@@ -70,11 +68,6 @@ def run_evalstore(folder: Path, *argv: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def forget(folder: Path) -> None:
-    """Delete what earlier runs have kept."""
-    shutil.rmtree(folder / ".git" / FOLDER, ignore_errors=True)
-
-
 def read_by_git(folder: Path) -> None:
     """List the tags, and the tree with the blobs of all files: what reading cannot do without."""
     run_git(folder, "for-each-ref", "refs/tags")
@@ -100,11 +93,7 @@ def main() -> None:
         for command in COMMANDS:
             run = partial(run_evalstore, released, *command)
             name = " ".join(command) + (", with a lock" if command == ["verify"] and (released / LOCK).exists() else "")
-            time.sleep(SETTLED / 1e9)  # of files that were changed just now no answer is kept
-            cost = measure(run, prepare=partial(forget, released))
-            print(f"{name:32} {cost.describe(reading)}", flush=True)
-            if any((released / ".git" / FOLDER).glob("*")):  # what the first run has found
-                print(f"{name + ', again':32} {measure(run).describe(reading)}", flush=True)
+            print(f"{name:32} {measure(run).describe(reading)}", flush=True)
         print(f"{'git status':32} {measure(lambda: run_git(released, 'status'), repeats=10).describe(reading)}")
 
         def write_by_git() -> None:

@@ -13,11 +13,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from bench_scale import measure, run_evalstore, sum_processor_seconds
+from bench_scale import measure, sum_processor_seconds
 from bench_waits import RUBRIC
 from many_artifacts import SIGNATURE, File, make_files, release_files, write_files
 
-from evalstore.kept_answers import SETTLED
 from evalstore.store import ArtifactStore
 
 SUITES, RUBRICS, PAGE = 20, 90, 300
@@ -47,17 +46,14 @@ def main() -> None:
             write_files(folder, made)
             release_files(folder, made)
         first, refs = files[0].ref, [file.ref for file in page_files]
-        time.sleep(SETTLED / 1e9)  # of files that were changed just now no answer is kept
-        kept = {name: ("-C", str(small), name) for name in ("list", "status")}
-        argvs = {"--version": ("--version",), **kept, "resolve": ("-C", str(small), "resolve", first)}
+        listings = {name: ("-C", str(small), name) for name in ("list", "status")}
+        argvs = {"--version": ("--version",), **listings, "resolve": ("-C", str(small), "resolve", first)}
         file = f"{first}:rubrics/{first.partition('/')[2].partition('@')[0]}.yaml"
         actions = {
             "interpreter": [sys.executable, "-c", "pass"],
             "git": ["git", "-C", str(small), "cat-file", "blob", file],
             **{name: [sys.executable, "-m", "evalstore", *argv] for name, argv in argvs.items()},
         }
-        run_evalstore(small, "list")
-        run_evalstore(small, "status")
         best = dict.fromkeys(actions, 1e9)
         page = 1e9
         for _ in range(rounds):

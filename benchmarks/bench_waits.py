@@ -219,28 +219,23 @@ def write_outputs(count: int, *, good: int) -> str:
 
 
 def validate_rows(folder: Path, count: int) -> Pair | None:
-    """Validate a dataset with a file of rows, without what earlier runs kept; the peer reads one JSON document."""
+    """Validate a dataset with a file of rows; the peer reads one JSON document."""
     peer, rows = find_peer("check-jsonschema"), write_rows(count)
     write_store(folder, {"datasets/many.yaml": DATASET, "datasets/many.jsonl": rows})
     whole = {"id": "many", "version": "1.0.0", "questions": [json.loads(line) for line in rows.splitlines()]}
     (folder / "many.json").write_text(json.dumps(whole), "utf-8")
     schema = str(SCHEMAS / "dataset.schema.json")
     argv = [peer or "", "--schemafile", schema, str(folder / "many.json")]
-    return Pair(run_ours(folder, "validate"), [argv], prepare=partial(forget_kept, folder)) if peer else None
-
-
-def forget_kept(folder: Path) -> None:
-    """Remove what earlier runs kept."""
-    shutil.rmtree(folder / ".git/evalstore", ignore_errors=True)
+    return Pair(run_ours(folder, "validate"), [argv]) if peer else None
 
 
 def validate_rubrics(folder: Path, count: int) -> Pair | None:
-    """Validate rubrics, without what earlier runs kept."""
+    """Validate rubrics."""
     peer = find_peer("check-jsonschema")
     files = {f"rubrics/r{number:05}.yaml": RUBRIC.format(id=f"r{number:05}") for number in range(count)}
     write_store(folder, files)
     argv = [peer or "", "--schemafile", str(SCHEMAS / "rubric.schema.json"), *(str(folder / name) for name in files)]
-    return Pair(run_ours(folder, "validate"), [argv], prepare=partial(forget_kept, folder)) if peer else None
+    return Pair(run_ours(folder, "validate"), [argv]) if peer else None
 
 
 def write_released(folder: Path, count: int) -> None:
@@ -321,10 +316,8 @@ def resolve_references(folder: Path, count: int) -> Pair | None:
 
 
 def show_status(folder: Path, count: int) -> Pair | None:
-    """Ask again for what changed where nothing did."""
+    """Ask for what changed where nothing did."""
     write_many(folder, count)
-    time.sleep(2.1)  # files of the last two seconds are not trusted to stay as they are
-    subprocess.run(run_ours(folder, "status"), check=True, capture_output=True)
     return Pair(run_ours(folder, "status"), [["git", "-C", str(folder), "status"]])
 
 

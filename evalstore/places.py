@@ -1,22 +1,15 @@
-"""Finds by names on disk the repository around a folder, its git directories, and the root of the store within it.
-
-It imports nothing that takes time: what was answered before is found again with it (`kept_answers`).
-"""
+"""Finds by names on disk the repository around a folder, and the root of the store within it."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 
-TYPE_CHECKING = False  # typing itself would be the slowest import
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Folder = str | os.PathLike[str]
+Folder = str | os.PathLike[str]
 
 SETTINGS_FILE = "evalstore.yaml"
 LEDGER_FOLDER = ".evalstore/sums"
-_GIT_FILE_LIMIT = 1 << 16  # bytes of a file that names a folder
 _GIT_NAMES = ("HEAD", "objects", "refs")
 
 
@@ -50,23 +43,6 @@ def is_git_directory(folder: Folder) -> bool:
     return not os.path.exists(f"{folder}/.git") and all(os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES)
 
 
-def find_git_directories(folder: str) -> list[str]:
-    """Return the git directory of a working tree's top, or a bare repository, and the one that it shares, if any.
-
-    An empty list for what is neither, or says so in a form that git does not write (gitrepository-layout(5)).
-    """
-    directory = folder if is_git_directory(folder) else f"{folder}/.git"
-    if os.path.isfile(directory):
-        target = _read_line(directory)
-        if not target.startswith("gitdir: "):
-            return []
-        directory = os.path.join(folder, target.removeprefix("gitdir: "))
-    if not os.path.isdir(directory):
-        return []
-    shared = f"{directory}/commondir"
-    return [directory, os.path.join(directory, _read_line(shared))] if os.path.lexists(shared) else [directory]
-
-
 def _list_upwards(start: str) -> list[str]:
     folders = [start]
     while (above := os.path.dirname(folders[-1])) != folders[-1]:
@@ -79,11 +55,3 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
         return is_type(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-def _read_line(path: str) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        return os.fsdecode(os.read(descriptor, _GIT_FILE_LIMIT)).rstrip("\n")
-    finally:
-        os.close(descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,9 +38,6 @@ class CommandSettings:
     format: str = "text"
     quiet: bool = False
     verbose: bool = False
-    is_kept: bool = False  # whether what was printed answers an equal question (`kept_answers`)
-    stdout: list[str] = field(default_factory=list)
-    stderr: list[str] = field(default_factory=list)
 
     @classmethod
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
@@ -92,14 +89,12 @@ class CommandSettings:
             os.environ.setdefault("LESS", "FRX")
             click.echo_via_pager(text, color=bool(result_screen.colours))
         else:
-            self.stdout.append(text)
             sys.stdout.write(text)
 
     def print_message(self, line: str) -> None:
         """Print a message that is not the result, on stderr."""
         if not self.quiet:
-            self.stderr.append(escape_ci_commands(make_printable(line)) + "\n")
-            write_safely(sys.stderr, self.stderr[-1])
+            write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
 
     def print_warnings(self, notes: Iterable[str]) -> None:
         """Print the notes of a result as warnings, on stderr."""

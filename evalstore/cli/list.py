@@ -18,10 +18,8 @@ def command(settings: CommandSettings) -> None:
     with settings.open_store() as store:
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
         has_files = any(artifact.working is not None or artifact.problem for artifact in listing.artifacts)
-        is_bare = store.root is None
         if not has_files and (elsewhere := find_elsewhere(store)):
             settings.print_message(elsewhere)
     for name, reason in listing.ignored:
         settings.print_message(f"ignored tag {name}: {reason}")
     settings.print_result(listing)
-    settings.is_kept = has_files or is_bare  # else the whole repository was searched for stores

@@ -14,7 +14,6 @@ from evalstore.cli.context import CommandSettings
 from evalstore.cli.process import READER_LEFT, end_process, prepare_process, run_action
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode, UsageError
-from evalstore.kept_answers import CommandAnswer, CommandQuestion, keep_answer
 from evalstore.text import find_nearest
 
 # What people do -> name -> help; each name is the module `evalstore.cli.<name>`.
@@ -114,16 +113,13 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     return ExitCode.USAGE
 
 
-def main(argv: list[str] | None = None, question: CommandQuestion | None = None) -> None:
-    """Run the command line and leave the process with the right exit code; an answer to `question` is kept."""
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and leave the process with the right exit code."""
     prepare_process()
     if COMPLETE_VARIABLE in os.environ:
         import_module("evalstore.cli.param_types")
     settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
-    code = run_action(lambda: _run_click(argv, settings), settings)
-    if question and settings.is_kept and code in {ExitCode.DONE, ExitCode.NO}:
-        keep_answer(question, CommandAnswer(code, "".join(settings.stdout), "".join(settings.stderr)))
-    end_process(code, settings)
+    end_process(run_action(lambda: _run_click(argv, settings), settings), settings)
 
 
 def _make_usage_error(error: click.UsageError) -> UsageError:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import CONTENT_REF
-from evalstore.cli.ref_meanings import show_meanings
 from evalstore.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evalstore.store import Resolved
 
 
 @click.command(
@@ -26,3 +31,24 @@ def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> E
     A pin is 1.2.3 or 1.2 (exact), ^1.2, ~1.2 or '>=1.2 <2' (floating), latest, worktree, or git:<revision>.
     """
     return show_meanings(settings, refs, strict=strict)
+
+
+def show_meanings(settings: CommandSettings, refs: Sequence[str], *, strict: bool = False) -> ExitCode:
+    """Print what references mean, and which of them float: an error with `strict`, or where the settings forbid it."""
+    from evalstore.store.resolve import Resolution
+
+    with settings.open_store() as store:
+        resolved = store.resolve_all(refs)
+        policy = store.settings.get("unpinned", "warn")
+        strict = strict or store.strict or policy == "forbid"
+    settings.print_result(Resolution(resolved))
+    floating = [target for target in resolved if target.floating]
+    if strict or policy != "allow":
+        for target in floating:
+            settings.print_message(_describe_floating(target, "error" if strict else "warning"))
+    return ExitCode.NO if strict and floating else ExitCode.DONE
+
+
+def _describe_floating(resolved: Resolved, level: str) -> str:
+    why = "floats" if "@" in resolved.ref else "has no pin"
+    return f"{level}: {resolved.ref} {why}: today it is {resolved.name}@{resolved.version}; pin that to keep it"

@@ -47,5 +47,4 @@ def command(settings: CommandSettings, *, check: bool, base: str | None, profile
         watch = make_watch("comparing", quiet=settings.quiet)
         result = read_status(store, today=today, profile=chosen, base=base, watch=watch)
     settings.print_result(result)
-    settings.is_kept = base is None
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

@@ -88,7 +88,6 @@ def _validate_paths(  # the options of the command line
     settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
 ) -> Findings:
     from evalstore.status.store_validation import make_validator
-    from evalstore.validation.sources import BUNDLE_FOLDER
 
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
@@ -97,8 +96,6 @@ def _validate_paths(  # the options of the command line
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
-        if store:
-            store.keep_values()
         validate_by = make_validator(
             store,
             sources,
@@ -113,8 +110,6 @@ def _validate_paths(  # the options of the command line
             from evalstore.status.base_policy import judge_by_base
 
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
-        # The schema of a bundle may lie anywhere below the root, where no kept answer looks.
-        settings.is_kept = not (paths or fix or base or (store and store.settings.get(BUNDLE_FOLDER)))
     if not findings.files:
         raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings

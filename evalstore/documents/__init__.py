@@ -22,7 +22,7 @@ from evalstore.documents.json_writer import (
     write_members,
     write_row,
 )
-from evalstore.documents.yaml_reader import make_document, read_legacy_yaml, read_yaml
+from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ __all__ = [
     "format_exact",
     "format_json_pointer",
     "hash_members",
-    "make_document",
     "read_json",
     "read_legacy_json",
     "read_legacy_row",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalstore.documents.document import DEPTH_LIMIT, Document, LazySpans, Pointer, Span, check_text
-from evalstore.documents.yaml_lines import read_plain_lines
 from evalstore.documents.yaml_values import (
     NOT_PLAIN,
     SPECIAL_NUMBER,
@@ -47,14 +46,10 @@ def read_yaml(data: bytes | str, file: str) -> Document:
     Its positions are found by a second parse, when they are first asked for.
     """
     text, bom = check_text(data, file, LIMIT)
-    value = read_plain_lines(text)
-    value = read_plain_value(text) if value is NOT_PLAIN else value
+    value = read_plain_value(text)
     # What is not the plain case is read again with positions: it is refused there, or has an anchor or a tag.
-    return _parse_yaml(text, file, bom=bom) if value is NOT_PLAIN else make_document(file, text, value, bom=bom)
-
-
-def make_document(file: str, text: str, value: Any, *, bom: bool) -> Document:
-    """Return the document of a text whose value is known."""
+    if value is NOT_PLAIN:
+        return _parse_yaml(text, file, bom=bom)
     read = _PositionReader(text)
     return Document(file, text, value, LazySpans(read.find_spans), LazySpans(read.find_key_spans), bom)
 

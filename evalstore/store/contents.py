@@ -15,7 +15,6 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.notebook import format_repr
 from evalstore.store.git import Git
-from evalstore.store.kept_values import KeptValues
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
 from evalstore.store.object_reader import ObjectReader
@@ -140,18 +139,10 @@ class StoreContents:
         self.ledgers.forget()
         self._lock = None
 
-    def keep_values(self) -> None:
-        """Read what earlier runs have parsed from a file of the git directory, and keep there what this one parses.
-
-        Nothing that decides whether a release is still what was released should call it.
-        """
-        self.documents.kept = KeptValues.open(self.git.directory)
-
     def close(self) -> None:
-        """End the git process that reads objects, and keep what was parsed."""
+        """End the git process that reads objects."""
         self.objects.close()
         self.folders.close()
-        self.documents.close()
 
     def __enter__(self) -> Self:
         return self

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evalstore.documents import Document, make_document, read_text, read_yaml
-from evalstore.store.kept_values import ABSENT, KeptValues
+from evalstore.documents import Document, read_yaml
 
 _KEPT_TEXT = 8 << 20  # bytes of files; parsed they take some ten times as much
 
 
 @dataclass(slots=True)
 class ParsedDocuments:
-    """The documents of this run by their bytes, up to a size; with `kept`, the values of earlier runs, too."""
+    """The documents of this run by their bytes, up to a size."""
 
-    kept: KeptValues | None = None
     _by_content: dict[bytes, Document] = field(default_factory=dict)
     _room: int = _KEPT_TEXT
 
@@ -23,23 +21,8 @@ class ParsedDocuments:
         document = self._by_content.get(data)
         if document is not None:
             return document.rename(file)
-        document = self._read_kept(self.kept, data, file) if self.kept else read_yaml(data, file)
+        document = read_yaml(data, file)
         if len(data) <= self._room:
             self._room -= len(data)
             self._by_content[data] = document
         return document
-
-    def close(self) -> None:
-        """Keep the values that were new for the next run."""
-        if self.kept:
-            self.kept.save()
-
-    @staticmethod
-    def _read_kept(kept: KeptValues, data: bytes, file: str) -> Document:
-        value = kept.find(data)
-        if value is ABSENT:
-            document = read_yaml(data, file)
-            kept.add(data, document.value)
-            return document
-        text, bom = read_text(data, file)
-        return make_document(file, text, value, bom=bom)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.documents import Document, document_builder, read_yaml, yaml_lines, yaml_values
+from evalstore.documents import Document, document_builder, read_yaml, yaml_values
 from evalstore.documents.document import DEPTH_LIMIT
-from evalstore.documents.yaml_lines import read_plain_lines
 from evalstore.documents.yaml_reader import _parse_yaml
 from evalstore.documents.yaml_values import NOT_PLAIN, read_plain_value
 from evalstore.errors import LoadError
@@ -46,8 +45,7 @@ def read_slowly(text: str) -> Document | None:
 
 def assert_same(text: str) -> bool:
     """Assert that both ways agree; return whether the fast one read the text."""
-    value, slow, lines = read_plain_value(text), read_slowly(text), read_plain_lines(text)
-    assert lines is NOT_PLAIN or (slow is not None and repr(lines) == repr(slow.value)), text
+    value, slow = read_plain_value(text), read_slowly(text)
     if value is NOT_PLAIN:
         return False
     assert slow is not None, text
@@ -59,11 +57,6 @@ def test_every_file_of_the_repository_is_read_alike() -> None:
     files = [path for folder in ("sample_repo", "schema", "migrations") for path in (ROOT / folder).rglob("*.yaml")]
     files += list((ROOT / "tests" / "cases" / "diff").rglob("old.yaml"))
     assert sum(assert_same(path.read_text(encoding="utf-8")) for path in files) > len(files) * 0.9
-
-
-def test_most_files_of_the_sample_are_read_line_by_line() -> None:
-    texts = [path.read_text("utf-8") for path in (ROOT / "sample_repo").rglob("*.yaml")]
-    assert sum(read_plain_lines(text) is not NOT_PLAIN for text in texts) >= len(texts) * 0.8
 
 
 def test_random_texts_are_read_alike() -> None:
@@ -109,15 +102,6 @@ LINES = (
 )
 
 
-@pytest.mark.parametrize("odd", ["\x07", "\x7f", "\x85", "\u2028", "\u2029", "\ufeff", "\ufffe", "\r", "\t"])
-@pytest.mark.parametrize(
-    "text", ["# a{}b: x\nc: d\n", "a: b{}c\n", "a: 'b{}'\n", "a: b{}\nc: d\n", "a: |\n  b\n  c{}\n"]
-)
-def test_odd_line_ends_and_characters_are_left_to_the_parser(text: str, odd: str) -> None:
-    assert read_plain_lines(text.format("x")) is not NOT_PLAIN
-    assert read_plain_lines(text.format(odd)) is NOT_PLAIN
-
-
 def test_random_lines_are_read_alike() -> None:
     source = random.Random(11)  # noqa: S311  # the same every time
 
@@ -128,7 +112,7 @@ def test_random_lines_are_read_alike() -> None:
     for _ in range(2000):
         indents = [source.choice((0, 0, 2, 2, 4, 6, 1)) for _ in range(source.randint(1, 6))]
         text = "\n".join(map(write_line, indents)) + source.choice(("\n", "\n", ""))
-        value, slow = read_plain_lines(text), read_slowly(text)
+        value, slow = read_plain_value(text), read_slowly(text)
         if value is not NOT_PLAIN:
             assert slow is not None, text
             assert repr(value) == repr(slow.value), text
@@ -168,7 +152,7 @@ def test_random_brackets_are_read_alike() -> None:
         inner = source.choices(FLOWS if source.random() < 0.5 else FLOW, k=source.randint(1, 4))
         joined = source.choice((", ", ", a: ", "")).join(inner)
         text = source.choice(("k: [{}]\n", "- {{a: {}}}\n", "- {{b: {}, c: [x]}} # note\n", "k: {}\n")).format(joined)
-        value, slow = read_plain_lines(text), read_slowly(text)
+        value, slow = read_plain_value(text), read_slowly(text)
         if value is not NOT_PLAIN:
             assert slow is not None, text
             assert repr(value) == repr(slow.value), text
@@ -180,7 +164,7 @@ def test_random_brackets_are_read_alike() -> None:
 
 @pytest.mark.parametrize("extra", [-1, 0])
 def test_limits_are_those_of_reading_with_positions(extra: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (yaml_values, yaml_lines, document_builder):
+    for module in (yaml_values, document_builder):
         monkeypatch.setattr(module, "NODE_LIMIT", 50)
     assert_same("[" * (DEPTH_LIMIT + extra) + "]" * (DEPTH_LIMIT + extra))
     many = "- 1\n" * (50 + extra)  # the list itself is one more
