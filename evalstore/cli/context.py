@@ -73,14 +73,14 @@ class CommandSettings:
 
     def print_result(self, result: Any, *, paged: bool = False) -> None:
         """Print a result on stdout in the format asked for; `paged`: a long text on a terminal by the pager."""
+        if self.quiet and self.format == "text":
+            return
         from evalstore.report import render
 
         locate = make_locator(self.path) if self.format in FORMATS else str
         result_screen = find_screen(sys.stdout)._replace(whole=self.verbose)
         text = render(result, self.format, screen=result_screen, locate=locate)
         text = text if self.format == "github" else escape_ci_commands(text)
-        if self.quiet and self.format == "text":
-            return
         text = text if text.endswith("\n") or not text else text + "\n"
         if paged and self.format == "text" and needs_pager(text):
             # As git has it: a text of one screen is left there, colours pass, nothing is cleared at the end.

@@ -14,6 +14,7 @@ from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
+_ALIKE = 3  # findings of one rule in one file that are shown: the others say the same
 _MANY = 12  # findings that no screen shows at once
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number and what it counts on one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
@@ -72,17 +73,24 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> str:
-    places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in findings]
-    width = max(map(len, places))
-    return "\n".join(
-        "\n".join(
-            [
-                f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}",
-                *_lines_of_finding(finding, screen),
-            ]
-        )
-        for place, finding in zip(places, findings, strict=True)
-    )
+    """Return the findings of a file; of those of one rule the first, and how many more there are."""
+    counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
+    shown = findings if screen.whole else [one for one in findings if _count_up(seen, one.rule) <= _ALIKE]
+    places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in shown]
+    width, seen = max(map(len, places)), Counter[str]()
+    lines: list[str] = []
+    for place, finding in zip(places, shown, strict=True):
+        lines.append(f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}")
+        lines += _lines_of_finding(finding, screen)
+        more = counts[finding.rule] - _ALIKE
+        if more > 0 and not screen.whole and _count_up(seen, finding.rule) == _ALIKE:
+            lines.append(f"{_INDENT}and {more:,} more like it; --verbose lists them all")
+    return "\n".join(lines)
+
+
+def _count_up(counts: Counter[str], name: str) -> int:
+    counts[name] += 1
+    return counts[name]
 
 
 def _format_severity(finding: Finding, screen: Screen) -> str:

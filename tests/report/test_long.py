@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -62,3 +63,30 @@ def test_an_annotation_says_where_it_was_that_is_gone() -> None:
     (gone,) = diff.findings
     there = replace(diff, findings=(replace(gone, old=Place("rubrics/r.yaml", 12, 3), new=None),))
     assert "%0Awas at: line 12, before it was removed%0A" in render(there, "github")
+
+
+def test_the_first_of_a_rule_in_a_file_are_shown_and_the_others_counted() -> None:
+    found = [
+        Finding(rule, Severity.WARNING, file, line, 1, "", f"{file} {rule} {line}")
+        for file, rule, last in (
+            ("a.jsonl", "key-misspelt", 9),
+            ("a.jsonl", "key-unknown", 3),
+            ("b.jsonl", "key-misspelt", 4),
+        )
+        for line in range(1, last + 1)
+    ]
+    found.sort(key=lambda finding: (finding.file, finding.line))
+    result = Findings(2, tuple(found))
+    short, whole = render(result, "text"), render(result, "text", screen=Screen(whole=True))
+    lines = short.splitlines()
+    assert [
+        short.count(f"{file} {rule} ") for file, rule in (("a.jsonl", "key-misspelt"), ("b.jsonl", "key-misspelt"))
+    ] == [3, 3]
+    assert short.count("a.jsonl key-unknown ") == 3
+    assert [line.strip().partition(";")[0] for line in lines if "more like it" in line] == [
+        "and 6 more like it",
+        "and 1 more like it",
+    ]
+    assert "a.jsonl key-misspelt 3" in lines[lines.index("    and 6 more like it; --verbose lists them all") - 1]
+    assert (whole.count("key-misspelt "), "more like it" in whole) == (13, False)
+    assert len(json.loads(render(result, "json"))["findings"]) == len(found)

@@ -11,6 +11,7 @@ import pytest
 from evalstore.documents import read_yaml
 from evalstore.model import Findings, Severity
 from evalstore.report.findings import text
+from evalstore.report.screen import PAPER
 from evalstore.validation import VALIDATION_RULES
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def test_every_finding_is_found_at_its_place(case: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("case", [case for case in LOUD if (case / "said.txt").exists()], ids=lambda case: case.name)
 def test_it_is_said_in_these_words(case: Path, run: Run) -> None:
-    assert text(run(case)) + "\n" == (case / "said.txt").read_text(encoding="utf-8")
+    assert text(run(case), PAPER._replace(whole=True)) + "\n" == (case / "said.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", LOUD, ids=lambda case: case.name)
