@@ -1,18 +1,25 @@
-"""Normalizes a schema: the words of the latest dialect, references resolved, annotations and order gone.
+"""Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
 
-Two schemas of one normal form let the same JSON through. What is not read exactly is refused, with the reason.
+Two schemas of one normal form in their own words are applied step by step alike. What is not read exactly is refused,
+with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from evalstore.documents import write_canonical
 from evalstore.patterns.engine import count_items
-from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS, list_keywords
+from evalstore.schemas import (
+    LOOKING_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SINGLE_SCHEMA_KEYWORDS,
+    list_keywords,
+)
 from evalstore.text import make_excerpt
 
 # Keywords of the latest dialect that an older one does not know yet.
@@ -43,24 +50,24 @@ def find_dialect(schema: Any) -> str:
     return named.removesuffix("#") if isinstance(named, str) else _LATEST
 
 
-def is_dialect_supported(name: str) -> bool:
-    """Whether schemas of a dialect are compared."""
-    return name in _LACKS
+def _drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return a schema without the keywords beside a reference, which older dialects do not read."""
+    is_alone = dialect in _BEFORE_2019 and "$ref" in schema
+    return {"$ref": schema["$ref"]} if is_alone else _simplify_unevaluated(schema)
 
 
-def convert_old_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return one schema, without those within it, in the words of the latest dialect; `name` is its own.
+def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return one schema, without those within it, in the words of the latest dialect; `dialect` is its own.
 
     A keyword that is newer than the schema's dialect gets a name that no dialect has.
     """
-    if name in _BEFORE_2019 and "$ref" in schema:
-        return {"$ref": schema["$ref"]}  # nothing beside it is read
-    keywords = {f"{word}{_LATER}" if word in _LACKS[name] else word: schema[word] for word in schema}
-    if name in _BEFORE_2020:
+    schema = _drop_unread(schema, dialect)
+    keywords = {f"{word}{_LATER}" if word in _LACKS[dialect] else word: schema[word] for word in schema}
+    if dialect in _BEFORE_2020:
         rest = keywords.pop("additionalItems", True)
         if isinstance(keywords.get("items"), list):
             keywords |= {"prefixItems": keywords["items"], "items": rest}
-    if name in _BEFORE_2019:
+    if dialect in _BEFORE_2019:
         keywords |= _split_dependencies(keywords.pop("dependencies", {}))
     return keywords
 
@@ -71,30 +78,23 @@ def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
 
 
-def simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema of the latest words; where only its own words look at properties, what is left is additional."""
-    if "unevaluatedProperties" not in keywords or keywords.keys() & _LOOKING:
+def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema; where only its own `properties` look at properties, what is left is additional."""
+    if "unevaluatedProperties" not in keywords or keywords.keys() & (LOOKING_KEYWORDS | {"additionalProperties"}):
         return keywords
     rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
     return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
 
 
-# With one of these, another schema may have looked at a property of the same object.
-_LOOKING = frozenset(
-    {"additionalProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
-    | {"$ref", "$dynamicRef", "$recursiveRef"}
-)
-
-
 class SchemaObject(dict[str, Any]):
-    """A normal schema with keywords; its constraints are kept with it once they are known (see `constraints`)."""
+    """A normal schema with keywords; its demands are kept with it once they are known (see `monotony`)."""
 
-    __slots__ = ("constraints",)
-    constraints: tuple[Any, ...] | None
+    __slots__ = ("demands",)
+    demands: tuple[Any, ...] | None
 
     def __init__(self, keywords: dict[str, Any]) -> None:
         super().__init__(keywords)
-        self.constraints = None
+        self.demands = None
 
 
 NormalSchema = bool | dict[str, Any]
@@ -107,15 +107,15 @@ _WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
 _NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
 _NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
 
-# What modernizing leaves of the keywords that hold schemas.
-_SINGLE = frozenset(SINGLE_SCHEMA_KEYWORDS) - {"additionalItems"}
-_LISTED = frozenset(SCHEMA_LIST_KEYWORDS) - {"items"}
-_NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions", "dependencies"}
-_VALUES = frozenset(
-    {"const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-    | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"}
-    | {"minProperties", "maxProperties"}
-)
+_SINGLE, _LISTED = frozenset(SINGLE_SCHEMA_KEYWORDS), frozenset(SCHEMA_LIST_KEYWORDS)
+_NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions"}
+# What is left of all keywords in the words of the latest dialect.
+_KNOWN = (_SINGLE | _LISTED | _NAMED) - {"additionalItems", "dependencies"} | {
+    *("$ref", "type", "enum", "const", "required", "dependentRequired"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
+    *("minProperties", "maxProperties"),
+}
 
 # Values as written, and schemas with listed values in a normal form: real schemas have some hundreds.
 _WRITTEN_LIMIT, _NORMAL_LIMIT = 1_500, 3_000
@@ -131,7 +131,7 @@ class UnsupportedSchemaError(Exception):
 
 
 class NormalForm(NamedTuple):
-    """A normal schema; with an obstacle nothing can be proved but that another one is the same, "" is none."""
+    """A normal schema in the latest words; with an obstacle its demands are not all known, "" is none."""
 
     schema: NormalSchema
     obstacle: str
@@ -139,7 +139,7 @@ class NormalForm(NamedTuple):
 
 def check_supported(schema: Any) -> int:
     """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
-    if not is_dialect_supported(find_dialect(schema)):
+    if find_dialect(schema) not in _LACKS:
         raise UnsupportedSchemaError(f"schemas of {make_excerpt(find_dialect(schema))} are not compared")
     values = pattern_items = 0
     for value in _iterate_values(schema):
@@ -154,19 +154,25 @@ def check_supported(schema: Any) -> int:
 
 
 def normalize_schema(schema: Any) -> NormalForm:
-    """Return the normal form of a schema that is supported and can be compiled.
+    """Return the normal form, in the latest words, of a schema that is supported and can be compiled.
 
     A reference is replaced by the normal form of what it leads to, under its keyword; one that leads back by a mark.
     """
-    normalizer = _Normalizer(schema, find_dialect(schema))
+    normalizer = _Normalizer(schema, find_dialect(schema), _convert_old_keywords)
     normal = normalizer.normalize(schema, ())
     return NormalForm(normal, normalizer.obstacle)
+
+
+def normalize_as_written(schema: Any) -> NormalSchema:
+    """Return the normal form of such a schema in its own words; schemas with the same one take the same steps."""
+    return _Normalizer(schema, find_dialect(schema), _drop_unread).normalize(schema, ())
 
 
 @dataclass(slots=True)
 class _Normalizer:
     root: Any
     dialect: str
+    convert: Callable[[Mapping[str, Any], str], Mapping[str, Any]]
     left: int = _NORMAL_LIMIT
     depth: int = 0
     obstacle: str = ""
@@ -179,7 +185,7 @@ class _Normalizer:
         if isinstance(schema, bool):
             return schema
         self.depth += 1
-        keywords = simplify_unevaluated(convert_old_keywords(schema, self.dialect))
+        keywords = self.convert(schema, self.dialect)
         normal = {
             name: self._normalize_value(name, value, references) for name, value in keywords.items() if _decides(name)
         }
@@ -187,21 +193,22 @@ class _Normalizer:
         return SchemaObject(normal)
 
     def _normalize_value(self, name: str, value: Any, references: tuple[str, ...]) -> Any:
+        if name not in _KNOWN:
+            self.obstacle = f"the keyword {make_excerpt(name, 40)} is not known"
         if name == "$ref":
             return self._resolve_reference(value, references)
+        if name in _LISTED and isinstance(value, list):
+            return [self.normalize(item, references) for item in value]
         if name in _SINGLE:
             return self.normalize(value, references)
-        if name in _LISTED:
-            return [self.normalize(item, references) for item in value]
-        if name in _NAMED:
-            return {key: self.normalize(item, references) for key, item in value.items()}
-        if name == "dependentRequired":
-            return {key: self._sort_distinct(names) for key, names in value.items()}
+        if name in _NAMED or name == "dependentRequired":
+            return {key: self._normalize_entry(item, references) for key, item in value.items()}
         if name in {"type", "enum", "required"}:
             return self._sort_distinct([value] if isinstance(value, str) else value)
-        if name not in _VALUES:
-            self.obstacle = f"the keyword {make_excerpt(name, 40)} is not known"
         return value
+
+    def _normalize_entry(self, item: Any, references: tuple[str, ...]) -> Any:
+        return self._sort_distinct(item) if isinstance(item, list) else self.normalize(item, references)
 
     def _sort_distinct(self, values: list[Any]) -> list[Any]:
         # Listed values count like schemas: a normal form repeats them at every reference.

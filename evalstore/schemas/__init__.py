@@ -3,11 +3,17 @@
 from evalstore.schemas.compiled import Schema, compile_schema, compile_shipped_schema, describe_engine, find_flaws
 from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
 from evalstore.schemas.predicates import Predicate, compile_predicate
-from evalstore.schemas.subschemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
+from evalstore.schemas.subschemas import (
+    LOOKING_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SINGLE_SCHEMA_KEYWORDS,
+)
 from evalstore.schemas.unread_keywords import find_unread_keywords, list_keywords
 
 __all__ = [
     "DEPTH_LIMIT",
+    "LOOKING_KEYWORDS",
     "SCHEMA_LIST_KEYWORDS",
     "SCHEMA_MAP_KEYWORDS",
     "SINGLE_SCHEMA_KEYWORDS",

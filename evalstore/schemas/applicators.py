@@ -10,7 +10,7 @@ from typing import Any
 
 from jsonschema import ValidationError
 
-from evalstore.schemas.subschemas import REFERENCES
+from evalstore.schemas.subschemas import LOOKING_KEYWORDS, REFERENCES
 
 Errors = Iterator[Any]
 
@@ -25,15 +25,17 @@ def apply_pattern_properties(validator: Any, schemas: Mapping[str, Any], instanc
 
 def apply_additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
     """Apply a schema to the properties that `properties` and `patternProperties` beside it do not name."""
-    if isinstance(instance, dict):
+    if isinstance(instance, dict) and allowed is not True:
         yield from _apply_to_rest(validator, allowed, instance, _find_evaluated_names(validator, instance, schema))
 
 
 def apply_unevaluated_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
     """Apply a schema to the properties that no part of the schema around it has evaluated."""
-    if isinstance(instance, dict):
+    if isinstance(instance, dict) and allowed is not True:
         evaluated = _find_evaluated_names(validator, instance, schema)
-        evaluated |= _find_evaluated_by_parts(validator, instance, schema)
+        # Where no other schema looks at the object, it takes the steps of `additionalProperties`.
+        if LOOKING_KEYWORDS & schema.keys():
+            evaluated |= _find_evaluated_by_parts(validator, instance, schema)
         # `additionalProperties` beside it has evaluated all that is left.
         evaluated = evaluated if "additionalProperties" not in schema else {*instance}
         yield from _apply_to_rest(validator, allowed, instance, evaluated)

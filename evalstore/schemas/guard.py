@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from evalstore.budget import SharedBudget
 from evalstore.errors import SchemaError
+from evalstore.schemas.copies import make_equality_key
 
 # Keywords within keywords: three to four frames of Python each, of the thousand that there are.
 DEPTH_LIMIT = 200
@@ -82,6 +83,7 @@ class ValidationRun:
     find: PatternSearch
     targets: Mapping[tuple[str, int], Any] = field(default_factory=dict)
     depth: int = 0
+    listed: dict[int, frozenset[Any]] = field(default_factory=dict)
 
     def check(self, instance: object, format: str) -> None:  # noqa: A002  # the library's name
         """Accept: `format` is an annotation."""
@@ -96,6 +98,14 @@ class ValidationRun:
     def leave_keyword(self) -> None:
         """Go back from what `enter_keyword` entered."""
         self.depth -= 1
+
+    def list_equality_keys(self, allowed: list[Any]) -> frozenset[Any]:
+        """Return what stands for the values of an `enum` in comparisons; made once for an instance."""
+        if len(allowed) == 1:  # of a `const`, in a list that does not stay
+            return frozenset(map(make_equality_key, allowed))
+        if id(allowed) not in self.listed:
+            self.listed[id(allowed)] = frozenset(map(make_equality_key, allowed))
+        return self.listed[id(allowed)]
 
     def search_pattern(self, pattern: str, text: str) -> bool:
         """Whether the pattern is found in the text."""

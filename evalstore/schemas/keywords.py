@@ -27,6 +27,7 @@ def make_validator_class(dialect: Any, *, literal: bool) -> Any:
     table = {
         name: _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
         for name, keyword in dialect.VALIDATORS.items()
+        if name != "format"  # an annotation, which takes no step
     }
     for name in REFERENCES:
         if name in dialect.VALIDATORS:
@@ -118,27 +119,24 @@ def _count_nested(value: Any) -> int:
 
 
 def _apply_const(validator: Any, constant: Any, instance: Any, _: Any) -> Errors:
-    if not _is_equal(constant, instance, validator.format_checker):
+    if not _is_listed(validator, [constant], instance):
         yield ValidationError(f"{instance!r} is not {constant!r}")
 
 
 def _apply_enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Errors:
-    validator.format_checker.budget.spend(len(allowed) // 16)
-    if not any(_is_equal(value, instance, validator.format_checker) for value in allowed):
+    if not _is_listed(validator, allowed, instance):
         yield ValidationError(f"{instance!r} is not one of {allowed!r}")
 
 
-def _is_equal(left: Any, right: Any, run: Any) -> bool:
-    # In Python 1 == True; in JSON they are two values.
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, dict) and isinstance(right, dict):
-        run.budget.spend(1 + len(left) // 4)
-        return left.keys() == right.keys() and all(_is_equal(item, right[name], run) for name, item in left.items())
-    if isinstance(left, list) and isinstance(right, list):
-        run.budget.spend(1 + len(left) // 4)
-        return len(left) == len(right) and all(_is_equal(*pair, run) for pair in zip(left, right, strict=True))
-    return bool(left == right)
+def _is_listed(validator: Any, allowed: list[Any], instance: Any) -> bool:
+    # In Python 1 == True; in JSON they are two values. The order of a list takes no other steps.
+    keys = validator.format_checker.list_equality_keys(allowed)
+    validator.format_checker.budget.spend(len(keys) // 16)
+    if isinstance(instance, dict | list):
+        if not any(isinstance(value, type(instance)) for value in allowed):
+            return False
+        validator.format_checker.budget.spend(1 + _count_nested(instance) // 4)
+    return make_equality_key(instance) in keys
 
 
 def _apply_multiple_of(_: Any, unit: Any, instance: Any, __: Any) -> Errors:

@@ -29,6 +29,9 @@ SINGLE_SCHEMA_KEYWORDS = (
 SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 SCHEMA_MAP_KEYWORDS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
+# With one of these, other schemas may have evaluated a property or an item of the same value.
+LOOKING_KEYWORDS = frozenset(("allOf", "anyOf", "dependentSchemas", "if", "oneOf", *REFERENCES))
+
 # Keywords whose schemas are applied to the same value (in-place applicators).
 _IN_PLACE_KEYWORDS = frozenset(
     ("allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then")

@@ -219,7 +219,7 @@ BOMBS: dict[str, tuple[Any, Any]] = {
     "items_of_anything": ({"allOf": [{"items": True}] * 9}, [1] * 2000),
     "contains_again_and_again": ({"allOf": [{"contains": {}, "minContains": 0}] * 9}, [1] * 2000),
     "names_again_and_again": ({"allOf": [{"propertyNames": {}}] * 9}, dict.fromkeys(MANY)),
-    "other_properties": ({"allOf": [{"additionalProperties": True}] * 9}, dict.fromkeys(MANY)),
+    "other_properties": ({"allOf": [{"additionalProperties": {}}] * 9}, dict.fromkeys(MANY)),
     "properties_by_pattern": ({"patternProperties": {f"^{n}$": {} for n in range(9)}}, dict.fromkeys(MANY)),
     "long_texts": ({"allOf": [{"items": {"pattern": "a"}}] * 2}, ["b" * 25_600] * 99),
     "values_by_items": ({"items": {"enum": [[n] for n in range(30)]}}, [[-1]] * 2000),

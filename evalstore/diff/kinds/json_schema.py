@@ -48,7 +48,7 @@ def _drop_duplicates(values: list[Any]) -> list[Any]:
 
 
 def _yield_texts(_: Params) -> Iterator[str]:
-    # What tells two schemas apart is found by the prover, and JSON that another check asks for by the candidates.
+    # What tells two schemas apart is built by the comparison, and JSON that another check asks for by the candidates.
     yield from ()
 
 
