@@ -15,7 +15,7 @@ from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_value, write_canonical
 from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.schema_inclusion.examples import generate_examples
-from evalstore.schema_inclusion.monotony import follows
+from evalstore.schema_inclusion.monotony import is_within
 from evalstore.schema_inclusion.normalization import (
     NormalForm,
     NormalSchema,
@@ -75,7 +75,7 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
         if write_canonical(written[0]) == write_canonical(written[1]):
             return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
         found = compare_normal_forms((normalize_schema(old), normalize_schema(new)), compiled, steps)
-        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(map(takes_few_steps, written))
+        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(map(is_cheap, written))
         return SchemaComparison(SchemaRelation.ASSUMED, why=_SEPARATED) if is_separated else found
     except UnsupportedSchemaError as error:
         return SchemaComparison(SchemaRelation.ASSUMED, why=str(error))
@@ -109,7 +109,7 @@ def compare_normal_forms(
 def _find_direction(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> tuple[bool, str]:
     """Return whether the table tells that one schema accepts no more than another, and why that cannot be known."""
     try:
-        return follows(narrow, wide, SharedBudget(_DIRECTION_STEPS, budget)), ""
+        return is_within(narrow, wide, SharedBudget(_DIRECTION_STEPS, budget)), ""
     except UnsupportedSchemaError as error:
         return False, str(error)
     except OutOfStepsError:
@@ -156,7 +156,7 @@ _REPEATING = frozenset(
 _FEW_VALUES = 500
 
 
-def takes_few_steps(schema: NormalSchema) -> bool:
+def is_cheap(schema: NormalSchema) -> bool:
     """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
     return _count_values(schema) <= _FEW_VALUES and not _repeats(schema, in_choice=False)
 

@@ -3,9 +3,9 @@
 A schema asks no less than another where each demand of the other follows from its own: by the row of the keyword, or in
 every case of a choice. "No" means that the table does not tell. Never asked of schemas with an obstacle.
 
->>> follows({"type": ["string"], "minLength": 3}, {"minLength": 2}, SharedBudget(100))
+>>> is_within({"type": ["string"], "minLength": 3}, {"minLength": 2}, SharedBudget(100))
 True
->>> follows({"not": {"maximum": 3}}, {"not": {"maximum": 2}}, SharedBudget(100))
+>>> is_within({"not": {"maximum": 3}}, {"not": {"maximum": 2}}, SharedBudget(100))
 True
 """
 
@@ -157,7 +157,7 @@ def find_type(value: Any) -> str:
     return {bool: "boolean", str: "string", list: "array"}.get(type(value), "object")
 
 
-def follows(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> bool:
+def is_within(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> bool:
     """Whether the table tells that all values of one schema meet another; raises `OutOfStepsError`."""
     return _Walk(budget).meets(DemandSet(list_demands(narrow)), wide)
 
