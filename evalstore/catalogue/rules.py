@@ -61,12 +61,11 @@ def list_rules() -> RuleCatalogue:
 
 
 def find_rules(name: str) -> tuple[ExplainedRule, ...]:
-    """Return the rules of a name: an id, also as `<id>:<direction>`, or the number of a rule of changes.
+    """Return the rules of a name: an id, also as `<id>:<direction>`.
 
     A rule of changes and one of files may have the same id.
     """
-    id_ = next((row.id for row in CHANGES.values() if row.number == name), name.partition(":")[0])
-    return tuple(_find_explained(id_))
+    return tuple(_find_explained(name.partition(":")[0]))
 
 
 def list_rule_names() -> list[str]:

@@ -12,7 +12,7 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 )
 @add_output_options()
 def command(settings: CommandSettings) -> None:
-    """List every rule of changes: its number, the bump it asks for, where a score can go, and what it says.
+    """List every rule of changes: the bump it asks for, where a score can go, and what it says.
 
     A level holds unless a decider proves that nothing moves; the rules that take each other back are mirrors.
     """

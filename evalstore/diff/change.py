@@ -203,7 +203,6 @@ class ChangeRule:
     """
 
     id: str
-    number: str
     artifact: str
     level: Bump
     direction: DirectionRule

@@ -163,7 +163,7 @@ def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
     if row.headline:
         of = f" for {row.headline.only}" if row.headline.only else ""
         headline = f"; under the profile headline {row.headline.level}{of}"
-    yield "needs", f"{row.level} (rule {row.number} of set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
+    yield "needs", f"{row.level} (since rule set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
     yield "moves", _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}"
     for decider in row.deciders:
         yield "less if", _decider_claim(decider)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
 _SHORT = 35  # characters of a message, so that a line has no more than 100
-_HEAD = ("", "RULE", "OF", "NEEDS", "MOVES", "")
+_HEAD = ("RULE", "OF", "NEEDS", "MOVES", "")
 
 
 def text(catalogue: RuleCatalogue) -> str:
@@ -28,4 +28,4 @@ def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
-    return (rule.number, rule.id, rule.artifact, level, moves, make_excerpt(render_template(rule.message), _SHORT))
+    return (rule.id, rule.artifact, level, moves, make_excerpt(render_template(rule.message), _SHORT))

@@ -34,7 +34,7 @@ def test_rules_lists_every_row(cli: Cli, tmp_path: Path) -> None:
     assert (ran.code, listed["rule_set"]) == (0, RULE_SETS[-1])
     assert [row["id"] for row in listed["rules"]] == list(CHANGES)
     row = next(row for row in listed["rules"] if row["id"] == "list-reordered")
-    assert (row["number"], row["level"], row["mirror"]) == ("29", "patch", "list-reordered")
+    assert (row["level"], row["mirror"]) == ("patch", "list-reordered")
     assert row["headline"] == {"level": "minor", "only": "questions"}
     assert "weightless" in next(row for row in listed["rules"] if row["id"] == "check-added")["deciders"]
 
@@ -42,7 +42,7 @@ def test_rules_lists_every_row(cli: Cli, tmp_path: Path) -> None:
 def test_the_list_fits_a_terminal(cli: Cli, tmp_path: Path) -> None:
     lines = cli("rules", cwd=tmp_path).out.splitlines()
     assert max(map(len, lines)) <= 100
-    assert all(any(line.split()[:2] == [rule.number, id_] for line in lines) for id_, rule in CHANGES.items())
+    assert all(any(line.split()[0] == id_ for line in lines if line) for id_ in CHANGES)
     assert lines[-1].startswith(f"{len(CHANGES)} rules, set {RULE_SETS[-1]};")
 
 
@@ -53,7 +53,7 @@ def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, t
     words = dict(reversed(said))
     assert list(dict(said)) == ["says", "why", "needs", "moves", "less", "mirror", "bad", "good", "accept", "setting"]
     assert words["bad"] == CHANGES["contain-phrase-added"].example
-    assert words["needs"] == "major (rule 22 of set 1, for a rubric)"
+    assert words["needs"] == "major (since rule set 1, for a rubric)"
     assert " ".join(words["less"].split()).startswith("if an added or removed phrase decides nothing")
     assert words["accept"].endswith('evalstore accept FINGERPRINT --reason "…"')
 
@@ -82,8 +82,7 @@ def test_what_no_setting_changes_says_so() -> None:
     assert "rules: {question-added: patch}" in settings["question-added"]
 
 
-def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
-    assert explain_name("21b").name == "scoring-errors-policy-changed"
+def test_a_rule_goes_with_a_direction_too() -> None:
     assert explain_name("ban-phrase-added:stricter").name == "ban-phrase-added"
 
 

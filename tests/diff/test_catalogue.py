@@ -93,22 +93,3 @@ def test_a_decider_says_in_one_sentence_what_it_proves(rule: ChangeRule) -> None
 @each_rule
 def test_a_headline_never_asks_for_less(rule: ChangeRule) -> None:
     assert rule.headline is None or rule.headline.level > Bump.PATCH
-
-
-# The catalogue's numbers without a row, and why.
-WAIVED = {
-    "13": "no check has a condition of its own: what leaves one out is a parameter of its kind (on_no_code, tools, facts, "
-    "format), judged under the rule of that parameter, or a policy (21, 21b); a stray key such as `when` is 3, major",
-    "31": "the catalogue has no such rule",
-    "32": "the catalogue has no such rule",
-}
-UNNUMBERED = {"unclassified-change", "spelling-changed", "check-variables-changed", "checks-regrouped"}
-
-
-def test_every_number_of_the_catalogue_has_a_row_or_a_reason_why_not() -> None:
-    numbers = {*map(str, range(1, 81)), "21b", "21c", "57b", "66b"}
-    rows = [rule.number for rule in RULES.values() if rule.id not in UNNUMBERED]
-    assert numbers == {*rows, *WAIVED}
-    assert len(rows) == len(set(rows)) == len(numbers) - len(WAIVED)
-    assert {rule.id for rule in RULES.values() if rule.number == "-"} == UNNUMBERED
-    assert all(WAIVED.values())

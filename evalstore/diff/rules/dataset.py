@@ -12,7 +12,6 @@ from evalstore.versions import Bump
 ROWS = (
     ChangeRule(
         id="question-added",
-        number="73",
         artifact="dataset",
         level=Bump.MINOR,
         direction=NEVER,
@@ -26,7 +25,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-removed",
-        number="74",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=NEVER,
@@ -39,7 +37,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-id-renamed",
-        number="75",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=NEVER,
@@ -51,7 +48,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-input-changed",
-        number="76",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -64,7 +60,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-reference-changed",
-        number="77",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -78,7 +73,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-reference-unread",
-        number="78",
         artifact="dataset",
         level=Bump.PATCH,
         direction=NEVER,
@@ -90,7 +84,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-bundle-changed",
-        number="80",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=UNKNOWN,

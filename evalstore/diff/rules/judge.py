@@ -30,15 +30,14 @@ def _show_advisory(change: Change) -> Proof | None:
     return prove_weightless(change) if change.token else None
 
 
-def _make_row(id_: str, number: str, **facts: Any) -> ChangeRule:
+def _make_row(id_: str, **facts: Any) -> ChangeRule:
     common = {"artifact": "judge", "level": Bump.MAJOR, "direction": UNKNOWN, "scope": Scope.SCORE, "instead": _BESIDE}
-    return ChangeRule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
+    return ChangeRule(**{"id": id_, **common, "certainty": Certainty.ASSUMED, **facts})
 
 
 _JUDGE_ROWS = (
     ChangeRule(
         id="judge-id-changed",
-        number="59",
         artifact="judge",
         level=Bump.MAJOR,
         direction=NEVER,
@@ -50,7 +49,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-template-changed",
-        "60",
         message="the template changes",
         reason="a model reads every byte of it: wording, order, even blanks can move a score",
         example="Is it kind? → Is it kind and calm?",
@@ -59,7 +57,6 @@ _JUDGE_ROWS = (
     ),
     ChangeRule(
         id="judge-template-equivalent",
-        number="61",
         artifact="judge",
         level=Bump.PATCH,
         direction=NEVER,
@@ -70,7 +67,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-template-variable-changed",
-        "62",
         message="the template's variables change from {old} to {new}",
         reason="other texts are filled in",
         example="variables: [criterion] → variables: []",
@@ -79,14 +75,12 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-score-type-changed",
-        "63",
         message="the score type changes from {old} to {new}",
         reason="the types are different scales",
         example="score_type: continuous → score_type: binary",
     ),
     _make_row(
         "judge-levels-changed",
-        "64",
         message="the levels change from {old} to {new}",
         reason="the levels, or what they are worth by their place, are others",
         example="level_names: [bad, good] → level_names: [bad, fair, good]",
@@ -98,7 +92,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-level-value-changed",
-        "65",
         message="the values of the levels change from {old} to {new}",
         reason="the same level gives another score",
         example="{bad: 0, good: 1} → {bad: 0.1, good: 1}",
@@ -110,7 +103,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-reply-pattern-changed",
-        "66",
         message="the reply pattern changes from {old} to {new}",
         reason="the pattern decides which text becomes which number",
         example="reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
@@ -119,7 +111,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-scale-changed",
-        "66b",
         message="the scale changes from {old} to {new}",
         reason="the same reply lies elsewhere between 0 and 1, or outside",
         example="scale: {max: 5} → scale: {max: 10}",
@@ -128,7 +119,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-model-changed",
-        "67",
         message="{where} changes from {old} to {new}",
         reason="another model gives other scores",
         example="model: {id: small} → model: {id: large}",
@@ -136,7 +126,6 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-sampling-changed",
-        "68",
         message="{where} changes from {old} to {new}",
         reason="the scores are drawn otherwise",
         example="temperature: 0 → temperature: 1",
@@ -144,7 +133,6 @@ _JUDGE_ROWS = (
     ),
     ChangeRule(
         id="judge-validation-changed",
-        number="69",
         artifact="judge",
         level=Bump.MINOR,
         direction=NEVER,
@@ -157,7 +145,6 @@ _JUDGE_ROWS = (
     ),
     ChangeRule(
         id="judge-validation-stale",
-        number="70",
         artifact="judge",
         level=Bump.MINOR,
         direction=NEVER,
@@ -169,7 +156,6 @@ _JUDGE_ROWS = (
     ),
     ChangeRule(
         id="judge-applicable-to-widened",
-        number="71",
         artifact="judge",
         level=Bump.MINOR,
         direction=NEVER,
@@ -182,7 +168,6 @@ _JUDGE_ROWS = (
     ),
     ChangeRule(
         id="judge-applicable-to-narrowed",
-        number="72",
         artifact="judge",
         level=Bump.MAJOR,
         direction=NEVER,
@@ -200,7 +185,6 @@ _JUDGE_ROWS = (
 _JURY_ROWS = (
     ChangeRule(
         id="check-variables-changed",
-        number="-",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -213,7 +197,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-member-changed",
-        number="54",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_PANEL,
@@ -228,7 +211,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-weight-changed",
-        number="55",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_VOTES,
@@ -243,7 +225,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-aggregation-changed",
-        number="56",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_WAYS,

@@ -13,7 +13,6 @@ from evalstore.versions import Bump
 ROWS = (
     ChangeRule(
         id="judge-ref-changed",
-        number="51",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -28,7 +27,6 @@ ROWS = (
     ),
     ChangeRule(
         id="ref-unpinned",
-        number="52",
         artifact="any",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -42,7 +40,6 @@ ROWS = (
     ),
     ChangeRule(
         id="ref-repinned-same-content",
-        number="53",
         artifact="any",
         level=Bump.PATCH,
         direction=NEVER,
@@ -53,7 +50,6 @@ ROWS = (
     ),
     ChangeRule(
         id="composite-ref-changed",
-        number="57",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -67,7 +63,6 @@ ROWS = (
     ),
     ChangeRule(
         id="composite-threshold-changed",
-        number="57b",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=COMPOSITE_MARK,
@@ -80,7 +75,6 @@ ROWS = (
     ),
     ChangeRule(
         id="composite-inlined",
-        number="58",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -91,7 +85,6 @@ ROWS = (
     ),
     ChangeRule(
         id="question-rubric-ref-changed",
-        number="79",
         artifact="dataset",
         level=Bump.MAJOR,
         direction=UNKNOWN,

@@ -53,7 +53,6 @@ def _bound_weight_shift(change: Change) -> Fraction | None:
 ROWS = (
     ChangeRule(
         id="rubric-id-changed",
-        number="1",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=NEVER,
@@ -65,7 +64,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-added",
-        number="4",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_COMBINE,
@@ -80,7 +78,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-removed",
-        number="5",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_COMBINE,
@@ -95,7 +92,6 @@ ROWS = (
     ),
     ChangeRule(
         id="checks-regrouped",
-        number="-",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -106,7 +102,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-kind-changed",
-        number="6",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -119,7 +114,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-renamed",
-        number="7",
         artifact="rubric",
         level=Bump.MINOR,
         direction=NEVER,
@@ -131,7 +125,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-reordered",
-        number="8",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -142,7 +135,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-weight-changed",
-        number="9",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -156,7 +148,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-weights-rescaled",
-        number="10",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -167,7 +158,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-threshold-raised",
-        number="11",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
@@ -181,7 +171,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-threshold-lowered",
-        number="12",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
@@ -195,7 +184,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-negate-changed",
-        number="14",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -207,7 +195,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-target-changed",
-        number="15",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=EXTRACTED,
@@ -219,7 +206,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-engine-changed",
-        number="16",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -232,7 +218,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-partial-credit-changed",
-        number="17",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=PARTIAL,
@@ -245,7 +230,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-combine-changed",
-        number="18",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_MODES,
@@ -258,7 +242,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-combine-equivalent",
-        number="19",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -269,7 +252,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-threshold-changed",
-        number="20",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=PASS_MARK,
@@ -282,7 +264,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
-        number="21",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=rank_words("skip", "zero"),
@@ -295,7 +276,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
-        number="21b",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=rank_words("skip", "zero", "fail"),
@@ -308,7 +288,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-required-changed",
-        number="21c",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=DEMAND,

@@ -19,7 +19,6 @@ def _show_beside_scoring(change: Change) -> Proof | None:
 ROWS = (
     ChangeRule(
         id="unclassified-change",
-        number="-",
         artifact="any",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -32,7 +31,6 @@ ROWS = (
     ),
     ChangeRule(
         id="metadata-changed",
-        number="2",
         artifact="any",
         level=Bump.PATCH,
         direction=NEVER,
@@ -43,7 +41,6 @@ ROWS = (
     ),
     ChangeRule(
         id="spelling-changed",
-        number="-",
         artifact="any",
         level=Bump.PATCH,
         direction=NEVER,
@@ -54,7 +51,6 @@ ROWS = (
     ),
     ChangeRule(
         id="extension-field-changed",
-        number="3",
         artifact="any",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -68,7 +64,6 @@ ROWS = (
     ),
     ChangeRule(
         id="list-reordered",
-        number="29",
         artifact="any",
         level=Bump.PATCH,
         direction=NEVER,

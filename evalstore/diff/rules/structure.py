@@ -24,7 +24,6 @@ from evalstore.versions import Bump
 _SCHEMA_ROWS = (
     ChangeRule(
         id="json-schema-tightened",
-        number="39",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=direct_json_demand(STRICTER),
@@ -38,7 +37,6 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-loosened",
-        number="40",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=direct_json_demand(LOOSER),
@@ -52,7 +50,6 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-annotation-changed",
-        number="41",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -64,7 +61,6 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-changed",
-        number="42",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -81,7 +77,6 @@ _SCHEMA_ROWS = (
 _STRUCTURE_ROWS = (
     ChangeRule(
         id="php-lint-options-changed",
-        number="43",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=rank_words("pass", "fail"),
@@ -93,7 +88,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="markdown-requirement-changed",
-        number="44",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=DEMAND,
@@ -106,7 +100,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="markdown-bound-changed",
-        number="45",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BOUND,
@@ -119,7 +112,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="format-changed",
-        number="46",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=FORMAT,
@@ -132,7 +124,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-required-changed",
-        number="47",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=TOOLS,
@@ -145,7 +136,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-constraint-changed",
-        number="48",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=TOOLS,
@@ -158,7 +148,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-order-mode-changed",
-        number="49",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=rank_words("any_order", "in_order", "exact"),
@@ -171,7 +160,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="fact-changed",
-        number="50",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=FACTS,

@@ -29,7 +29,6 @@ _LISTED = (prove_redundant, prove_out_of_reach, prove_no_minimum)
 _TEXT_ROWS = (
     ChangeRule(
         id="contain-phrase-added",
-        number="22",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
@@ -43,7 +42,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="contain-phrase-removed",
-        number="23",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
@@ -57,7 +55,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="contain-min-matches-changed",
-        number="24",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=compare_numbers(STRICTER),
@@ -70,7 +67,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="ban-phrase-added",
-        number="25",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
@@ -84,7 +80,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="ban-phrase-removed",
-        number="26",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
@@ -98,7 +93,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="phrase-reworded",
-        number="27",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_INCLUSION,
@@ -111,7 +105,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="phrase-redundant",
-        number="28",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -122,7 +115,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="match-case-changed",
-        number="30",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=BY_CASE,
@@ -139,7 +131,6 @@ _TEXT_ROWS = (
 _PATTERN_ROWS = (
     ChangeRule(
         id="regex-pattern-narrowed",
-        number="33",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
@@ -153,7 +144,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-widened",
-        number="34",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
@@ -167,7 +157,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-equivalent",
-        number="35",
         artifact="rubric",
         level=Bump.PATCH,
         direction=NEVER,
@@ -179,7 +168,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-changed",
-        number="36",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -192,7 +180,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-flags-changed",
-        number="37",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=UNKNOWN,
@@ -205,7 +192,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-mode-changed",
-        number="38",
         artifact="rubric",
         level=Bump.MAJOR,
         direction=rank_words("search", "match", "fullmatch"),
