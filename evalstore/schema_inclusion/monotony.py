@@ -159,11 +159,11 @@ def find_type(value: Any) -> str:
 
 def is_within(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> bool:
     """Whether the table tells that all values of one schema meet another; raises `OutOfStepsError`."""
-    return _Walk(budget).meets(DemandSet(list_demands(narrow)), wide)
+    return _KeywordWalk(budget).meets(DemandSet(list_demands(narrow)), wide)
 
 
 @dataclass(slots=True)
-class _Walk:
+class _KeywordWalk:
     """One question: its steps, and what was found out, by the demands on both sides."""
 
     budget: SharedBudget
@@ -220,7 +220,7 @@ def _select_item(list_: list[Any], index: int) -> NormalSchema:
     return first[index] if index < len(first) else rest  # type: ignore[no-any-return]  # lists of schemas
 
 
-def _list_fewer(_: _Walk, narrow: DemandSet, values: list[Any]) -> bool:
+def _list_fewer(_: _KeywordWalk, narrow: DemandSet, values: list[Any]) -> bool:
     allowed, types = {*map(write_canonical, values)}, narrow.types
     if types == {"boolean"} and {"true", "false"} <= allowed:
         return True
@@ -230,11 +230,11 @@ def _list_fewer(_: _Walk, narrow: DemandSet, values: list[Any]) -> bool:
     )
 
 
-def _bound_below(_: _Walk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
+def _bound_below(_: _KeywordWalk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
     return _find_least(narrow, ("minimum", "exclusiveMinimum"), 1) >= (target, is_open)
 
 
-def _bound_above(_: _Walk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
+def _bound_above(_: _KeywordWalk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
     return _find_least(narrow, ("maximum", "exclusiveMaximum"), -1) >= (-target, is_open)
 
 
@@ -248,12 +248,12 @@ def _find_least(narrow: DemandSet, keywords: tuple[str, str], sign: int) -> tupl
     return value, bool(is_open)
 
 
-def _divide(_: _Walk, narrow: DemandSet, unit: Any) -> bool:
+def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
     units = [*narrow.get_all("multipleOf"), *([1] if narrow.types & _NUMBERS == {"integer"} else [])]
     return any((Fraction(one) / Fraction(unit)).denominator == 1 for one in units)
 
 
-def _look_at_names(walk: _Walk, narrow: DemandSet, wide: Shape) -> bool:
+def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: Shape) -> bool:
     written = {*wide.properties, *(name for shape in narrow.shapes for name in shape.properties)}
     for name in sorted(written):
         values = _select_named(narrow, name)
@@ -272,13 +272,13 @@ def _look_at_names(walk: _Walk, narrow: DemandSet, wide: Shape) -> bool:
     )
 
 
-def _covers_pattern(walk: _Walk, shape: Shape, pattern: str, wide: NormalSchema) -> bool:
+def _covers_pattern(walk: _KeywordWalk, shape: Shape, pattern: str, wide: NormalSchema) -> bool:
     is_same = pattern in shape.patterns
     governing = [shape.patterns[pattern]] if is_same else [shape.rest, *shape.patterns.values()]
     return all(walk.meets(_join_schemas([schema]), wide) for schema in governing)
 
 
-def _look_at_items(walk: _Walk, narrow: DemandSet, wide: list[Any]) -> bool:
+def _look_at_items(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bool:
     lists = narrow.get_all("list")
     # All indexes after those that either side writes are alike.
     longest = max(len(first) for first, _ in (wide, *lists))
@@ -288,7 +288,7 @@ def _look_at_items(walk: _Walk, narrow: DemandSet, wide: list[Any]) -> bool:
     )
 
 
-def _contain(walk: _Walk, narrow: DemandSet, wide: list[Any]) -> bool:
+def _contain(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bool:
     schema, least, most = wide
 
     def includes(one: NormalSchema, other: NormalSchema) -> bool:
@@ -302,24 +302,24 @@ def _contain(walk: _Walk, narrow: DemandSet, wide: list[Any]) -> bool:
     return has_enough and has_few
 
 
-def _meet_any(walk: _Walk, narrow: DemandSet, branches: list[NormalSchema]) -> bool:
+def _meet_any(walk: _KeywordWalk, narrow: DemandSet, branches: list[NormalSchema]) -> bool:
     return any(walk.meets(narrow, branch) for branch in branches)
 
 
-def _meet_one(walk: _Walk, narrow: DemandSet, branches: list[NormalSchema]) -> bool:
+def _meet_one(walk: _KeywordWalk, narrow: DemandSet, branches: list[NormalSchema]) -> bool:
     # Branches that exclude one another are any of them.
     pairs = combinations(map(list_demands, branches), 2)
     is_apart = all(walk.is_empty(narrow.replace(None, *one, *other)) for one, other in pairs)
     return is_apart and walk.implies(narrow, _make_demand("anyOf", branches))
 
 
-def _meet_denial(walk: _Walk, narrow: DemandSet, denied: NormalSchema) -> bool:
+def _meet_denial(walk: _KeywordWalk, narrow: DemandSet, denied: NormalSchema) -> bool:
     return walk.is_empty(narrow.replace(None, *list_demands(denied))) or any(
         walk.meets(_join_schemas([denied]), own) for own in narrow.get_all("not")
     )
 
 
-def _depend(_: _Walk, narrow: DemandSet, wide: Mapping[str, list[str]]) -> bool:
+def _depend(_: _KeywordWalk, narrow: DemandSet, wide: Mapping[str, list[str]]) -> bool:
     needed = narrow.required
     own = narrow.get_all("dependentRequired")
     return all(
@@ -327,7 +327,7 @@ def _depend(_: _Walk, narrow: DemandSet, wide: Mapping[str, list[str]]) -> bool:
     )
 
 
-Rule = Callable[[_Walk, DemandSet, Any], bool]
+Rule = Callable[[_KeywordWalk, DemandSet, Any], bool]
 
 
 def _make_floor(keyword: str) -> Rule:
