@@ -1,37 +1,85 @@
-"""Defines the public functions and `Store` over the other packages: converts arguments, and decides nothing itself."""
+"""The door: the public functions and `Store`, and the use cases that only commands need; decides nothing itself.
+
+Everything else is imported when it is first used, so that a program that opens a store waits for nothing more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
 from evalstore.arguments import NOTHING, PATH, require_types
-from evalstore.audits import Audit
-from evalstore.audits import audit as _audit
-from evalstore.checks import CheckContext
-from evalstore.checks import evaluate as _evaluate
-from evalstore.diff import ComparisonSettings, Diff
-from evalstore.diff import compare as _compare
-from evalstore.diff.changes.by_kind import DatasetRows
-from evalstore.diff.references import ArtifactLoader
 from evalstore.errors import EvalstoreError, UsageError
-from evalstore.judging import Endpoint, Judges, open_session
-from evalstore.migration import MigrationReport
-from evalstore.migration import export as _export
-from evalstore.migration import migrate as _migrate
-from evalstore.model import Artifact, Output, Question, RubricResult
-from evalstore.release import Released, bump
-from evalstore.runs import LATEST, Run
-from evalstore.runs.remote import locate_file
-from evalstore.scoring import open_job
-from evalstore.store import ArtifactStore as _Store
-from evalstore.store import Resolved
+from evalstore.model.artifact import Artifact
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import make_excerpt
-from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from evalstore.agreement import (
+        MeasurementRequest,
+        NoiseRequest,
+        check_writable,
+        draft_noise,
+        draft_validation,
+        open_measurement,
+        open_noise_measurement,
+    )
+    from evalstore.audits import Audit, ChangeSide, measure_change
+    from evalstore.audits.bisection import bisect_scores
+    from evalstore.audits.comparability import Comparability, ComparableAnswer, ComparedPart, compare_runs, judge_diff
+    from evalstore.audits.conditions import (
+        Answer,
+        AuditReport,
+        Condition,
+        StaticReport,
+        decide_conditions,
+        decide_static_conditions,
+        find_worst_answer,
+        parse_condition,
+    )
+    from evalstore.audits.inference import infer_rulers
+    from evalstore.audits.question_view import view_question
+    from evalstore.audits.replay import replay
+    from evalstore.audits.score_history import build_history
+    from evalstore.audits.slices import SliceKind
+    from evalstore.audits.static_audit import audit_statically
+    from evalstore.audits.timelines import build_timelines
+    from evalstore.demo import CommandResult, ReplayedStory, StoryStep, read_story, replay_story
+    from evalstore.demo.first_store import DATASET, OUTPUTS, RUBRIC, write_first_store
+    from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
+    from evalstore.diff.changes.by_kind import DatasetRows
+    from evalstore.diff.normal_form import normalize_artifact
+    from evalstore.diff.references import ArtifactLoader
+    from evalstore.diff.suggestions import find_suggestion
+    from evalstore.index.written_index import find_store_folders, write_index
+    from evalstore.integrity import check_lock, lock, verify
+    from evalstore.judging import CallPlan, Endpoint, Judges, open_session
+    from evalstore.migration import ExportResult, MigrationOutcome, MigrationReport, explain_format
+    from evalstore.migration.sources import LegacyFile
+    from evalstore.migration.table import list_formats
+    from evalstore.model import Output, Question, RubricResult
+    from evalstore.probes import probe
+    from evalstore.provenance import blame
+    from evalstore.references.impact import find_impact
+    from evalstore.release import VARIABLES, Released, bump
+    from evalstore.release.accept import AcceptOptions, accept
+    from evalstore.runs import Run
+    from evalstore.scoring import open_job
+    from evalstore.scoring.workers import open_workers, write_run_by_workers
+    from evalstore.site import SiteAudit, StoreSite
+    from evalstore.site.values import WrittenSite
+    from evalstore.status import read_status
+    from evalstore.status.base_policy import judge_by_base
+    from evalstore.status.comparison import make_loader
+    from evalstore.status.release_log import COMPARED_LIMIT, read_release_log
+    from evalstore.status.store_diff import compare_all, name_side, resolve_side
+    from evalstore.status.store_validation import make_validator
+    from evalstore.versions import Bump
 
 __all__ = [
     "Artifact",
@@ -56,7 +104,86 @@ __all__ = [
 ]
 
 
-class Store(_Store):
+# Where the names are that are imported late. What `__all__` does not have is for the commands, and may change.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "evalstore.agreement": (
+        "MeasurementRequest",
+        "NoiseRequest",
+        "check_writable",
+        "draft_noise",
+        "draft_validation",
+        "open_measurement",
+        "open_noise_measurement",
+    ),
+    "evalstore.audits": ("Audit", "ChangeSide", "measure_change"),
+    "evalstore.audits.bisection": ("bisect_scores",),
+    "evalstore.audits.comparability": (
+        "Comparability",
+        "ComparableAnswer",
+        "ComparedPart",
+        "compare_runs",
+        "judge_diff",
+    ),
+    "evalstore.audits.conditions": (
+        "Answer",
+        "AuditReport",
+        "Condition",
+        "StaticReport",
+        "decide_conditions",
+        "decide_static_conditions",
+        "find_worst_answer",
+        "parse_condition",
+    ),
+    "evalstore.audits.inference": ("infer_rulers",),
+    "evalstore.audits.question_view": ("view_question",),
+    "evalstore.audits.replay": ("replay",),
+    "evalstore.audits.score_history": ("build_history",),
+    "evalstore.audits.slices": ("SliceKind",),
+    "evalstore.audits.static_audit": ("audit_statically",),
+    "evalstore.audits.timelines": ("build_timelines",),
+    "evalstore.demo": ("CommandResult", "ReplayedStory", "StoryStep", "read_story", "replay_story"),
+    "evalstore.demo.first_store": ("DATASET", "OUTPUTS", "RUBRIC", "write_first_store"),
+    "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
+    "evalstore.diff.normal_form": ("normalize_artifact",),
+    "evalstore.diff.suggestions": ("find_suggestion",),
+    "evalstore.index.written_index": ("find_store_folders", "write_index"),
+    "evalstore.integrity": ("check_lock", "lock", "verify"),
+    "evalstore.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
+    "evalstore.migration": ("MigrationOutcome", "MigrationReport", "explain_format"),
+    "evalstore.migration.sources": ("LegacyFile",),
+    "evalstore.migration.table": ("list_formats",),
+    "evalstore.model": ("RubricResult",),
+    "evalstore.probes": ("probe",),
+    "evalstore.provenance": ("blame",),
+    "evalstore.references.impact": ("find_impact",),
+    "evalstore.release": ("Released", "VARIABLES", "bump"),
+    "evalstore.release.accept": ("AcceptOptions", "accept"),
+    "evalstore.runs": ("Run",),
+    "evalstore.scoring": ("open_job",),
+    "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
+    "evalstore.site": ("SiteAudit", "StoreSite"),
+    "evalstore.site.values": ("WrittenSite",),
+    "evalstore.status": ("read_status",),
+    "evalstore.status.base_policy": ("judge_by_base",),
+    "evalstore.status.comparison": ("make_loader",),
+    "evalstore.status.release_log": ("COMPARED_LIMIT", "read_release_log"),
+    "evalstore.status.store_diff": ("compare_all", "name_side", "resolve_side"),
+    "evalstore.status.store_validation": ("make_validator",),
+    "evalstore.versions": ("Bump",),
+}
+
+
+if not TYPE_CHECKING:  # a checker would take any name for one that there is
+
+    def __getattr__(name: str) -> Any:
+        module = next((module for module, names in _NAMES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(module), name)
+        return value
+
+
+class Store(ArtifactStore):
     """A store, opened with `Store.open(path)`; a context manager, because it keeps a git process until it is closed."""
 
     def release(  # noqa: PLR0913  # the words of the command line
@@ -80,6 +207,10 @@ class Store(_Store):
         where they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing
         changed.
         """
+        from datetime import UTC, datetime
+
+        from evalstore.release import bump
+
         return bump(
             self,
             refs,
@@ -96,49 +227,149 @@ class Store(_Store):
         )
 
 
-_STORE, _OPTIONAL_STORE, _JUDGES = (Store, _Store), (Store, _Store, NOTHING), (Judges, NOTHING)
-_RULER = (Artifact, Resolved, Mapping, str)
-
-audit = require_types(run_a=(Run, *PATH), run_b=(Run, *PATH), store=_STORE, judges=_JUDGES)(_audit)
-export = require_types(store=PATH, out=(*PATH, NOTHING))(_export)
-migrate = require_types(into=PATH, judges_from=(*PATH, NOTHING))(_migrate)
+_STORE, _RULER = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
 
 
-@require_types(old=_RULER, new=_RULER, store=_OPTIONAL_STORE)
+def audit(  # noqa: PLR0913  # what a command line can say, each by its name
+    run_a: Run | Path | str,
+    run_b: Run | Path | str,
+    store: ArtifactStore,
+    *,
+    allow_drift: bool = False,
+    judges: Judges | None = None,
+    ask: bool = False,
+    by: SliceKind | None = None,
+    moved: int = 0,
+) -> Audit:
+    """Explain why the mean score of run B differs from run A's; all shares are exact and add up (SPEC 8).
+
+    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
+    as the runs recorded it, else as `judges` says; what stays unknown makes players move together, and the price says
+    how many calls would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it be
+    asked about the answers of run A. `moved` is how many of the questions that moved most are kept in full. Raises
+    `RefusedError` when a run cannot be replayed in this store, when replay gives other results than recorded (unless
+    `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
+    """
+    from evalstore.audits import audit as explain
+    from evalstore.judging import Judges
+    from evalstore.runs import Run
+
+    runs = (Run, *PATH)
+    types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
+    require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
+    return explain(run_a, run_b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
+
+
+def export(
+    refs: str | Iterable[str] = (),
+    *,
+    to: str,
+    store: Path | str = ".",
+    out: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
+) -> ExportResult:
+    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it (SPEC 7).
+
+    For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
+    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
+    `RefusedError` for a rubric that the format cannot express.
+    """
+    from evalstore.migration import export as run_export
+
+    require_types("export", store=(store, PATH), out=(out, (*PATH, NOTHING)))
+    return run_export(refs, to=to, store=store, out=out, tables=tables)
+
+
+def migrate(  # noqa: PLR0913  # the options of the command line
+    paths: Path | str | Iterable[Path | str],
+    *,
+    into: Path | str,
+    format: str | None = None,  # noqa: A002  # the word of the command line
+    dialect: str | None = None,
+    dry_run: bool = False,
+    force: bool = False,
+    keep: bool = False,
+    merge: bool = False,
+    share_all: bool = False,
+    judges_from: Path | str | None = None,
+    tables: Iterable[Path | str] = (),
+    **progress: Any,
+) -> MigrationReport:
+    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing (SPEC 7).
+
+    What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
+    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
+    touch different places. `share_all` lets suites share rubrics. `tables` are paths of tables of one's own, for
+    further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
+    folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
+    migrated is reported and stops nothing. `progress` is what `evalstore.migration.migrate` takes beside these: its
+    bars, and how many processes write. Raises `LoadError` for a named path or a table that cannot be read,
+    `RefusedError` when the store cannot be written, `ConflictError` when another process made a file meanwhile.
+    """
+    from evalstore.migration import migrate as run_migration
+
+    require_types("migrate", into=(into, PATH), judges_from=(judges_from, (*PATH, NOTHING)))
+    return run_migration(
+        paths,
+        into=into,
+        format=format,
+        dialect=dialect,
+        dry_run=dry_run,
+        force=force,
+        keep=keep,
+        merge=merge,
+        share_all=share_all,
+        judges_from=judges_from,
+        tables=tables,
+        **progress,
+    )
+
+
 def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     old: Artifact | Resolved | Mapping[str, Any] | str,
     new: Artifact | Resolved | Mapping[str, Any] | str,
     *,
-    store: Store | None = None,
+    store: ArtifactStore | None = None,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
+    profile: Profile | None = None,
     terms: ComparisonSettings | None = None,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Diff:
     """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings` (SPEC 6).
 
-    Each side is an artifact, its mapping, or with `store` a reference. The store also tells what the references within
-    them mean (so does `load`); without it a moved pin is major. `rows` are the rows of a dataset, old and new, that
-    keeps them in a file; of references they are found. `terms` are what a store says of changes, by default nothing:
-    what evalstore.yaml overrides and people accepted is for the command line.
+    Each side is an artifact, its mapping, or with `store` a reference; without a pin that is the last release. With a
+    store this is `evalstore diff`: what evalstore.yaml overrides and declares counts, and what people accepted since
+    the release `old`. The store also tells what the references within both sides mean (so does `load`); without it a
+    moved pin is major. `rows` are the rows of a dataset, old and new, that keeps them in a file; of references they are
+    found. `profile` says what is major, and wins over the store's; `terms` replace all that the store says of changes.
+    `watch` wraps the iteration over the rows of each side (a progress bar).
     """
-    sides = [_read_ruler(side, store, "compare") for side in (old, new)]
-    if store is not None:
-        load = load or store.load
-        if rows is None and isinstance(old, str | Resolved) and isinstance(new, str | Resolved):
-            pair = (one if isinstance(one, Resolved) else store.resolve(one) for one in (old, new))
-            rows = store.pair_rows(*pair) if any("rows" in _get_value(one) for one in sides) else None
-    diff = _compare(*sides, load=load, rows=rows, terms=terms)
-    names = [side if isinstance(side, str) else found.ref for side, found in ((old, diff.old), (new, diff.new))]
-    return replace(diff, old=replace(diff.old, ref=names[0]), new=replace(diff.new, ref=names[1]))
+    require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, NOTHING)))
+    if store is None:
+        from evalstore.diff import ComparisonSettings, Profile
+        from evalstore.diff import compare as compare_documents
+
+        sides = [_read_ruler(side, None, "compare") for side in (old, new)]
+        terms = terms or ComparisonSettings(profile or Profile.SCORE)
+        return compare_documents(*sides, load=load, rows=rows, terms=terms)
+    from datetime import UTC, datetime
+
+    from evalstore.status.acceptances import ChangePolicy, read_change_policy
+    from evalstore.status.store_diff import compare_sides, resolve_side
+
+    before, after = (resolve_side(store, side) if isinstance(side, str) else side for side in (old, new))
+    today = datetime.now(UTC).date()
+    policy = ChangePolicy(terms, (), today) if terms else read_change_policy(store, today, profile)
+    return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch)
 
 
-@require_types(rubric=_RULER, store=_OPTIONAL_STORE, judges=_JUDGES)
 def evaluate(
     rubric: Artifact | Resolved | Mapping[str, Any] | str,
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    store: Store | None = None,
+    store: ArtifactStore | None = None,
     judges: Judges | None = None,
 ) -> RubricResult:
     """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
@@ -148,30 +379,35 @@ def evaluate(
     Judges answer from the replies that its repository keeps; with `judges=Judges(Endpoint(url, key), model={"id": …})`
     what is missing is asked for and kept. Raises `SchemaError` for a rubric that cannot be read as one.
     """
+    from evalstore.checks import CheckContext
+    from evalstore.checks import evaluate as grade
+    from evalstore.judging import Judges, open_session
+
+    types = {"store": (store, (*_STORE, NOTHING)), "judges": (judges, (Judges, NOTHING))}
+    require_types("evaluate", rubric=(rubric, _RULER), **types)
     ruler = _read_ruler(rubric, store, "evaluate")
     if store is None:
-        return _evaluate(ruler, output, question)
+        return grade(ruler, output, question)
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         context = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
-            result = _evaluate(ruler, output, question, context=context)
+            result = grade(ruler, output, question, context=context)
             if not panel.can_ask:
                 return result
             panel.ask_missing()
 
 
-@require_types(dataset=(str,), outputs=PATH, store=_STORE, out=PATH, judges=_JUDGES)
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path | str,
     *,
-    store: Store,
+    store: ArtifactStore,
     out: Path | str = "runs",
     model: str | None = None,
     rubric: str | None = None,
     judges: Judges | None = None,
     at: datetime | None = None,
-    eee_version: str = LATEST,
+    eee_version: str | None = None,
     only: Mapping[str, str] | None = None,
     jobs: int = 1,
 ) -> Run:
@@ -179,9 +415,19 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
-    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in. `jobs`
-    processes grade, which gives the same bytes; with more than one a script needs `if __name__ == "__main__":`.
+    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in, by
+    default the latest. `jobs` processes grade, which gives the same bytes; with more than one a script needs
+    `if __name__ == "__main__":`.
     """
+    from datetime import UTC, datetime
+
+    from evalstore.judging import Judges
+    from evalstore.runs import LATEST
+    from evalstore.runs.remote import locate_file
+    from evalstore.scoring import open_job
+
+    types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
+    require_types("score", dataset=(dataset, (str,)), outputs=(outputs, PATH), out=(out, PATH), **types)
     job = open_job(
         dataset,
         locate_file(outputs),
@@ -190,7 +436,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         model=model,
         rubric=rubric,
         judges=judges,
-        eee_version=eee_version,
+        eee_version=eee_version or LATEST,
         only=only,
     )
     with job as opened:
@@ -204,7 +450,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
             return write_run_by_workers(opened, Path(out), workers)
 
 
-def _read_ruler(value: Any, store: Store | None, function: str) -> Artifact | Mapping[str, Any]:
+def _read_ruler(value: Any, store: ArtifactStore | None, function: str) -> Artifact | Mapping[str, Any]:
     """Return an artifact or a mapping as it is, and what a reference means; raises `UsageError` without a store."""
     if isinstance(value, str):
         if store is None:
@@ -212,7 +458,3 @@ def _read_ruler(value: Any, store: Store | None, function: str) -> Artifact | Ma
             raise UsageError(f"{function} needs a store to find {make_excerpt(value)!r} in", hint=hint)
         return store.load(value)
     return value.artifact if isinstance(value, Resolved) else value
-
-
-def _get_value(ruler: Artifact | Mapping[str, Any]) -> Mapping[str, Any]:
-    return ruler.value if isinstance(ruler, Artifact) else ruler

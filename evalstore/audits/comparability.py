@@ -17,11 +17,12 @@ from evalstore.audits.grader import read_judge_model, read_strictness
 from evalstore.audits.run_opening import open_stored_run
 from evalstore.audits.stored_run import StoredRun, follow_renames
 from evalstore.audits.version_path import VersionFinder
-from evalstore.diff import Diff, DiffFinding, Direction, compare
+from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.judging import Judges, open_session
 from evalstore.model import parse_ref
 from evalstore.runs import GradedRow
+from evalstore.status.comparison import compare_by_rules
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 
@@ -229,7 +230,7 @@ class _SharedQuestions:
                     new or old or "rubric", ComparableAnswer.NO, None, "a run does not say what graded its outputs"
                 )
                 continue
-            diff = compare(one.version.resolved.artifact, other.version.resolved.artifact, load=store.load)
+            diff = compare_by_rules(store, one.version.resolved, other.version.resolved)
             part = judge_diff(old if old == new else f"{old} and {new}", diff)
             moved |= bool(diff.findings)
             yield replace(part, bound=None if part.bound is None else part.bound * count / self.count)
@@ -242,8 +243,8 @@ class _SharedQuestions:
         for pin in self.b.run.judges:
             old = before.get(parse_ref(pin.ref).name)
             if old is not None and old.digest != pin.digest:
-                one, other = (finder.locate_pin(used).resolved.artifact for used in (old, pin))
-                yield judge_diff(f"{old.ref} and {pin.ref}", compare(one, other, load=store.load))
+                one, other = (finder.locate_pin(used).resolved for used in (old, pin))
+                yield judge_diff(f"{old.ref} and {pin.ref}", compare_by_rules(store, one, other))
 
     def judge_references(self) -> Iterator[ComparedPart]:
         """Yield a part where expected answers differ; whether a check reads them, the diff of the dataset says."""

@@ -19,11 +19,11 @@ from evalstore.audits.rubric_edits import (
 )
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
-from evalstore.diff import DiffFinding
-from evalstore.diff.comparison import list_findings
+from evalstore.diff import Detail, DiffFinding
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
 from evalstore.provenance import WHOLE, ArtifactPart, PartTable, read_parts
+from evalstore.status.comparison import compare_by_rules
 
 _FALLBACK_RULES = {
     "weight": "check-weight-changed",
@@ -244,7 +244,7 @@ def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
 
 def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:
     try:
-        return list_findings(old, new, finder.store.load)
+        return compare_by_rules(finder.store, old, new, detail=Detail.RULES).findings
     except EvalstoreError as error:
         finder.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
         return ()

@@ -14,11 +14,11 @@ from evalstore.audits.rulers import OutputGrader, RunResults, grade_with_judges
 from evalstore.audits.side_replay import RowResult
 from evalstore.audits.stored_run import StoredRun, index_rows
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
-from evalstore.diff import compare
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.judging import Judges, JudgeSession
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.runs import GradedRow, Run, read_run
+from evalstore.status.comparison import compare_by_rules
 from evalstore.store import ArtifactStore, Release, Resolved
 
 _ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six decimals and more
@@ -277,7 +277,7 @@ def _find_score(result: RowResult | None) -> Fraction | None:
 
 def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinction:
     """Return an output that two rubrics grade differently, as their diff has found it."""
-    witness = compare(old.artifact, new.artifact, load=store.load).total.witness
+    witness = compare_by_rules(store, old, new).total.witness
     if witness is None or witness.judged or witness.old_score == witness.new_score:
         return Distinction(old, new)
     return Distinction(old, new, output=witness.output, old_score=witness.old_score, new_score=witness.new_score)

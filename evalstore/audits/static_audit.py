@@ -17,7 +17,7 @@ from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.audits.stored_run import find_renames, locate_rulers, make_unscored_error
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.diff import DiffFinding, compare
+from evalstore.diff import DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
@@ -28,6 +28,7 @@ from evalstore.runs import GradedRow, read_run
 from evalstore.runs.pair_tables import open_pair_tables
 from evalstore.runs.row_pairs import AskedQuestions, PairTables, RowPair, UnstoredText
 from evalstore.statistics import ExactMean
+from evalstore.status.comparison import compare_by_rules
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import check_questions
 from evalstore.store.rows import read_row_pieces
@@ -344,7 +345,7 @@ class StaticJob:
         if sides[0].name != sides[1].name:
             return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)
         try:
-            findings = compare(sides[0].artifact, sides[1].artifact, load=self.attributor.finder.store.load).findings
+            findings = compare_by_rules(self.attributor.finder.store, *sides).findings
         except EvalstoreError as error:
             self.attributor.finder.notes.append(f"{old} and {new} cannot be compared: {error.message}")
             return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)

@@ -74,10 +74,12 @@ def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Expla
 
 def list_changes(store: ArtifactStore, today: date) -> Iterator[FoundChange]:
     """Yield every change of the working tree since the last releases, parts of changes too."""
+    from evalstore.diff import Detail
     from evalstore.status.acceptances import read_change_policy
     from evalstore.status.status import survey_store
 
-    for status in survey_store(store, read_change_policy(store, today)).artifacts:
+    survey = survey_store(store, read_change_policy(store, today), detail=Detail.WITNESSES)
+    for status in survey.artifacts:
         yield from (FoundChange(status.ref, finding) for finding in _list_findings(status.findings))
 
 

@@ -38,8 +38,7 @@ def command(settings: CommandSettings, fingerprint: str, *, reason: str, level: 
     code. It holds for this change of this artifact since this release: any other edit has another fingerprint. The
     change stays in every report, with the reason; status and bump count it at the level accepted.
     """
-    from evalstore.release import VARIABLES
-    from evalstore.release.accept import AcceptOptions, accept
+    from evalstore.api import VARIABLES, AcceptOptions, accept
     from evalstore.versions import Bump
 
     acceptance = AcceptOptions(reason, Bump(level) if level else None, until)

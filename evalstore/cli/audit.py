@@ -17,14 +17,13 @@ from evalstore.cli.progress import make_stream_watch
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.audits.conditions import Answer, Condition, StaticReport
-    from evalstore.judging import Judges
+    from evalstore.api import Answer, Condition, Judges, StaticReport
 
 _MOST_MOVED = 300  # questions on a page
 
 
 def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[Condition, ...]:
-    from evalstore.audits.conditions import parse_condition
+    from evalstore.api import parse_condition
 
     return tuple(map(parse_condition, words))
 
@@ -114,11 +113,15 @@ def command(  # noqa: PLR0913  # the command line
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or cannot be told. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
     """
-    from evalstore.audits import audit
-    from evalstore.audits.conditions import AuditReport, decide_conditions, find_worst_answer
-    from evalstore.audits.question_view import view_question
-    from evalstore.audits.slices import SliceKind
-    from evalstore.audits.timelines import build_timelines
+    from evalstore.api import (
+        AuditReport,
+        SliceKind,
+        audit,
+        build_timelines,
+        decide_conditions,
+        find_worst_answer,
+        view_question,
+    )
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
@@ -157,8 +160,7 @@ def _audit_statically(
     *,
     allow_drift: bool,
 ) -> StaticReport:
-    from evalstore.audits.conditions import StaticReport, decide_static_conditions
-    from evalstore.audits.static_audit import audit_statically
+    from evalstore.api import StaticReport, audit_statically, decide_static_conditions
 
     paths = settings.path / runs[0], settings.path / runs[1]
     watch = make_stream_watch("comparing", quiet=settings.quiet, weigh=attrgetter("times"))

@@ -13,7 +13,7 @@ from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import REF, USER_FILE
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.command(
@@ -38,7 +38,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     The same outputs are graded under each release on the way to REF: a score can fall, recover and fall again, so no
     version is skipped. Then comes the first bad one since the last good one. Releases on other branches do not count.
     """
-    from evalstore.audits.bisection import bisect_scores
+    from evalstore.api import bisect_scores
 
     with settings.open_store() as store:
         found = bisect_scores(ref, settings.path / run, store, question=question, commits=commits, judges=judges)

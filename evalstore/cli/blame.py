@@ -25,7 +25,7 @@ def command(settings: CommandSettings, ref: str) -> None:
     question. Comments, layout and the order of keys and phrases are no meaning. A merge counts only where it differs
     from all its parents. The version is the first release that holds the commit.
     """
-    from evalstore.provenance import blame
+    from evalstore.api import blame
 
     with settings.open_store() as store:
         settings.print_result(blame(store, ref))

@@ -70,7 +70,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     gets the version its file has. Hooks do not run. A push that does not arrive undoes nothing here: exit code 1 when
     the remote refuses, 3 when it is not reached.
     """
-    from evalstore.release import VARIABLES, bump
+    from evalstore.api import VARIABLES, bump
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():

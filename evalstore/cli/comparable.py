@@ -17,8 +17,7 @@ from evalstore.errors import ExitCode, UsageError
 from evalstore.report.text_layout import count_noun, join_names
 
 if TYPE_CHECKING:
-    from evalstore.audits.comparability import Comparability, ComparedPart
-    from evalstore.store import ArtifactStore
+    from evalstore.api import Comparability, ComparedPart, Store
 
 _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 
@@ -51,8 +50,8 @@ def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
     return ExitCode.DONE if found.answer == "yes" else ExitCode.NO
 
 
-def _compare(settings: CommandSettings, a: str, b: str, store: ArtifactStore) -> Comparability:
-    from evalstore.audits.comparability import Comparability, compare_runs, judge_diff
+def _compare(settings: CommandSettings, a: str, b: str, store: Store) -> Comparability:
+    from evalstore.api import Comparability, compare_runs, judge_diff
 
     kinds = {_find_kind(word, settings) for word in (a, b)}
     if len(kinds) > 1:
@@ -81,9 +80,9 @@ def _find_kind(word: str, settings: CommandSettings) -> str:
     return _VERSION
 
 
-def _compare_commits(settings: CommandSettings, a: str, b: str, store: ArtifactStore) -> Iterator[ComparedPart]:
+def _compare_commits(settings: CommandSettings, a: str, b: str, store: Store) -> Iterator[ComparedPart]:
     """Yield a part for each artifact that differs between two commits, and one for all that are equal."""
-    from evalstore.audits.comparability import ComparableAnswer, ComparedPart, judge_diff
+    from evalstore.api import ComparableAnswer, ComparedPart, judge_diff
     from evalstore.store.listing import list_committed
 
     old, new = (list_committed(store, word.removeprefix("git:")) for word in (a, b))

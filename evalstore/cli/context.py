@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import click
 
+    from evalstore.api import Store
     from evalstore.errors import EvalstoreError, ExitCode
-    from evalstore.store import ArtifactStore
 
 PLAIN_FORMATS = ("text", "json")
 PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # of a command that finds problems
@@ -53,13 +53,13 @@ class CommandSettings:
         """The directory that `-C` names."""
         return Path(self.directory)
 
-    def open_store(self) -> ArtifactStore:
+    def open_store(self) -> Store:
         """Open the store of the directory."""
-        from evalstore.store import ArtifactStore
+        from evalstore.api import Store
 
-        return ArtifactStore.open(self.path)
+        return Store.open(self.path)
 
-    def open_judged_store(self) -> ArtifactStore:
+    def open_judged_store(self) -> Store:
         """Open the store for a command whose answer would be green by absence; raise where there is no artifact."""
         from evalstore.store.presence import require_artifacts
 

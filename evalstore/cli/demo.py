@@ -21,7 +21,7 @@ from evalstore.report.text_layout import wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.demo import CommandResult, StoryStep
+    from evalstore.api import CommandResult, StoryStep
 
 _FAREWELL = """
 The repository is yours to play in:
@@ -47,7 +47,7 @@ def command(settings: CommandSettings, folder: Path, *, all_: bool) -> ExitCode:
     rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
     points why the score moved. On a terminal each step waits for Enter.
     """
-    from evalstore.demo import ReplayedStory, read_story, replay_story
+    from evalstore.api import ReplayedStory, read_story, replay_story
     from evalstore.resources import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from evalstore.cli.diff_sides import (
     DiffSide,
     compare_sides,
     is_file_name,
-    make_loader,
     open_optional_store,
     read_side,
 )
@@ -23,11 +23,10 @@ from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_count_watch, make_watch
 from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
+from evalstore.model import Artifact
 
 if TYPE_CHECKING:
-    from evalstore.audits import ChangeSide
-    from evalstore.diff import Diff, RunMeasurement, Suggestion
-    from evalstore.store import ArtifactStore
+    from evalstore.api import ChangeSide, Diff, RunMeasurement, Store, Suggestion
 
 
 @click.command(
@@ -105,28 +104,30 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 
 def _find_suggestion(
-    diff: Diff, pair: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None
+    diff: Diff, pair: tuple[DiffSide, DiffSide], store: Store | None, profile: str | None
 ) -> Suggestion | None:
-    from evalstore.diff.suggestions import find_suggestion
+    from evalstore.api import find_suggestion
 
     old, new = pair
 
     def compare_candidate(value: Mapping[str, Any]) -> Diff:
         document = replace(new.artifact.document, value=value)
-        return compare_sides((old, replace(new, artifact=replace(new.artifact, document=document))), store, profile)
+        candidate = replace(new.artifact, document=document)
+        ruler = candidate if isinstance(new.ruler, Artifact) else replace(new.ruler, artifact=candidate)
+        return compare_sides((old, replace(new, ruler=ruler)), store, profile)
 
     return find_suggestion(old.artifact.value, new.artifact.value, diff, compare_candidate)
 
 
 def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_code: bool) -> ExitCode:
-    from evalstore.cli.diff_all import compare_all
+    from evalstore.api import Profile, compare_all
 
     with settings.open_judged_store() as store:
         watches = (
             make_watch("comparing", quiet=settings.quiet, fewest=2),
             make_count_watch("reading rows", quiet=settings.quiet),
         )
-        result = compare_all(store, lambda word: read_side(word, settings, store), profile, watches)
+        result = compare_all(store, datetime.now(UTC).date(), Profile(profile) if profile else None, watches)
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED
@@ -153,9 +154,9 @@ def _name_pinned(word: str, directory: Path) -> str:
 
 
 def _measure_run(
-    run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: ArtifactStore | None
+    run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: Store | None
 ) -> RunMeasurement:
-    from evalstore.audits import measure_change
+    from evalstore.api import measure_change
 
     if store is None:
         raise UsageError("--run needs the store that its rulers are in", hint="run it within the store, or name it: -C")
@@ -163,12 +164,12 @@ def _measure_run(
     return replace(measure_change(settings.path / run, old, new, store), run=run)
 
 
-def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
-    from evalstore.audits import ChangeSide
+def _make_change_side(side: DiffSide, store: Store) -> ChangeSide:
+    from evalstore.api import ChangeSide, make_loader
     from evalstore.model import iterate_questions
 
-    load = make_loader(store, working=side.working)
-    if is_file_name(side.name):
+    load = make_loader(store, side.ruler)
+    if isinstance(side.ruler, Artifact):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.questions(side.name))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from evalstore.api import list_formats
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import CONTENT_REF, FormatChoice, add_table_option
 from evalstore.errors import UsageError
-from evalstore.migration.table import list_formats
 
 
 @click.command(
@@ -40,7 +40,7 @@ def command(
     (every_eval_ever) come as they lie in runs/: all, those that a REF was taken from, or those named by path.
     Without --out the one file goes to stdout.
     """
-    from evalstore.migration import export
+    from evalstore.api import export
 
     result = export(
         refs,

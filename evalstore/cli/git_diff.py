@@ -69,7 +69,7 @@ MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
 
 
 def _normal_text(data: bytes) -> str:
-    from evalstore.diff.normal_form import normalize_artifact
+    from evalstore.api import normalize_artifact
 
     value = normalize_artifact(parse_file_side(data, "").artifact.value)
     return make_readable(data) if value is None else "\n".join(format_value_outline(value, 0))

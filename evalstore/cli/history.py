@@ -13,7 +13,7 @@ from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.param_types import REF
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.command(
@@ -43,7 +43,7 @@ def command(settings: CommandSettings, ref: str, runs: tuple[Path, ...], *, judg
     was graded with. Judges answer from kept replies; a cell that lacks some is empty, with the number of calls that
     would fill it, and they are made only where an endpoint is named.
     """
-    from evalstore.audits.score_history import build_history
+    from evalstore.api import build_history
 
     with settings.open_store() as store:
         found = build_history(ref, [settings.path / run for run in runs], store, judges=judges)

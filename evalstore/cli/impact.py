@@ -24,7 +24,7 @@ def command(settings: CommandSettings, ref: str) -> None:
     Without a pin, whatever working files refer to it; with one, the working files and the releases that mean exactly
     that version. Of every reference: where it stands, and if a next release would move it.
     """
-    from evalstore.references.impact import find_impact
+    from evalstore.api import find_impact
 
     with settings.open_store() as store:
         settings.print_result(find_impact(store, ref))

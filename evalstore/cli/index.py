@@ -35,7 +35,7 @@ def command(settings: CommandSettings, folders: tuple[str, ...], *, out: Path, r
     DIR is a store, or a folder that has some below it, in one repository or in many, bare ones too. The column `record`
     says what a row is about. What cannot be read is a row, too (`problem`), and the exit code is then 1.
     """
-    from evalstore.index.written_index import find_store_folders, write_index
+    from evalstore.api import find_store_folders, write_index
 
     written = write_index(
         find_store_folders(settings.path, folders),

@@ -14,7 +14,7 @@ from evalstore.cli.param_types import REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.command(
@@ -38,7 +38,7 @@ def command(
     The outputs are graded under every release of the rubrics that may have graded them. Where several reproduce the
     record, a question or an output that would tell them apart is named. Exits 1 when none reproduces all of it.
     """
-    from evalstore.audits.inference import infer_rulers
+    from evalstore.api import infer_rulers
 
     with settings.open_store() as store:
         found = infer_rulers(settings.path / run, store, rubric=rubric, dataset=dataset, judges=judges)

@@ -16,7 +16,7 @@ from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.group(
@@ -108,7 +108,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     True positive and true negative rate, the number of rows, the day and the dataset go into the `validation` of
     judges/<id>.yaml; every other byte stays. Rows that could not be judged are counted, and are in no rate.
     """
-    from evalstore.agreement import MeasurementRequest, check_writable, draft_validation, open_measurement
+    from evalstore.api import MeasurementRequest, check_writable, draft_validation, open_measurement
 
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
@@ -172,7 +172,7 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     The standard deviation of one judgement, and the share of pairs of judgements with different verdicts, go into the
     `validation` of judges/<id>.yaml; every other byte stays. An audit holds changes of judged scores against them.
     """
-    from evalstore.agreement import NoiseRequest, check_writable, draft_noise, open_noise_measurement
+    from evalstore.api import NoiseRequest, check_writable, draft_noise, open_noise_measurement
 
     request = NoiseRequest(judge, settings.path / run, repeat, sample)
     if not no_write:

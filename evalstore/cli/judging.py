@@ -18,7 +18,7 @@ from evalstore.cli.streams import can_show_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import CallPlan, Judges
+    from evalstore.api import CallPlan, Judges
     from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -133,8 +133,8 @@ def add_judge_options(function: _F) -> _F:
 
 
 def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any) -> Judges:
+    from evalstore.api import Endpoint, Judges
     from evalstore.cli.progress import make_stream_watch
-    from evalstore.judging import Endpoint, Judges
 
     endpoint = None
     if options["judge_url"] and not offline:

@@ -29,7 +29,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
     A floating reference that is locked no longer floats: validate, resolve and score read the version that is held.
     Content that changed since it was locked is refused, never locked again by itself.
     """
-    from evalstore.integrity import check_lock, lock
+    from evalstore.api import check_lock, lock
 
     if check and (update or refs):
         raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")

@@ -28,8 +28,8 @@ def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> 
     rules alone, whatever was overridden or accepted. The scores of the newest are comparable since the last release at
     which one could move. A release that cannot be read says why, and stops nothing.
     """
+    from evalstore.api import COMPARED_LIMIT, read_release_log
     from evalstore.model import parse_ref
-    from evalstore.status.release_log import COMPARED_LIMIT, read_release_log
 
     if short and all_:
         raise UsageError("--short and --all contradict each other")

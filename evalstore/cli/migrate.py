@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evalstore.api import list_formats
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import FormatChoice, add_table_option
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.files import refuse_links_below
-from evalstore.migration.table import list_formats
 
 if TYPE_CHECKING:
-    from evalstore.migration import MigrationReport
-    from evalstore.migration.sources import LegacyFile
+    from evalstore.api import LegacyFile, MigrationReport
 
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
 
@@ -109,7 +108,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     changed in both is a conflict: that file is left alone, both sides are shown, and the exit code is 1. Suites and
     cases that are renamed are known again; what no source needs any more is named, never deleted.
     """
-    from evalstore.migration import MigrationOutcome, migrate
+    from evalstore.api import MigrationOutcome, migrate
 
     if force + keep + merge > 1:
         raise UsageError("--force, --keep and --merge are answers to one conflict", hint="choose one of them")
@@ -154,7 +153,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
 
 def _explain_format(settings: CommandSettings, paths: Sequence[str], tables: Sequence[Path]) -> ExitCode:
-    from evalstore.migration import explain_format
+    from evalstore.api import explain_format
 
     if len(paths) != 1:
         raise UsageError(f"--explain takes one file, not {len(paths)}", hint="name them one by one")

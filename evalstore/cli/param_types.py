@@ -157,10 +157,10 @@ def _list_schemas(_: Path, __: str) -> Iterable[str]:
 def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
     from datetime import UTC, datetime
 
+    from evalstore.api import Store
     from evalstore.catalogue.explanation import list_changes
-    from evalstore.store import ArtifactStore
 
-    with ArtifactStore.open(directory) as store:
+    with Store.open(directory) as store:
         return [change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())]
 
 

@@ -13,7 +13,7 @@ from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.command(
@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
     A text that says nothing may pass where a rubric is only a part of a grade; then look at who reads it.
     """
-    from evalstore.probes import probe
+    from evalstore.api import probe
 
     path = settings.path / outputs if outputs else None
     with settings.open_store() as store:

@@ -14,7 +14,7 @@ from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
 
 
 @click.command(
@@ -36,7 +36,7 @@ def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges
     rubric that graded none of them grades them all. Judges answer from kept replies; what is missing is counted, and
     asked for only where an endpoint is named. The exit code is 1 where nothing could be graded.
     """
-    from evalstore.audits.replay import replay
+    from evalstore.api import replay
 
     with settings.open_store() as store:
         found = replay(settings.path / run, rubric, store, judges=judges)

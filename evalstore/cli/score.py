@@ -19,7 +19,7 @@ from evalstore.errors import ExitCode
 MOST_JOBS = 1024
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges
+    from evalstore.api import Judges
     from evalstore.runs import Run
 
 
@@ -154,7 +154,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     for byte.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
-    from evalstore.scoring import open_job
+    from evalstore.api import open_job
 
     path = settings.path / outputs
     open_run = partial(
@@ -169,7 +169,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         if engine == "local" and scheduler is None and (jobs or 1) == 1:
             run = job.write_run(settings.path / out)
         else:
-            from evalstore.scoring.workers import open_workers, write_run_by_workers
+            from evalstore.api import open_workers, write_run_by_workers
 
             with open_workers(engine, jobs=jobs, scheduler=scheduler, samples=job.samples) as workers:
                 run = write_run_by_workers(job, settings.path / out, workers)

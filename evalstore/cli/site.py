@@ -14,7 +14,7 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import Place, RefusedError
 
 if TYPE_CHECKING:
-    from evalstore.site import SiteAudit, StoreSite
+    from evalstore.api import SiteAudit, StoreSite
 
 _MARK = ".evalstore-site"
 
@@ -38,9 +38,8 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     The pages need no server and no network, and link only to each other. DIR is new or empty, or a site that was
     written before, which is written anew. Judges answer from kept replies.
     """
+    from evalstore.api import StoreSite, WrittenSite
     from evalstore.files import write_below
-    from evalstore.site import StoreSite
-    from evalstore.site.values import WrittenSite
 
     out, pages = settings.path / folder, 0
     _require_own_folder(out)

@@ -39,8 +39,7 @@ def command(settings: CommandSettings, *, check: bool, base: str | None, profile
     does not count. With --base the settings and the acceptances of that commit count, and releases that were made since
     are judged with the rest: the gate of a pull request.
     """
-    from evalstore.diff.findings import Profile
-    from evalstore.status import read_status
+    from evalstore.api import Profile, read_status
 
     with settings.open_judged_store() as store:
         today, chosen = datetime.now(UTC).date(), Profile(profile) if profile else None

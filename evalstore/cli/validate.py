@@ -18,8 +18,8 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from evalstore.api import Store
     from evalstore.model import Findings, MendedPlace
-    from evalstore.store import ArtifactStore
     from evalstore.validation import ValidationSource
 
 _STDIN = "-"
@@ -87,7 +87,7 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 def _validate_paths(  # the options of the command line
     settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
 ) -> Findings:
-    from evalstore.status.store_validation import make_validator
+    from evalstore.api import make_validator
 
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
@@ -107,7 +107,7 @@ def _validate_paths(  # the options of the command line
         if base is not None and not _are_of_store(root, sources):
             raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
         if base is not None and store:  # else its settings are broken, which is an error by any
-            from evalstore.status.base_policy import judge_by_base
+            from evalstore.api import judge_by_base
 
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
     if not findings.files:
@@ -155,14 +155,14 @@ def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:
     return [make_file_source(path.parent.resolve() / path.name, name)]
 
 
-def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
+def _open_store(root: Path | None, sources: list[ValidationSource]) -> Store | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
-    from evalstore.store import ArtifactStore
+    from evalstore.api import Store
 
     if root is None or not _are_of_store(root, sources):
         return None
     try:
-        store = ArtifactStore.open(root)
+        store = Store.open(root)
     except LoadError as error:
         if _is_finding(error, root, sources):
             return None
@@ -174,7 +174,7 @@ def _are_of_store(root: Path | None, sources: list[ValidationSource]) -> bool:
     return root is not None and all(_lies_within(source, root) for source in sources)
 
 
-def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:
+def _has_lock(store: Store, root: Path, sources: list[ValidationSource]) -> bool:
     try:
         return store.lock.exists
     except LoadError as error:

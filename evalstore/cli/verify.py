@@ -43,8 +43,8 @@ def command(
     `signed: require`, tags without the signature of an allowed signer; with --remote also releases that were never
     pushed. Notes answer 0, anything else 1.
     """
+    from evalstore.api import verify
     from evalstore.files import read_user_file
-    from evalstore.integrity import verify
     from evalstore.model.lock import LIMIT, LOCK_FILE, read_lock
     from evalstore.store.settings import FILE_LIMIT
 

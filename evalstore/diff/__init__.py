@@ -17,7 +17,7 @@ from evalstore.diff.findings import (
     TotalEffect,
     Witness,
 )
-from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
+from evalstore.diff.settings import LEVELS, ComparisonSettings, Detail, read_comparison_settings
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "AcceptedLevel",
     "Certainty",
     "ComparisonSettings",
+    "Detail",
     "Diff",
     "DiffFinding",
     "Direction",

@@ -11,7 +11,7 @@ from evalstore.diff.adjustments import apply_declarations, apply_level_settings
 from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
-from evalstore.diff.classify import restrict_to_rule_set
+from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
 from evalstore.diff.effects import attach_effects, join_effects
@@ -19,7 +19,7 @@ from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, Rep
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings
+from evalstore.diff.settings import ComparisonSettings, Detail
 from evalstore.diff.witness import Replay
 from evalstore.model import Artifact, Output
 from evalstore.versions import Bump, bump_version, find_version
@@ -28,26 +28,26 @@ from evalstore.versions import Bump, bump_version, find_version
 _DEPTH_LIMIT = 4
 
 
-def compare(
+def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     old: Artifact | Mapping[str, Any],
     new: Artifact | Mapping[str, Any],
     *,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
     terms: ComparisonSettings | None = None,
+    detail: Detail = Detail.WITNESSES,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
     moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
-    what the store says of changes: a profile, declarations, overrides, and what people accepted.
+    what the store says of changes: a profile, declarations, overrides, and what people accepted. `detail` leaves out
+    what nobody is going to look at.
     """
-    return _Comparison(load, terms or ComparisonSettings()).run(old, new, rows)
-
-
-def list_findings(old: Artifact, new: Artifact, load: ArtifactLoader) -> tuple[DiffFinding, ...]:
-    """Return the findings of `compare` by their rules alone: nothing is searched for what an edit moves or not."""
-    return _Comparison(load, ComparisonSettings(), finds_effects=False, finds_witnesses=False).run(old, new).findings
+    terms = terms or ComparisonSettings()
+    # An override of one direction alone needs the directions.
+    detail = Detail.FINDINGS if detail is Detail.BUMP and any(":" in name for name in terms.overrides) else detail
+    return _Comparison(load, terms, detail=detail).run(old, new, rows)
 
 
 @dataclass(slots=True)
@@ -57,8 +57,7 @@ class _Comparison:
     load: ArtifactLoader | None
     settings: ComparisonSettings
     depth: int = 0
-    finds_effects: bool = True
-    finds_witnesses: bool = True
+    detail: Detail = Detail.WITNESSES
     diffs: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def run(self, old: Any, new: Any, rows: DatasetRows | None = None) -> Diff:
@@ -70,17 +69,26 @@ class _Comparison:
         # Another digest under one version would be a second document of that name, so spelling alone is a change.
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
-        changes, effect = attach_effects(changes, self.load) if self.finds_effects else (changes, None)
+        effect = None
+        if self._needs_effects(changes):
+            changes, effect = attach_effects(changes, self.load)
         # Judgement: every change becomes the finding of its rule.
         findings = [build_finding(change, sides, self.settings) for change in changes]
         # Evidence: outputs that move, graded under both rubrics.
         replay = self._prepare_replay(changes)
-        findings = _add_witnesses(changes, findings, replay) if self.finds_witnesses else findings
+        findings = _add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
         total = _find_total(changes, findings, effect, replay)
         findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         return self._summarise(sides, findings, total)
+
+    def _needs_effects(self, changes: list[Change]) -> bool:
+        """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
+        if self.detail is not Detail.BUMP:
+            return self.detail is not Detail.RULES
+        levels = (classify(change, self.settings.profile, self.settings.rule_set).level for change in changes)
+        return any(level is Bump.MAJOR for level in levels)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:
         rule_set, renames = self.settings.rule_set, self.settings.renames.get(sides[1].name, {})
@@ -98,16 +106,19 @@ class _Comparison:
         pair = (old.digest, new.digest)
         if pair not in self.diffs:
             load = self.load if self.depth + 1 < _DEPTH_LIMIT else None
-            inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, diffs=self.diffs)
+            # What a pin imports is shown with its witnesses, unless only its bump counts.
+            detail = Detail.BUMP if self.detail is Detail.BUMP else Detail.WITNESSES
+            inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, self.diffs)
             self.diffs[pair] = inner.run(old, new)
         return self.diffs[pair]
 
-    def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], finds_witnesses: bool) -> Diff:  # noqa: FBT001  # by place
-        return _Comparison(None, self.settings.without_opinions, finds_witnesses=finds_witnesses).run(old, new)
+    def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
+        detail = Detail.BUMP if self.detail is Detail.BUMP else most
+        return _Comparison(None, self.settings.without_opinions, detail=detail).run(old, new)
 
     def _prepare_replay(self, changes: list[Change]) -> Replay | None:
         states = [state for change in changes if change.before for state in change.states]
-        if not (states and self.finds_witnesses):
+        if not states or self.detail is not Detail.WITNESSES:
             return None
         return Replay(states[0], states[-1], self.load, partial(list_possible_scores, load=self.load))
 

@@ -15,6 +15,7 @@ from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, read_rubric
+from evalstore.diff.settings import Detail
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref
@@ -39,11 +40,11 @@ class RubricReads:
 class ReferenceReaders:
     """The rubrics of a dataset's questions, each read once.
 
-    `compare` compares two rubrics; its third argument says whether to look for witnesses.
+    `compare` compares two rubrics in as much detail as its third argument says.
     """
 
     load: ArtifactLoader | None
-    compare: Callable[[Params, Params, bool], Diff]
+    compare: Callable[[Params, Params, Detail], Diff]
     _readers: dict[str, RubricReads | str] = field(default_factory=dict)
     _comparisons: int = 0
 
@@ -81,7 +82,8 @@ class ReferenceReaders:
         self._comparisons += 1
         if self._comparisons > _COMPARISON_LIMIT:
             return change.with_reason("too much changes to compare it one by one")
-        imported = self.compare(old, new, self._comparisons <= _WITNESS_LIMIT)
+        detail = Detail.WITNESSES if self._comparisons <= _WITNESS_LIMIT else Detail.FINDINGS
+        imported = self.compare(old, new, detail)
         return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
 
     def _find_reader(self, ref: Any) -> RubricReads | str:

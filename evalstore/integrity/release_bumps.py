@@ -122,9 +122,10 @@ class _BumpChecker:
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
         if old.digest == new.digest and self._find_rows(old) == self._find_rows(new):
             return None
-        from evalstore.status.comparison import compare_resolved
+        from evalstore.diff import Detail
+        from evalstore.status.comparison import compare_versions
 
-        return compare_resolved(self.store, old, new, self.store.load, policy=self._read_policy(new.commit or ""))
+        return compare_versions(self.store, old, new, self._read_policy(new.commit or ""), detail=Detail.BUMP)
 
     def _find_rows(self, resolved: Resolved) -> str | None:
         return find_rows_blob(self.store, resolved.artifact, resolved.commit)

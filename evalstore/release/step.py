@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from evalstore.diff import DiffFinding
+from evalstore.diff import Detail, DiffFinding
 from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.status.acceptances import ChangePolicy, read_settings_at
-from evalstore.status.comparison import Load, compare_with_release, compute_required_bump, find_base_release
+from evalstore.status.comparison import Load, compare_with_release, find_base_release
 from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.status.loosening import find_loosenings
 from evalstore.status.validity import check_gradable, require_version
@@ -61,6 +61,11 @@ class BumpContext:
         """Return the bump that floating references need which mean other versions than at the release `base`."""
         finder = MovedReferenceFinder(self.store, self.releases, self.policy.settings.without_opinions)
         return find_moved_level(find_kept_moves(finder, base))
+
+    def is_changed(self, base: Release, resolved: Resolved) -> bool:
+        """Whether a working file has a change since a release that needs another one."""
+        diff = compare_with_release(self.store, base, resolved, self.policy, load=self.load, detail=Detail.BUMP)
+        return bool(diff.required_bump)
 
     def list_loosenings(self, base: Release) -> tuple[Adjustment, ...]:
         """Return the settings that let more through than those of the release `base`."""
@@ -143,14 +148,16 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     adjustments: tuple[Adjustment, ...] = ()
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
-        diff = compare_with_release(context.store, last, moved, context.load, rows=rows, policy=context.policy)
-        required = max(diff.required_bump if diff else Bump.NONE, context.find_moved_level(last))
+        diff = compare_with_release(
+            context.store, last, moved, context.policy, load=context.load, rows=rows, detail=Detail.BUMP
+        )
+        required = max(diff.required_bump, context.find_moved_level(last))
         # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(resolved, working, last.version)
             return None
         version, bump = choose_version(last.version, written, required, level if required else None)
-        adjustments = (*_list_lowered(diff.findings if diff else ()), *context.list_loosenings(last))
+        adjustments = (*_list_lowered(diff.findings), *context.list_loosenings(last))
     if options.pre:
         version = choose_prerelease(
             version, options.pre, [release.version for release in context.find_known_releases(resolved.name)], working
@@ -174,7 +181,7 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
     if is_released_prerelease(context, resolved, working):
         return
     last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
-    if last is None or working.prerelease or compute_required_bump(context.store, last, resolved, context.load):
+    if last is None or working.prerelease or context.is_changed(last, resolved):
         raise RefusedError(
             f"{resolved.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
             place=resolved.artifact.document.locate(),
@@ -189,7 +196,7 @@ def is_released_prerelease(context: BumpContext, resolved: Resolved, working: Ve
         for release in context.find_known_releases(resolved.name)
         if release.version == working and working.prerelease
     ]
-    return bool(same) and not compute_required_bump(context.store, same[0], resolved, context.load)
+    return bool(same) and not context.is_changed(same[0], resolved)
 
 
 def _check_not_lower(resolved: Resolved, working: Version, released: Version) -> None:

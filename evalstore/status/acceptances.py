@@ -116,6 +116,11 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
     return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
 
 
+def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
+    """Read how changes count by the rules alone: with what a store declares, without overrides and acceptances."""
+    return ChangePolicy(read_base_settings(store).without_opinions, (), None)
+
+
 def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
     """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
     return _parse_document(read_accepted_file(store))

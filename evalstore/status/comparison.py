@@ -1,29 +1,33 @@
-"""Compares working files with releases: by their bytes first, and only where those differ by what they mean."""
+"""Compares stored artifacts: working files by their bytes first, and only what differs there by what it means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
 from evalstore.errors import EvalstoreError, LoadError, RefError
-from evalstore.model import Artifact, Kind, Ref, parse_ref
+from evalstore.model import Artifact, Kind, Ref, find_kind, parse_ref
 from evalstore.references.mentions import Mentions, scan_working_file
 from evalstore.references.reading import find_working_rows
+from evalstore.status.acceptances import ChangePolicy, read_rules_policy
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import is_blob, is_release, read_working_files
-from evalstore.versions import Bump, Version, find_version, parse_version
+from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff
-    from evalstore.status.acceptances import ChangePolicy
+    from evalstore.diff.changes.by_kind import DatasetRows
 
 Load = Callable[[str], Artifact]
 Rows = Iterable[Mapping[str, Any]]
+# What can be compared: a version in a store, or an artifact or its mapping from anywhere.
+Ruler = Resolved | Artifact | Mapping[str, Any]
 
 
 def find_base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
@@ -73,58 +77,78 @@ def scan_working_files(
     return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 
-def compute_required_bump(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
     store: ArtifactStore,
-    release: Release,
-    new: Resolved,
-    load: Load,
+    old: Ruler,
+    new: Ruler,
+    policy: ChangePolicy,
     *,
-    rows: Rows | None = None,
-    policy: ChangePolicy | None = None,
-) -> Bump:
-    """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
-    diff = compare_with_release(store, release, new, load, rows=rows, policy=policy)
-    return diff.required_bump if diff else Bump.NONE
+    load: Load | None = None,
+    rows: DatasetRows | None = None,
+    detail: Detail = Detail.WITNESSES,
+) -> Diff:
+    """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
+
+    A side that is no version of the store has no rows, and nobody accepts its changes. `load` reads references, by
+    default as the new side does: a working file may name versions that are not released yet. `rows` are both sides'
+    rows where they are not those in the store.
+    """
+    terms = _find_terms(policy, old, new)
+    if isinstance(old, Resolved) and isinstance(new, Resolved):
+        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+        # Rows are not part of the digest, so that datasets with rows are always compared.
+        if old.digest == new.digest and not has_rows:
+            return _build_empty_diff(old, new, terms)
+        rows = store.pair_rows(old, new) if rows is None and has_rows else rows
+    from evalstore.diff import compare
+
+    load = load or make_loader(store, new)
+    return compare(get_artifact(old), get_artifact(new), load=load, rows=rows, terms=terms, detail=detail)
+
+
+def compare_by_rules(store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES) -> Diff:
+    """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
+    return compare_versions(store, old, new, read_rules_policy(store), load=store.load, detail=detail)
 
 
 def compare_with_release(  # noqa: PLR0913  # as above
     store: ArtifactStore,
     release: Release,
     new: Resolved,
-    load: Load,
+    policy: ChangePolicy,
     *,
+    load: Load,
     rows: Rows | None = None,
-    policy: ChangePolicy | None = None,
-) -> Diff | None:
-    """Return the difference from a release to a working file, judged by `policy`; None where there is none.
-
-    `rows` stand for those on disk, when they are about to be rewritten.
-    """
+    detail: Detail = Detail.WITNESSES,
+) -> Diff:
+    """Return the difference from a release to a working file; `rows` stand for those on disk, about to be rewritten."""
     old = store.resolve(f"{new.name}@{release.version}")
-    return compare_resolved(store, old, new, load, rows=rows, policy=policy)
+    pair = None if rows is None or "rows" not in {*old.artifact.value, *new.artifact.value} else (store.rows(old), rows)
+    return compare_versions(store, old, new, policy, load=load, rows=pair, detail=detail)
 
 
-def compare_resolved(  # noqa: PLR0913  # as above
-    store: ArtifactStore,
-    old: Resolved,
-    new: Resolved,
-    load: Load,
-    *,
-    rows: Rows | None = None,
-    policy: ChangePolicy | None = None,
-) -> Diff | None:
-    """Return the difference from a release to another version, judged by `policy`; None where there is none."""
-    has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
-    # Rows are not part of the digest, so that datasets with rows are always compared.
-    if old.digest == new.digest and not has_rows:
-        return None
-    from evalstore.diff import compare
+def get_artifact(ruler: Ruler) -> Artifact | Mapping[str, Any]:
+    """Return the artifact of a version, and anything else as it is."""
+    return ruler.artifact if isinstance(ruler, Resolved) else ruler
 
-    rows_pair = None
-    if has_rows:
-        rows_pair = store.pair_rows(old, new) if rows is None else (store.rows(old), rows)
-    terms = policy.restrict_to_change(new.name, parse_version(old.version)) if policy else None
-    return compare(old.artifact, new.artifact, load=load, rows=rows_pair, terms=terms)
+
+def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSettings:
+    """Return the settings for a change: with what was accepted since `old`, where it is a release of the same name."""
+    since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
+    name = _find_name(old)
+    return policy.restrict_to_change(name, since) if since and name == _find_name(new) else policy.settings
+
+
+def _find_name(ruler: Ruler) -> str:
+    if isinstance(ruler, Artifact | Resolved):
+        return ruler.name
+    return f"{find_kind(ruler)}/{ruler.get('id')}"
+
+
+def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -> Diff:
+    before, after = (Side(f"{one.name}@{one.version}", one.digest) for one in (old, new))
+    still = TotalEffect(Direction.NONE, Direction.NONE, Fraction(0), Fraction(0))
+    return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
 
 
 def _find_released_blobs(
@@ -147,7 +171,13 @@ def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | Non
         return ref.path  # it cannot be parsed, and it could not when it was released: its bytes decide
 
 
-def make_working_loader(store: ArtifactStore) -> Callable[[str], Artifact]:
+def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:
+    """Return a function that loads what a side refers to: from working files, or from releases."""
+    is_working = isinstance(ruler, Resolved) and ruler.commit is None
+    return make_working_loader(store) if is_working else store.load
+
+
+def make_working_loader(store: ArtifactStore) -> Load:
     """Return a function that loads the references of working files; an unreleased version is that of a working file."""
 
     def load(text: str) -> Artifact:

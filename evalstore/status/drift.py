@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalstore.diff import ComparisonSettings
+from evalstore.diff import ComparisonSettings, Detail
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref, parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
@@ -13,6 +13,8 @@ from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.references.graph import ReferenceGraph
 from evalstore.references.mentions import scan_working_file
 from evalstore.references.reading import ArtifactReference, read_references
+from evalstore.status.acceptances import ChangePolicy
+from evalstore.status.comparison import compare_versions
 from evalstore.status.values import ArtifactState, ArtifactStatus, MovedReference
 from evalstore.status.version_rules import VersionRule
 from evalstore.store import ArtifactStore, Release
@@ -85,11 +87,11 @@ class MovedReferenceFinder:
         return self._levels[key]
 
     def _compare_versions(self, was: str, now: str) -> Bump:
-        from evalstore.diff import compare
-
-        load = self.store.load
+        policy, resolve = ChangePolicy(self.settings, (), None), self.store.resolve
         try:
-            return compare(load(was), load(now), load=load, terms=self.settings).required_bump
+            return compare_versions(
+                self.store, resolve(was), resolve(now), policy, load=self.store.load, detail=Detail.BUMP
+            ).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # what cannot be compared counts as major
 

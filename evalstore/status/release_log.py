@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evalstore.diff import ComparisonSettings, Diff, compare
+from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError
 from evalstore.model import Ref, parse_ref
 from evalstore.references.reading import read_references
-from evalstore.status.acceptances import read_base_settings
+from evalstore.status.acceptances import ChangePolicy, read_rules_policy
+from evalstore.status.comparison import compare_versions
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history
 from evalstore.versions import Bump, Version
@@ -65,7 +66,7 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
     all_releases = read_history(store, parse_ref(ref.name)).releases if ref.pin else history.releases
     wanted = {summary.version for summary in history.releases}
     indexes = [index for index, summary in enumerate(all_releases) if summary.version in wanted]
-    comparer = _ReleaseComparer(store, history.name, all_releases, read_base_settings(store).without_opinions)
+    comparer = _ReleaseComparer(store, history.name, all_releases, read_rules_policy(store))
     comparer.compare_steps(indexes, limit)
     skipped = sum(index not in comparer.steps and index not in comparer.problems for index in indexes)
     return ReleaseLog(
@@ -91,7 +92,7 @@ class _ReleaseComparer:
     store: ArtifactStore
     name: str
     releases: Sequence[ReleaseSummary]
-    settings: ComparisonSettings
+    policy: ChangePolicy
     steps: dict[int, _LogStep] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     _resolved: dict[int, Resolved] = field(default_factory=dict)
@@ -174,11 +175,8 @@ class _ReleaseComparer:
         return self._resolved[index]
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
-        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
-        if old.digest == new.digest and not has_rows:
-            return None
-        rows = self.store.pair_rows(old, new) if has_rows else None
-        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.settings)
+        diff = compare_versions(self.store, old, new, self.policy)
+        return diff if diff.findings else None
 
 
 def _summarize_step(step: _LogStep) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import date
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
 from evalstore.model import Finding, PinType, Ref
 from evalstore.references.graph import ReferenceGraph
@@ -65,6 +66,7 @@ class _SurveyContext:
     list_policies: Callable[[Release], Sequence[ChangePolicy]]
     finder: MovedReferenceFinder
     find_branch: Callable[[str], str | None]
+    detail: Detail
 
 
 def read_status(
@@ -133,17 +135,19 @@ def survey_store(
     policy: ChangePolicy,
     bases: BasePolicies | None = None,
     *,
+    detail: Detail = Detail.BUMP,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
 ) -> StoreSurvey:
     """Compare every working file with its last release; `policy` says at which level each change counts.
 
-    With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen.
+    With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen. `detail` is
+    what is found out of each change.
     """
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
-    context = _SurveyContext(store, make_working_loader(store), list_policies, finder, find_branch)
+    context = _SurveyContext(store, make_working_loader(store), list_policies, finder, find_branch, detail)
     statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
@@ -201,7 +205,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         next_version=str(bump_version(last.version, required)) if required else None,
         rule=judgement.rule,
         moved=moved,
-        findings=diff.findings if diff else (),
+        findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
     )
 
@@ -213,13 +217,13 @@ def _describe_newer(context: _SurveyContext, release: Release) -> str:
     return f"{where} the released {release.version}"
 
 
-def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff | None, Bump]:
+def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff, Bump]:
     """Compare a file with its last release by today's policy; and return the bump by the policy that asks for most."""
     diffs = [
-        compare_with_release(context.store, last, new, context.load, policy=policy)
+        compare_with_release(context.store, last, new, policy, load=context.load, detail=context.detail)
         for policy in context.list_policies(last)
     ]
-    return diffs[0], max(diff.required_bump if diff else Bump.NONE for diff in diffs)
+    return diffs[0], max(diff.required_bump for diff in diffs)
 
 
 def add_dependents(status: ArtifactStatus, graph: ReferenceGraph) -> ArtifactStatus:

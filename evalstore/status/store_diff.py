@@ -1,12 +1,35 @@
-"""Defines `StoreDiff`: everything of a store that changed since its last releases."""
+"""Compares two sides as people ask for it, with what moves scores beside them; and all that changed in a store."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
-from evalstore.diff import Diff
-from evalstore.errors import Place
-from evalstore.versions import Bump
+from evalstore.diff import Diff, Profile
+from evalstore.errors import EvalstoreError, Place
+from evalstore.model import Artifact, Ref, parse_ref
+from evalstore.status.acceptances import (
+    ChangePolicy,
+    read_base_settings,
+    read_change_policy,
+    read_settings_at,
+)
+from evalstore.status.comparison import Load, Ruler, compare_versions, find_base_release, make_loader
+from evalstore.status.drift import describe_moved_references
+from evalstore.status.store_changes import StoreChanges, find_store_changes
+from evalstore.status.validity import check_ledger_complete, read_working_ledger
+from evalstore.status.values import ArtifactState
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.versions import Bump, find_version, parse_version
+
+if TYPE_CHECKING:
+    from evalstore.diff.changes.by_kind import DatasetRows
+    from evalstore.diff.findings import SettingChange
+
+FileWatch = Callable[[Sequence[Any]], Iterable[Any]]
+RowWatch = Callable[[Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +58,117 @@ class StoreDiff:
     def required_bump(self) -> Bump:
         """The highest bump that a change needs."""
         return max((diff.required_bump for diff in self.diffs), default=Bump.NONE)
+
+
+def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
+    """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds."""
+    parsed = parse_ref(ref) if isinstance(ref, str) else ref
+    return (store if parsed.pin else store.without_lock()).resolve(parsed)
+
+
+def name_side(side: Resolved) -> str:
+    """Return how a side is named: by its version, or as it was asked for where that is the working tree or a commit."""
+    ref = parse_ref(side.ref)
+    return f"{side.name}@{side.version}" if ref.names_release else f"{side.name}@{ref.pin}"
+
+
+def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+    store: ArtifactStore,
+    old: Ruler,
+    new: Ruler,
+    policy: ChangePolicy,
+    *,
+    load: Load | None = None,
+    rows: DatasetRows | None = None,
+    watch: RowWatch = iter,
+) -> Diff:
+    """Return what changed between two sides, and what moves scores beside them: references, and settings.
+
+    `watch` wraps the iteration over the rows of each side (a progress bar).
+    """
+    load = load or make_loader(store, new)
+    if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
+        return _name_sides(compare_versions(store, old, new, policy, load=load, rows=rows), old, new)
+    if rows is None and "rows" in {*old.artifact.value, *new.artifact.value}:
+        before, after = store.pair_rows(old, new)
+        rows = watch(before), watch(after)
+    diff = compare_versions(store, old, new, policy, load=load, rows=rows)
+    settings = tuple(_find_setting_changes(store, old, new, load))
+    return _name_sides(replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new)
+
+
+def compare_all(
+    store: ArtifactStore,
+    today: date,
+    profile: Profile | None = None,
+    watches: tuple[FileWatch, RowWatch] = (iter, iter),
+) -> StoreDiff:
+    """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
+
+    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
+    """
+    watch, watch_rows = watches
+    changes, policy = find_store_changes(store, watch=watch), read_change_policy(store, today, profile)
+    changed = changes.scan.changed
+    watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
+    diffs: list[Diff] = []
+    new: list[str] = []
+    broken = [BrokenComparison(gone.ref, gone.message) for gone in changes.removed if not gone.ok]
+    for ref in watch(changed):
+        try:
+            diff = _compare_working_file(store, ref, changes, policy, watch_rows)
+        except EvalstoreError as error:
+            broken.append(BrokenComparison(ref.name, error.message, error.place))
+            continue
+        if diff is None:
+            new.append(ref.name)
+        else:
+            # On a branch that has not seen the last release, the file may well be the one that it began from.
+            diffs += [diff] if diff.findings or _is_last(changes, ref.name, diff) else []
+    removed = tuple(gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
+    return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken))
+
+
+def _compare_working_file(
+    store: ArtifactStore, ref: Ref, changes: StoreChanges, policy: ChangePolicy, watch_rows: RowWatch
+) -> Diff | None:
+    """Compare a file with the release that it was edited from; None where there is none."""
+    name = ref.name
+    # In a clone without tags everything would be new.
+    check_ledger_complete(name, read_working_ledger(store, ref), changes.list_tagged(name))
+    if (last := changes.last.get(name)) is None:
+        return None
+    working = store.resolve(f"{name}@worktree")
+    version = find_version(working.version)
+    base = (find_base_release(store, changes.releases.get(name, ()), version) if version else None) or last
+    return compare_sides(store, store.resolve(f"{name}@{base.version}"), working, policy, watch=watch_rows)
+
+
+def _is_last(changes: StoreChanges, name: str, diff: Diff) -> bool:
+    return diff.old.ref == f"{name}@{changes.last[name].version}"
+
+
+def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
+    names = (
+        name_side(side) if isinstance(side, Resolved) else known.ref
+        for side, known in ((old, diff.old), (new, diff.new))
+    )
+    before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
+    return replace(diff, old=before, new=after)
+
+
+def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple[str, ...]:
+    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
+    if not old.tag or new.commit or old.name != new.name:
+        return ()
+    settings = read_base_settings(store).without_opinions
+    return describe_moved_references(store, old.name, parse_version(old.version), settings)
+
+
+def _find_setting_changes(
+    store: ArtifactStore, old: Resolved, new: Resolved, load: Callable[[str], Artifact]
+) -> Iterator[SettingChange]:
+    from evalstore.diff.score_settings import find_setting_changes
+
+    was, now = (read_settings_at(store, side.commit) if side.commit else store.settings for side in (old, new))
+    return find_setting_changes(was, now, new.artifact, load)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff import Diff, DiffFinding, Direction, Witness, compare
+from evalstore.diff import Detail, Diff, DiffFinding, Direction, Witness, compare
 from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import list_differences
@@ -33,7 +33,7 @@ def read(path: Path) -> Any:
     return read_yaml(path.read_bytes(), path.name).value
 
 
-def difference(name: str, *, back: bool = False) -> Diff:
+def difference(name: str, *, back: bool = False, detail: Detail = Detail.WITNESSES) -> Diff:
     def load(ref: str) -> Artifact:
         path = CASES / name / "refs" / f"{ref}.yaml"
         if not path.exists():
@@ -42,7 +42,7 @@ def difference(name: str, *, back: bool = False) -> Diff:
         return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
 
     sides = [read(CASES / name / f"{side}.yaml") for side in ("old", "new")]
-    return compare(*(sides[::-1] if back else sides), load=load)
+    return compare(*(sides[::-1] if back else sides), load=load, detail=detail)
 
 
 def hold_witnesses(name: str, diff: Diff, *, back: bool = False) -> int:
