@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalstore.diff.findings import (
     AcceptedLevel,
     Certainty,
+    Detail,
     Diff,
     DiffFinding,
     Direction,
@@ -17,7 +18,7 @@ from evalstore.diff.findings import (
     TotalEffect,
     Witness,
 )
-from evalstore.diff.settings import LEVELS, ComparisonSettings, Detail, read_comparison_settings
+from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:

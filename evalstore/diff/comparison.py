@@ -15,11 +15,11 @@ from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.document import read_document
 from evalstore.diff.effects import attach_effects, join_effects
-from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
+from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings, Detail
+from evalstore.diff.settings import ComparisonSettings
 from evalstore.diff.witness import Replay
 from evalstore.model import Artifact, Output
 from evalstore.versions import Bump, bump_version, find_version

@@ -37,6 +37,20 @@ class Profile(StrEnum):
     HEADLINE = "headline"
 
 
+class Detail(StrEnum):
+    """How much a comparison finds out.
+
+    RULES: which rules there are, with nothing searched for what an edit moves; BUMP: their levels, too, and nothing
+    that cannot change one; FINDINGS: directions and bounds, too;
+    WITNESSES: also an output that shows each, which is most of the work.
+    """
+
+    RULES = "rules"
+    BUMP = "bump"
+    FINDINGS = "findings"
+    WITNESSES = "witnesses"
+
+
 class Certainty(StrEnum):
     """How a finding knows: a decider ran, the scoring rules say so, or nobody can know."""
 

@@ -9,13 +9,12 @@ from typing import Any
 from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
-from evalstore.diff.findings import Diff
+from evalstore.diff.findings import Detail, Diff
 from evalstore.diff.kinds import KINDS, Row
 from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, read_rubric
-from evalstore.diff.settings import Detail
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any
 
 from evalstore.diff.findings import AcceptedLevel, Profile
@@ -17,20 +16,6 @@ LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.M
 SETTINGS_FILE = "evalstore.yaml"
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
 _SEE_VALIDATE = "evalstore validate says what it should be"
-
-
-class Detail(Enum):
-    """How much a comparison finds out.
-
-    RULES: which rules there are, with nothing searched for what an edit moves; BUMP: their levels, too, and nothing
-    that cannot change one; FINDINGS: directions and bounds, too;
-    WITNESSES: also an output that shows each, which is most of the work.
-    """
-
-    RULES = "rules"
-    BUMP = "bump"
-    FINDINGS = "findings"
-    WITNESSES = "witnesses"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def test_the_door_offers_what_it_says_to_a_checker() -> None:
             assert offered.pop(name) == module
             assert hasattr(import_module(module), name)
     # What is left are types of arguments, which no command asks for.
-    assert {*offered} == {"ArtifactLoader", "DatasetRows", "ExportResult", "Output", "Question"}
+    assert {*offered} == {"ArtifactLoader", "DatasetRows", "ExportResult", "Output", "Question", "datetime"}
 
 
 def is_for_checkers(node: ast.If) -> bool:
