@@ -22,6 +22,7 @@ from typing import IO, Any
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
+import evalstore.api
 import evalstore.demo.replay
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
@@ -286,10 +287,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
             _seal(_find_home(tmp_path_factory), patch)
             patch.setattr(evalstore.demo.replay, "_run_command", _play_command)
             steps: list[Any] = []
-            real = evalstore.demo.replay_story
-            patch.setattr(evalstore.demo, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))
+            real = evalstore.api.replay_story
+            patch.setattr(evalstore.api, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))
             text.write_text(_tell(target, "--all"), "utf-8")
-            patch.setattr(evalstore.demo, "replay_story", lambda *_: iter(steps))
+            patch.setattr(evalstore.api, "replay_story", lambda *_: iter(steps))
             document.write_text(_tell(target, "--format", "json"), "utf-8")
             short.write_text(_tell(target), "utf-8")
         return Demo(target, *(file.read_text("utf-8") for file in (text, document, short)))
