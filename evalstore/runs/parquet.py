@@ -7,18 +7,19 @@ Ever they are -1. A column of Parquet's type JSON, or a text where only an objec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.about import suggest_install
-from evalstore.documents import LINE_LIMIT
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.documents import LINE_LIMIT, read_row, write_row
+from evalstore.errors import LimitError, LoadError, Place, RefusedError
 from evalstore.files import open_user_file
 from evalstore.runs.eee_format import UNKNOWN
-from evalstore.runs.parquet_columns import write_rows
 from evalstore.runs.parquet_pages import (
     CONTAINER_LIMIT,
     check_columns,
@@ -30,6 +31,9 @@ from evalstore.runs.spans import CutFile, OutputSpan, cut_at
 
 _BATCH_LIMIT = 16 * LINE_LIMIT  # characters of the rows that are decoded at once
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
+# Where texts hold JSON, as in tables whose tool had no other way to nest.
+_NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
     *("input_digest", "reference_digest", "output_digest", "group", "sample", "tool_calls"),
@@ -75,35 +79,6 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
                 for line in _write_lines(batch, Place(str(path), number)):
                     yield number, line.encode()
                     number += 1
-
-
-def read_parquet_columns(path: Path, columns: Sequence[str], full: str) -> Iterator[Any]:
-    """Yield tables of some columns, by their paths; `full` is a column of lists that have one text each, by the footer.
-
-    Raises `LoadError` where it is no such file, and `KeyError` where it lacks one of these columns, or `full` may lack
-    a text.
-    """
-    with _open_parquet(path) as (source, file, dictionaries):
-        metadata = file.metadata
-        if not {*columns} <= {metadata.schema.column(number).path for number in range(metadata.num_columns)}:
-            raise KeyError(*columns)
-        for part in _iterate_groups(file):
-            if not _has_each_text(metadata.row_group(part.number), full):
-                raise KeyError(full)
-            place = Place(str(path), part.first_row)
-            count = count_batch_rows(source, metadata, part.number, dictionaries, place, columns=frozenset(columns))
-            for batch in file.iter_batches(count, row_groups=[part.number], columns=[*columns], use_threads=False):
-                yield import_module("pyarrow").Table.from_batches([batch])
-
-
-def _has_each_text(group: Any, column: str) -> bool:
-    """Whether the statistics of a row group say that each of its rows has one text in a column of lists."""
-    chunks = (group.column(number) for number in range(group.num_columns))
-    for chunk in chunks:
-        if chunk.path_in_schema.startswith(f"{column}."):
-            known = chunk.statistics
-            return bool(known and known.has_null_count and not known.null_count and chunk.num_values == group.num_rows)
-    return False
 
 
 def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
@@ -167,7 +142,7 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
 def _write_lines(batch: Any, place: Place) -> Iterator[str]:
     """Yield the JSON of each row from the one at `place` on; what fails is tried in halves, down to the row."""
     try:
-        lines = write_rows(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
+        lines = _write_batch(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
     except LoadError as error:
         if batch.num_rows == 1:
             raise type(error)(error.message, place=place, hint=error.hint) from None
@@ -176,6 +151,68 @@ def _write_lines(batch: Any, place: Place) -> Iterator[str]:
         yield from _write_lines(batch.slice(half), Place(place.file, (place.line or 1) + half))
     else:
         yield from lines
+
+
+def _write_batch(batch: Any, limit: int) -> list[str]:
+    names = batch.schema.names
+    if len(set(names)) < len(names):
+        raise LoadError("two columns have one name")
+    keys = sum(len(name) * (len(array) - array.null_count) for name, array in zip(names, batch.columns, strict=True))
+    if keys + sum(map(_count_bytes, batch.columns)) > limit:
+        raise LimitError(f"a row is larger than {limit:,} characters")
+    try:
+        return [_write_row(row) for row in batch.to_pylist(maps_as_pydicts="strict")]
+    except UnicodeDecodeError:
+        raise LoadError("a text is not UTF-8") from None
+
+
+def _count_bytes(array: Any) -> int:
+    """Return the bytes of an array's values as they are written, a text of a dictionary as often as a row has it."""
+    types, pc = import_module("pyarrow").types, import_module("pyarrow.compute")
+    if types.is_dictionary(array.type) and not types.is_primitive(array.type.value_type):
+        lengths = pc.binary_length(array.dictionary).take(array.indices)
+        return int(pc.sum(lengths).as_py() or 0)
+    if types.is_struct(array.type):
+        keys = sum(len(array.type.field(number).name) for number in range(array.type.num_fields))
+        return keys * int(len(array) - array.null_count) + sum(map(_count_bytes, array.flatten()))
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return _count_bytes(array.flatten())
+    if types.is_map(array.type):
+        start, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        return sum(_count_bytes(part.slice(start, end - start)) for part in (array.keys, array.items))
+    return int(array.nbytes)
+
+
+def _write_row(row: dict[str, Any]) -> str:
+    found = {}
+    for name, item in row.items():
+        value = _convert_value(item)
+        if name in _NESTED and isinstance(value, str):
+            value = read_row(value.encode(), "", 0)
+        if name == "evaluation" and isinstance(value, dict) and "score" not in value:
+            value = {"score": UNKNOWN, "is_correct": False} | value
+        if value is not None:
+            found[name] = value
+    try:
+        return _encode(found)
+    except TypeError:  # an exact number
+        return write_row(found).removesuffix("\n")
+    except ValueError:
+        raise LoadError("a number is infinite, and JSON has no such number") from None
+
+
+def _convert_value(value: Any) -> Any:
+    """Return a value as JSON has it: null and not-a-number in a struct are absent, bytes are text, times are words."""
+    if isinstance(value, dict):
+        converted = ((str(key), _convert_value(item)) for key, item in value.items())
+        return {key: item for key, item in converted if item is not None}
+    if isinstance(value, list):
+        return [_convert_value(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    return value if value is None or isinstance(value, str | int | Decimal) else str(value)
 
 
 def _gather_groups(lines: Iterable[bytes]) -> Iterator[list[dict[str, Any]]]:

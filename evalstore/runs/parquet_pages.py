@@ -82,19 +82,11 @@ def _has_texts(column: Any) -> bool:
     return column.physical_type == "BYTE_ARRAY" and column.logical_type.type in {"STRING", "NONE"}
 
 
-def count_batch_rows(  # noqa: PLR0913  # a part of a file, and how it is read
-    source: BinaryIO,
-    metadata: Any,
-    group: int,
-    dictionaries: Container[str],
-    place: Place,
-    *,
-    columns: Container[str] | None = None,
-) -> int:
+def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: Container[str], place: Place) -> int:
     """Return how many rows of a row group may be decoded at once; `LimitError` where its pages or lists are too large.
 
     `dictionaries` are the columns that are read as such; in others a text may be as large as the largest page, whatever
-    stands there of it. `columns` are those that are read, else all. Raises `ValueError` where a header makes no sense.
+    stands there of it. Raises `ValueError` where a header makes no sense.
     """
     rows = metadata.row_group(group).num_rows
     bounds = [
@@ -102,7 +94,6 @@ def count_batch_rows(  # noqa: PLR0913  # a part of a file, and how it is read
             column, list(_list_pages(source, *_find_range(chunk))), rows, is_dictionary=column.path in dictionaries
         )
         for column, chunk in _list_columns(metadata, group)
-        if columns is None or column.path in columns
     ]
     if sum(bound.page for bound in bounds) > DECODE_LIMIT:
         raise LimitError(f"its pages need more than {DECODE_LIMIT:,} bytes of memory at once", place=place)

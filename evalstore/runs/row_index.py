@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping
@@ -18,13 +17,6 @@ from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.row_formats import open_seekable_lines
 from evalstore.runs.samples import merge_samples
 from evalstore.runs.values import GradedRow, Run
-
-# The start of a row as evalstore writes it: texts up to its id. Within a text no quotation mark stands by itself.
-_HEAD = re.compile(rb'\{(?:"[a-z_]+": "[^"\\]*", )*?"sample_id": "([^"\\]+)", ')
-_RUBRIC = re.compile(rb'"evalstore_rubric": "([^"\\]*)"')
-_OUTPUT = b'"output": {"raw": ["'
-# What a row has whose sample, or whose text, stands elsewhere.
-_CLOSER_LOOK = (b'"evalstore_sample": ', b'"messages": ', b'"interactions": ')
 
 
 class _RowKey(NamedTuple):
@@ -137,7 +129,7 @@ class RowIndex(Mapping[str, GradedRow]):
         while data := self._file.readline(LINE_LIMIT + 2):
             line += 1
             if not data.isspace():
-                key = _find_plain_key(data) or _find_key(data, Place(self._path, line))
+                key = _find_key(data, Place(self._path, line))
                 if key is not None:
                     yield key, _RowPlace(offset, line)
             offset += len(data)
@@ -166,17 +158,6 @@ def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
         f"{path} holds the question {id_} twice",
         hint="several answers to one question are numbered: score them as samples",
     )
-
-
-def _find_plain_key(data: bytes) -> _RowKey | None:
-    """Return the key of a row of one plain text without decoding it; None for any other, which may have a key."""
-    head, rubric = _HEAD.match(data), _RUBRIC.findall(data)
-    if head is None or len(rubric) != 1 or data.count(_OUTPUT) != 1 or any(key in data for key in _CLOSER_LOOK):
-        return None
-    try:
-        return _RowKey(head[1].decode(), 0, rubric[0].decode())
-    except UnicodeDecodeError:
-        return None
 
 
 def _find_key(data: bytes, place: Place) -> _RowKey | None:

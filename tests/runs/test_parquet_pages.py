@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from evalstore.errors import LimitError, LoadError, Place
 from evalstore.runs import parquet, parquet_pages
-from evalstore.runs.parquet_columns import write_rows
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
@@ -75,7 +74,7 @@ def drop_empty(value: Any) -> Any:
 @given(tables(), st.integers(0, 4))
 def test_each_row_is_the_json_of_its_values(batch: Any, start: int) -> None:
     for part in (batch, batch.slice(start), batch.slice(0, start)):
-        assert [json.loads(row) for row in write_rows(part, LIMIT)] == drop_empty(part.to_pylist())
+        assert [json.loads(row) for row in parquet._write_batch(part, LIMIT)] == drop_empty(part.to_pylist())
 
 
 @pytest.fixture
@@ -180,5 +179,5 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_texts_are_encoded_together_as_they_are_alone(text: str) -> None:
     rows = [{text: text}, {text: "plain"}, {text: None}]
     batch = pa.record_batch([pa.array([row[text] for row in rows]).dictionary_encode()], names=[text])
-    assert [json.loads(row) for row in write_rows(batch, LIMIT)] == drop_empty(rows)
-    assert [json.loads(row) for row in write_rows(batch.slice(0, 2), LIMIT)] == rows[:2]
+    assert [json.loads(row) for row in parquet._write_batch(batch, LIMIT)] == drop_empty(rows)
+    assert [json.loads(row) for row in parquet._write_batch(batch.slice(0, 2), LIMIT)] == rows[:2]
