@@ -41,11 +41,11 @@ docs: .venv/docs.stamp  ## the site of docs/, in dist/site
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "dist/site/index.html"
 
-bench: .venv/dev.stamp .venv/peers.stamp  ## ratios against named peers, in one run
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: .venv/dev.stamp .venv/peers.stamp  ## the budgets of the contract beside their peers, the missed ones on top
+	@$(BIN)/python benchmarks/run.py
 
-bench-quick: .venv/dev.stamp .venv/peers.stamp  ## where people wait, at two sizes: one table, the worst on top
-	@$(BIN)/python benchmarks/bench_waits.py --quick
+bench-quick: .venv/dev.stamp .venv/peers.stamp  ## the same of small inputs, in two minutes
+	@$(BIN)/python benchmarks/run.py --quick
 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

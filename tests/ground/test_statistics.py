@@ -249,7 +249,7 @@ def test_p_values_of_slices_are_adjusted() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NULLS)
 def test_a_true_null_is_seldom_claimed_and_mostly_covered(name: str) -> None:
-    """Bounds are the specification's, with three standard errors of so few draws; benchmarks/bench_statistics.py is longer."""
+    """Bounds are the specification's, with three standard errors of so few draws; `python -m tests.ground.null_rates` is longer."""
     draws = 100
     for size in (2, 5, 8, 12, 24):
         rates = measure_rates(name, size, draws, seed=7)
