@@ -190,7 +190,7 @@ KEYS: Mapping[str, Row] = {
         ),
     ),
     "ChangeRule": (
-        "id number artifact since level headline direction=direction.words moves=scope certainty mirror",
+        "id artifact since level headline direction=direction.words moves=scope certainty mirror",
         {"deciders": lambda rule: [decider.__name__ for decider in rule.deciders]},
         "message reason example instead?",
     ),

@@ -44,7 +44,7 @@ class Demand(NamedTuple):
     text: str
 
 
-class Shape(NamedTuple):
+class PropertyShape(NamedTuple):
     """What `properties`, `patternProperties` and `additionalProperties` say together."""
 
     properties: Mapping[str, NormalSchema]
@@ -59,7 +59,7 @@ class Shape(NamedTuple):
 
 
 _NOTHING = Demand("nothing", None, "nothing")
-_OPEN = Shape({}, {}, True)
+_OPEN = PropertyShape({}, {}, True)
 
 
 def list_demands(schema: NormalSchema) -> tuple[Demand, ...]:
@@ -84,7 +84,7 @@ def _iterate_demands(schema: SchemaObject) -> Iterator[Demand]:
         yield _make_demand("enum", [schema["const"]])
     if schema.keys() & {*_SHAPE}:
         parts = (schema.get(keyword, default) for keyword, default in zip(_SHAPE, _OPEN, strict=True))
-        shape = Shape(*parts)
+        shape = PropertyShape(*parts)
         yield Demand("shape", shape, f"shape {write_canonical([*shape])}")
     if schema.keys() & {*_LIST}:
         yield _make_demand("list", [schema.get("prefixItems", []), schema.get("items", True)])
@@ -139,7 +139,7 @@ class DemandSet:
         return names
 
     @property
-    def shapes(self) -> list[Shape]:
+    def shapes(self) -> list[PropertyShape]:
         """What is said of the names, an open shape where nothing is."""
         return self.get_all("shape") or [_OPEN]
 
@@ -253,7 +253,7 @@ def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
     return any((Fraction(one) / Fraction(unit)).denominator == 1 for one in units)
 
 
-def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: Shape) -> bool:
+def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: PropertyShape) -> bool:
     written = {*wide.properties, *(name for shape in narrow.shapes for name in shape.properties)}
     for name in sorted(written):
         values = _select_named(narrow, name)
@@ -272,7 +272,7 @@ def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: Shape) -> bool:
     )
 
 
-def _covers_pattern(walk: _KeywordWalk, shape: Shape, pattern: str, wide: NormalSchema) -> bool:
+def _covers_pattern(walk: _KeywordWalk, shape: PropertyShape, pattern: str, wide: NormalSchema) -> bool:
     is_same = pattern in shape.patterns
     governing = [shape.patterns[pattern]] if is_same else [shape.rest, *shape.patterns.values()]
     return all(walk.meets(_join_schemas([schema]), wide) for schema in governing)
