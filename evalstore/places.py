@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 Folder = str | os.PathLike[str]
 
@@ -55,3 +57,16 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
         return is_type(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@cache
+def find_resource_folder(name: str) -> Path:
+    """Return the folder `schema`, `migrations` or `sample_repo` that belongs to this installation."""
+    checkout = _PACKAGE.parent
+    # The project file proves the checkout: PyPI's `schema` package puts a folder of that name beside ours.
+    if (checkout / "pyproject.toml").is_file():
+        return checkout / name
+    return _PACKAGE / "_data" / name

@@ -9,16 +9,15 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from evalstore.agreement.confusion import Agreement, LabelTally
-from evalstore.agreement.labels import QUESTION_KEYS, LabelledRow, read_labels
+from evalstore.agreement.confusion import QUESTION_KEYS, Agreement, LabelledRow, LabelTally, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import compute_file_sha256
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
+from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import find_nearest, make_excerpt

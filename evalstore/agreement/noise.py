@@ -16,13 +16,13 @@ from evalstore.agreement.measurement import resolve_kind
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext
 from evalstore.checks.judges import FACT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
-from evalstore.documents.edit_entries import Scalar
+from evalstore.documents.edit import Scalar
 from evalstore.errors import Place, RefusedError
-from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Artifact, Check, Kind, Rubric, Sample, parse_ref, read_rubric
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
+from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 

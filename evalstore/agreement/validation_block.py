@@ -12,13 +12,13 @@ from typing import Generic, TypeVar
 from evalstore.agreement.confusion import Agreement, Rate
 from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
-from evalstore.documents.edit_entries import Scalar, set_entries
+from evalstore.documents.edit import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
 from evalstore.model import Artifact, PinType, parse_ref
+from evalstore.release.journal import lock_repository
 from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import ARTIFACT_LIMIT
-from evalstore.transactions.locking import lock_repository
+from evalstore.store.rows import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
 _LEAST_PLACES = 2

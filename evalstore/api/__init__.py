@@ -36,39 +36,37 @@ if TYPE_CHECKING:
     )
     from evalstore.audits.inference import infer_rulers
     from evalstore.audits.question_view import view_question
-    from evalstore.audits.replay import replay
-    from evalstore.audits.score_history import build_history
+    from evalstore.audits.score_history import build_history, build_timelines, replay
     from evalstore.audits.slices import SliceKind
     from evalstore.audits.static_audit import audit_statically
-    from evalstore.audits.timelines import build_timelines
     from evalstore.demo import CommandResult, ReplayedStory, StoryStep, read_story, replay_story
-    from evalstore.demo.first_store import DATASET, OUTPUTS, RUBRIC, write_first_store
+    from evalstore.demo.replay import DATASET, OUTPUTS, RUBRIC, write_first_store
     from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
-    from evalstore.diff.normal_form import normalize_artifact
+    from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
     from evalstore.index.written_index import find_store_folders, write_index
-    from evalstore.integrity import check_lock, lock, verify
-    from evalstore.judging import CallPlan, Endpoint, Judges, open_session
     from evalstore.migration import MigrationOutcome, MigrationReport, explain_format
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
-    from evalstore.probes import probe
-    from evalstore.provenance import blame
-    from evalstore.references.impact import find_impact
     from evalstore.release import VARIABLES, Released, bump
     from evalstore.release.accept import AcceptOptions, accept
+    from evalstore.release.base_policy import judge_by_base
+    from evalstore.release.blame import blame
+    from evalstore.release.comparison import make_loader
+    from evalstore.release.impact import find_impact
+    from evalstore.release.lock import lock
+    from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
+    from evalstore.release.status import make_validator, read_status
+    from evalstore.release.store_diff import compare_all, name_side, resolve_side
+    from evalstore.release.verify import check_lock, verify
     from evalstore.runs import Run
     from evalstore.scoring import open_job
+    from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
+    from evalstore.scoring.probes import probe
     from evalstore.scoring.workers import open_workers, write_run_by_workers
     from evalstore.site import SiteAudit, StoreSite
-    from evalstore.site.values import WrittenSite
-    from evalstore.status import read_status
-    from evalstore.status.base_policy import judge_by_base
-    from evalstore.status.comparison import make_loader
-    from evalstore.status.release_log import COMPARED_LIMIT, read_release_log
-    from evalstore.status.store_diff import compare_all, name_side, resolve_side
-    from evalstore.status.store_validation import make_validator
+    from evalstore.site.contents import WrittenSite
     from evalstore.versions import Bump
 
 __all__ = [
@@ -96,15 +94,6 @@ __all__ = [
 
 # Where the names are that are imported late. What `__all__` does not have is for the commands, and may change.
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "evalstore.agreement": (
-        "MeasurementRequest",
-        "NoiseRequest",
-        "check_writable",
-        "draft_noise",
-        "draft_validation",
-        "open_measurement",
-        "open_noise_measurement",
-    ),
     "evalstore.audits": ("Audit", "ChangeSide", "measure_change"),
     "evalstore.audits.bisection": ("bisect_scores",),
     "evalstore.audits.comparability": (
@@ -126,39 +115,46 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "evalstore.audits.inference": ("infer_rulers",),
     "evalstore.audits.question_view": ("view_question",),
-    "evalstore.audits.replay": ("replay",),
-    "evalstore.audits.score_history": ("build_history",),
+    "evalstore.audits.score_history": ("build_history", "build_timelines", "replay"),
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.audits.static_audit": ("audit_statically",),
-    "evalstore.audits.timelines": ("build_timelines",),
     "evalstore.demo": ("CommandResult", "ReplayedStory", "StoryStep", "read_story", "replay_story"),
-    "evalstore.demo.first_store": ("DATASET", "OUTPUTS", "RUBRIC", "write_first_store"),
+    "evalstore.demo.replay": ("DATASET", "OUTPUTS", "RUBRIC", "write_first_store"),
     "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
-    "evalstore.diff.normal_form": ("normalize_artifact",),
+    "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),
     "evalstore.index.written_index": ("find_store_folders", "write_index"),
-    "evalstore.integrity": ("check_lock", "lock", "verify"),
-    "evalstore.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
     "evalstore.migration": ("MigrationOutcome", "MigrationReport", "explain_format"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),
-    "evalstore.probes": ("probe",),
-    "evalstore.provenance": ("blame",),
-    "evalstore.references.impact": ("find_impact",),
     "evalstore.release": ("Released", "VARIABLES", "bump"),
     "evalstore.release.accept": ("AcceptOptions", "accept"),
+    "evalstore.release.base_policy": ("judge_by_base",),
+    "evalstore.release.blame": ("blame",),
+    "evalstore.release.comparison": ("make_loader",),
+    "evalstore.release.impact": ("find_impact",),
+    "evalstore.release.lock": ("lock",),
+    "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
+    "evalstore.release.status": ("make_validator", "read_status"),
+    "evalstore.release.store_diff": ("compare_all", "name_side", "resolve_side"),
+    "evalstore.release.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
     "evalstore.scoring": ("open_job",),
+    "evalstore.agreement": (
+        "MeasurementRequest",
+        "NoiseRequest",
+        "check_writable",
+        "draft_noise",
+        "draft_validation",
+        "open_measurement",
+        "open_noise_measurement",
+    ),
+    "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
+    "evalstore.scoring.probes": ("probe",),
     "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
     "evalstore.site": ("SiteAudit", "StoreSite"),
-    "evalstore.site.values": ("WrittenSite",),
-    "evalstore.status": ("read_status",),
-    "evalstore.status.base_policy": ("judge_by_base",),
-    "evalstore.status.comparison": ("make_loader",),
-    "evalstore.status.release_log": ("COMPARED_LIMIT", "read_release_log"),
-    "evalstore.status.store_diff": ("compare_all", "name_side", "resolve_side"),
-    "evalstore.status.store_validation": ("make_validator",),
+    "evalstore.site.contents": ("WrittenSite",),
     "evalstore.versions": ("Bump",),
 }
 

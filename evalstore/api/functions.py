@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff, Profile
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.references import ArtifactLoader
-    from evalstore.judging import Judges
     from evalstore.migration import ExportResult, MigrationReport
     from evalstore.model import Output, Question, RubricResult
     from evalstore.release import Released
     from evalstore.runs import Run
+    from evalstore.scoring.judging import Judges
     from evalstore.versions import Bump
 
 
@@ -100,8 +100,8 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
     """
     from evalstore.audits import audit as explain
-    from evalstore.judging import Judges
     from evalstore.runs import Run
+    from evalstore.scoring.judging import Judges
 
     runs = (Run, *PATH)
     types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
@@ -204,8 +204,8 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         return compare_documents(*sides, load=load, rows=rows, terms=terms)
     from datetime import UTC, datetime
 
-    from evalstore.status.acceptances import ChangePolicy, read_change_policy
-    from evalstore.status.store_diff import compare_sides, resolve_side
+    from evalstore.release.acceptances import ChangePolicy, read_change_policy
+    from evalstore.release.store_diff import compare_sides, resolve_side
 
     before, after = (resolve_side(store, side) if isinstance(side, str) else side for side in (old, new))
     today = datetime.now(UTC).date()
@@ -230,7 +230,7 @@ def evaluate(
     """
     from evalstore.checks import CheckContext
     from evalstore.checks import evaluate as grade
-    from evalstore.judging import Judges, open_session
+    from evalstore.scoring.judging import Judges, open_session
 
     types = {"store": (store, (*_STORE, NOTHING)), "judges": (judges, (Judges, NOTHING))}
     require_types("evaluate", rubric=(rubric, _RULER), **types)
@@ -270,10 +270,10 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     """
     from datetime import UTC, datetime
 
-    from evalstore.judging import Judges
     from evalstore.runs import LATEST
     from evalstore.runs.remote import locate_file
     from evalstore.scoring import open_job
+    from evalstore.scoring.judging import Judges
 
     types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
     require_types("score", dataset=(dataset, (str,)), outputs=(outputs, PATH), out=(out, PATH), **types)

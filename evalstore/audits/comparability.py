@@ -13,16 +13,15 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.grader import read_judge_model, read_strictness
-from evalstore.audits.run_opening import open_stored_run
-from evalstore.audits.stored_run import StoredRun, follow_renames
+from evalstore.audits.inference import open_stored_run
+from evalstore.audits.stored_run import StoredRun, follow_renames, read_judge_model, read_strictness
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
-from evalstore.judging import Judges, open_session
 from evalstore.model import parse_ref
+from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow
-from evalstore.status.comparison import compare_by_rules
+from evalstore.scoring.judging import Judges, open_session
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 

@@ -14,8 +14,8 @@ from evalstore.audits.values import Audit, Factor, LineName, PlayerName
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
+    from evalstore.audits.score_history import Timelines
     from evalstore.audits.static_audit import StaticAudit
-    from evalstore.audits.timelines import Timelines
 
 MAX_UNGRADED = Fraction(2, 100)  # the share of questions that judges may fail on in one run before nothing is decided
 _Values = Sequence[tuple[Fraction | None, str]]  # values that have to agree, and where each comes from

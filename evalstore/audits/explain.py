@@ -2,39 +2,95 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.grader import (
+from evalstore.audits.inference import open_stored_run
+from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise
+from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
+from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs
+from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.question_view import MovedQuestions
+from evalstore.audits.rubric_plan import RunRulers, TokenLoader
+from evalstore.audits.slices import SliceKind, Slicer
+from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
+    StoredRun,
+    follow_renames,
     list_reuse_notes,
     list_run_pins,
     list_strictness_notes,
     read_judge_model,
+    read_question_history,
     read_strictness,
 )
-from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
-from evalstore.audits.moved_questions import MovedQuestions
-from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
-from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs
-from evalstore.audits.question_shares import QuestionShares
-from evalstore.audits.rubric_plan import RunRulers, TokenLoader
-from evalstore.audits.run_notes import RunNotes
-from evalstore.audits.run_opening import open_stored_run
-from evalstore.audits.slices import SliceKind, Slicer
-from evalstore.audits.stored_run import StoredRun, follow_renames, read_question_history
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.errors import RefusedError
-from evalstore.judging import Judges, JudgeSession, open_session
+from evalstore.model import UnscoredReason
 from evalstore.runs import GradedRow, Run
+from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
+from evalstore.text import make_excerpt
+
+_JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
+
+
+@dataclass(slots=True)
+class RunNotes:
+    """What was noted of the compared questions so far; engines are by run (0 for A) and by kind of check.
+
+    On `ungraded` of them a check failed in both runs, or in the one that has it.
+    """
+
+    questions: int = 0
+    ungraded: int = 0
+    engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
+    failed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
+        """Note the checks of one question, as both runs recorded them."""
+        self.questions += 1
+        errors: tuple[dict[str, str], dict[str, str]] = {}, {}
+        for side, row in enumerate(rows):
+            for check in row.checks:
+                if check.score is not None:
+                    self.engines[side, check.kind, check.engine] = None
+                elif check.unscored is UnscoredReason.ERROR:
+                    errors[side][check.id] = check.reason
+        self.ungraded += any(errors)
+        for id_, reason in (errors[0] | errors[1]).items():
+            failed = id_, "either run" if id_ in errors[0] and id_ in errors[1] else "A" if id_ in errors[0] else "B"
+            self.failed[failed] += 1
+            self.reasons.setdefault(failed, reason)
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield the notes."""
+        for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
+            old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
+            if old and new and old != new:
+                yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
+            elif any(name.endswith("(approximate)") for name in new):
+                runs = "both runs" if old else "B"
+                yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which only comes close"
+        for (id_, where), count in self.failed.items():
+            reason = self.reasons[id_, where]
+            # An audit asks for no reply that neither run had.
+            unasked = reason.endswith(NO_REPLY.problem)
+            yield (
+                f"{make_excerpt(id_, 60)} could not be graded in {where} on {count:,} of {self.questions:,} "
+                f"questions: {make_excerpt(reason)}"
+                + ("; evalstore score with --judge-url asks, into new runs" if unasked else "")
+            )
+
 
 _SHOWN_DRIFTS = 5
 _ZERO = Fraction(0)

@@ -10,10 +10,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
-from evalstore.audits.check_variants import CheckVariant
-from evalstore.audits.dataset_questions import mix_questions
-from evalstore.audits.grader import Grader, RecordedResults
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
+from evalstore.audits.rubric_edits import CheckVariant
 from evalstore.audits.rubric_plan import (
     DATASET,
     INPUT,
@@ -23,12 +21,14 @@ from evalstore.audits.rubric_plan import (
     PlannedCheck,
     PlannedRubric,
 )
+from evalstore.audits.stored_run import Grader, RecordedResults
+from evalstore.audits.version_path import mix_questions
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
-from evalstore.runs.samples import compute_question_mean
+from evalstore.runs.values import compute_question_mean
 
 _ANSWERS = 1 << INPUT | 1 << OUTPUTS
 

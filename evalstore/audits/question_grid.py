@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial
 
 from evalstore.audits.attribution import Coalition, find_blocks
-from evalstore.audits.drift import find_drift
-from evalstore.audits.grader import Grader, RecordedResults
-from evalstore.audits.idle_edits import find_idle_edits, prune_tree
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_sets import QuestionPair
-from evalstore.audits.question_shares import QuestionShares, Trees, grade_mixes, grade_steps, share_question
+from evalstore.audits.question_shares import (
+    QuestionShares,
+    Trees,
+    find_idle_edits,
+    grade_mixes,
+    grade_steps,
+    prune_tree,
+    share_question,
+)
 from evalstore.audits.rubric_plan import (
     DATASET,
     INPUT,
@@ -25,13 +31,52 @@ from evalstore.audits.rubric_plan import (
     TokenLoader,
 )
 from evalstore.audits.shapley import join_masks
-from evalstore.audits.stored_run import QuestionHistory, StoredRun, find_repin, is_judged, trace_reference
+from evalstore.audits.stored_run import (
+    Grader,
+    QuestionHistory,
+    RecordedResults,
+    StoredRun,
+    find_repin,
+    is_judged,
+    trace_reference,
+)
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import RefusedError
-from evalstore.judging import JudgeSession
-from evalstore.model import CheckResult, JudgeCall, Question, UnscoredReason
+from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.runs import GradedRow
+from evalstore.scoring.judging import JudgeSession
+
+
+def find_drift(
+    name: str, row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
+) -> Iterator[Drift]:
+    """Yield the first recorded result of a row that replay does not reproduce; `name` is that of the run."""
+    # An empty digest is one that the run did not record.
+    digests = ((row.reference_digest, question.reference_digest), (row.input_digest, question.input_digest))
+    if any(written not in {"", now} for written, now in digests):
+        yield Drift(name, row.id, "the question is another one than was recorded")
+    elif what := _describe_difference(row, recorded, replayed):
+        yield Drift(name, row.id, what)
+
+
+def _describe_difference(row: GradedRow, recorded: Mapping[str, CheckResult], replayed: RubricResult) -> str:
+    # Runs of other tools record no checks.
+    for check in replayed.checks if row.checks else ():
+        before = recorded.get(check.id)
+        if before is None or (before.score, before.verdict) != (check.score, check.verdict):
+            was = "absent" if before is None else _describe(before.score, before.verdict)
+            return f"{check.id} was {was}, is {_describe(check.score, check.verdict)}"
+    if row.checks and len(row.checks) != len(replayed.checks):
+        return f"{len(row.checks)} checks were recorded, the rubric has {len(replayed.checks)}"
+    if (row.score, row.verdict) != (replayed.score, replayed.verdict):
+        return f"the score was {_describe(row.score, row.verdict)}, is {_describe(replayed.score, replayed.verdict)}"
+    return ""
+
+
+def _describe(score: Fraction | None, verdict: Verdict) -> str:
+    return "unscored" if score is None else f"{score} ({verdict})"
+
 
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,

@@ -14,13 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.check_pins import insert_check_pins, list_slots
-from evalstore.audits.check_variants import CheckVariant, ItemProbe, build_probe
-from evalstore.audits.edit_history import EditHistory, trace_edits, trace_repin
-from evalstore.audits.grader import RunArtifactLoader
-from evalstore.audits.rubric_edits import Edit, RubricEdits, encode_check
+from evalstore.audits.edit_history import EditHistory, insert_check_pins, list_slots, trace_edits, trace_repin
+from evalstore.audits.rubric_edits import CheckVariant, Edit, ItemProbe, RubricEdits, build_probe, encode_check
 from evalstore.audits.shapley import join_masks
-from evalstore.audits.stored_run import RunRubric
+from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import combine_results

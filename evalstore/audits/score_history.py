@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.audits.rulers import OutputGrader, RunTotals, grade_with_judges, sum_results
-from evalstore.audits.run_opening import open_stored_run
+from evalstore.audits.inference import open_stored_run
+from evalstore.audits.side_replay import OutputGrader, RowResult, RunTotals, grade_with_judges, list_pairs, sum_results
+from evalstore.audits.values import Audit
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError
-from evalstore.judging import Judges, JudgeSession
 from evalstore.model import parse_ref
+from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedOutput:
+    """One output as the run recorded it, and as the other rubric grades it."""
+
+    id: str
+    old: RowResult
+    new: RowResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunReplay:
+    """One run under another rubric.
+
+    `old` are the totals as recorded, `new` those under the rubric, `outputs` all that have a result under both, in the
+    order of the run. `missing` are ids that could not be graded. `reaches_all`: the rubric graded none of the outputs,
+    so it took the place of every one's. `calls` to judges are needed for the rest.
+    """
+
+    run: str
+    ruler: Resolved
+    recorded_ref: str | None
+    old: RunTotals
+    new: RunTotals
+    outputs: tuple[ReplayedOutput, ...]
+    missing: tuple[str, ...]
+    reaches_all: bool
+    calls: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def moved(self) -> tuple[ReplayedOutput, ...]:
+        """The outputs with another score or verdict."""
+        return tuple(output for output in self.outputs if output.old != output.new)
+
+
+def replay(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None) -> RunReplay:
+    """Grade the outputs of a run under another rubric, in place of the rubric of its name.
+
+    Judges answer from kept replies, or as `judges` says.
+    Raises `RefusedError` for a run that cannot be graded here.
+    """
+    ruler = store.resolve(rubric)
+
+    def attempt(finder: VersionFinder, session: JudgeSession) -> RunReplay:
+        return _replay_once(run, ruler, finder, session)
+
+    found, calls = grade_with_judges(store, judges or Judges(), attempt)
+    return RunReplay(
+        found.run, ruler, found.recorded_ref, found.old, found.new, found.outputs, found.missing, found.reaches_all,
+        calls, found.notes,
+    )  # fmt: skip
+
+
+def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession) -> RunReplay:
+    stored = open_stored_run(run, finder, session)
+    rulers = OutputGrader(stored, finder, session)
+    old, new = rulers.recorded, rulers.grade_under(ruler)
+    pinned = {used.ref for used in (*stored.run.rubrics, *stored.run.judges) if used.ref.startswith(f"{ruler.name}@")}
+    return RunReplay(
+        run=str(run),
+        ruler=ruler,
+        recorded_ref=next(iter(sorted(pinned)), None),
+        old=sum_results(old),
+        new=sum_results(new),
+        outputs=tuple(ReplayedOutput(*pair) for pair in list_pairs(old, new)),
+        missing=tuple(id_ for id_, result in new.items() if result is None),
+        reaches_all=not rulers.has_used(ruler),
+        calls=0,
+        notes=tuple(dict.fromkeys(finder.notes)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +179,58 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     # Two releases may have equal content; then the number decides.
     mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
     return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded))
+
+
+_MOST_ARTIFACTS, _MOST_RELEASES, _FEWEST_RELEASES = 6, 16, 2
+_MOST_GRADINGS = 60_000  # of one output under one release, for all timelines of an audit
+
+
+@dataclass(frozen=True, slots=True)
+class Timelines:
+    """The histories of what was edited, the most moving first, and notes on what is left out."""
+
+    histories: tuple[ScoreHistory, ...]
+    notes: tuple[str, ...] = ()
+
+
+def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) -> Timelines:
+    """Grade both runs under each release of every artifact with an edit; judges answer from kept replies only."""
+    names, notes = [*_list_edited(audit)], list[str]()
+    if len(names) > _MOST_ARTIFACTS:
+        notes.append(f"{len(names) - _MOST_ARTIFACTS} more artifacts were edited, and have no timeline here")
+        del names[_MOST_ARTIFACTS:]
+    if not names:
+        return Timelines(())
+    outputs = (audit.a.questions + audit.b.questions) * len(names)
+    most = min(_MOST_RELEASES, _MOST_GRADINGS // max(1, outputs))
+    if most < _FEWEST_RELEASES:
+        return Timelines((), (f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",))
+
+    def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoreHistory]:
+        graders = [OutputGrader(open_stored_run(run, finder, session), finder, session) for run in runs]
+        found = []
+        for name in names:
+            try:
+                releases, left_out = resolve_releases(store, name, most)
+            except EvalstoreError as error:
+                notes.append(f"{name} has no timeline: {error.message}")
+                continue
+            notes.extend(left_out)
+            scored = tuple(score_run(run, grader, releases) for run, grader in zip(runs, graders, strict=True))
+            found.append(ScoreHistory(name, tuple(release.summary for release in releases), scored, 0))
+        return found
+
+    histories, _ = grade_with_judges(store, Judges(), attempt)
+    return Timelines(tuple(histories), tuple(notes))
+
+
+def _list_edited(audit: Audit) -> Iterator[str]:
+    """Yield the artifacts that edits belong to, those first whose edits moved most."""
+    causes = sorted(
+        (cause for factor in audit.factors for cause in factor.causes),
+        key=lambda cause: (-abs(cause.share), -abs(cause.passes)),
+    )
+    # Edits that cannot be told apart may belong to several.
+    yield from dict.fromkeys(
+        name for cause in causes for name in (cause.source.origin.ref or "").split(" + ") if "/" in name
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from evalstore.audits.explain import build_side, open_attributor
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
-from evalstore.audits.static_bounds import ShareBounds, bound_shares
+from evalstore.audits.shapley import ShareBounds, bound_shares
 from evalstore.audits.stored_run import find_renames, locate_rulers, make_unscored_error
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
@@ -21,14 +21,14 @@ from evalstore.diff import DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.judging import Judges, open_session
-from evalstore.judging.session import Watch, watch_nothing
 from evalstore.model import Question, has_failed_check
+from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, read_run
 from evalstore.runs.pair_tables import open_pair_tables
 from evalstore.runs.row_pairs import AskedQuestions, PairTables, RowPair, UnstoredText
+from evalstore.scoring.judging import Judges, open_session
+from evalstore.scoring.judging.session import Watch, watch_nothing
 from evalstore.statistics import ExactMean
-from evalstore.status.comparison import compare_by_rules
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import check_questions
 from evalstore.store.rows import read_row_pieces

@@ -10,9 +10,9 @@ from evalstore.catalogue.rules import (
     render_template,
 )
 from evalstore.diff.rules import RULES as CHANGES
-from evalstore.integrity.rules import RULES as RELEASES
-from evalstore.status.version_rules import RULES as VERSIONS
-from evalstore.validation import VALIDATION_RULES as FILES
+from evalstore.lint import VALIDATION_RULES as FILES
+from evalstore.release.integrity_rules import RULES as RELEASES
+from evalstore.release.status_values import RULES as VERSIONS
 
 __all__ = [
     "CHANGES",

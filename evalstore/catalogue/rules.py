@@ -8,12 +8,12 @@ from enum import StrEnum
 from string import Formatter
 
 from evalstore.diff.change import ChangeRule
-from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES as CHANGES
-from evalstore.integrity.rules import RULES as RELEASES
+from evalstore.diff.settings import RULE_SETS
+from evalstore.lint import VALIDATION_RULES as FILES
 from evalstore.model import Severity
-from evalstore.status.version_rules import RULES as VERSIONS
-from evalstore.validation import VALIDATION_RULES as FILES
+from evalstore.release.integrity_rules import RULES as RELEASES
+from evalstore.release.status_values import RULES as VERSIONS
 
 _WHOLE = frozenset({"{message}", "{hint}"})
 

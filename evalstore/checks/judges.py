@@ -183,3 +183,57 @@ def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
     )
     rationale = next((answer.parsed.words for answer in answers if answer.parsed.words), "")
     return make_excerpt(scores, _LISTED) + (f": {rationale}" if rationale else "")
+
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeVote:
+    """The score that one judge gives, and the weight of that judge."""
+
+    score: Fraction
+    weight: Fraction
+
+
+def compute_mean_score(scores: Sequence[Fraction]) -> Fraction:
+    """Return the plain mean of at least one score."""
+    return sum(scores, _ZERO) / len(scores)
+
+
+def _average_by_weight(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
+    return sum((vote.weight * vote.score for vote in votes), _ZERO) / _sum_weights(votes)
+
+
+def _find_median(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
+    scores = sorted(vote.score for vote in votes)
+    # Both indices are the middle one where the number of scores is odd.
+    return (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
+
+
+def _find_lowest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
+    return min(vote.score for vote in votes)
+
+
+def _find_highest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
+    return max(vote.score for vote in votes)
+
+
+def _ask_majority(votes: Sequence[JudgeVote], threshold: Fraction) -> Fraction:
+    passing = sum((vote.weight for vote in votes if vote.score >= threshold), _ZERO)
+    return Fraction(int(passing * 2 > _sum_weights(votes)))
+
+
+def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
+    return sum((vote.weight for vote in votes), _ZERO)
+
+
+# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight above 0.
+AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
+    "mean": _average_by_weight,
+    "median": _find_median,
+    "min": _find_lowest,
+    "max": _find_highest,
+    "majority": _ask_majority,
+}
+WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})

@@ -1,4 +1,4 @@
-"""Reads JSON that a model wrote, strictly, for the check that grades its value."""
+"""What an output's JSON is graded by: strict JSON is read once, and its value is given to the check."""
 
 from __future__ import annotations
 

@@ -7,12 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from evalstore.budget import SharedBudget
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
+from evalstore.languages.pattern_comparison import (
+    QUESTION_STEPS,
+    Expression,
+    UndecidedError,
+    build_group_language,
+    build_pattern_language,
+    find_memberships,
+)
+from evalstore.languages.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
-from evalstore.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200
@@ -208,3 +218,33 @@ def _describe_value(value: Any) -> str:
 
 def _quote_excerpt(text: str) -> str:
     return f"'{make_excerpt(text.strip(), _SHOWN)}'"
+
+
+_KEPT = 1_000  # patterns whose answer is remembered
+
+
+def is_pattern_idle(judge: Judge) -> bool:
+    """Whether it is proved that no text which the judge's pattern captures is an answer; False where nobody can say."""
+    pattern = judge.reply_pattern
+    return pattern is not None and not find_pattern_problem(pattern) and _is_apart(pattern, _spell_answers(judge))
+
+
+def _spell_answers(judge: Judge) -> Expression:
+    """Return an expression that matches every text which is read as an answer; it may match more."""
+    if judge.score_type is ScoreType.LEVELS:
+        return Expression("|".join(map(re.escape, judge.levels or {})), "", "fullmatch")
+    if judge.score_type is ScoreType.BINARY:
+        return Expression(rf"\s*(?:{'|'.join(VERDICTS)}|[01])\s*", "i", "fullmatch")
+    return Expression(rf"\s*(?:{NUMBER})\s*", "", "fullmatch")
+
+
+@lru_cache(_KEPT)
+def _is_apart(pattern: str, answers: Expression) -> bool:
+    if re.fullmatch(answers.pattern, ""):
+        return False  # a group that takes no part in a match is captured as the empty text
+    try:
+        languages = build_group_language(pattern, 1), build_pattern_language(answers)
+        found = find_memberships(languages, SharedBudget(QUESTION_STEPS))
+    except UndecidedError:
+        return False
+    return found.is_complete and (True, True) not in found.texts

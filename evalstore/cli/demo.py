@@ -48,7 +48,7 @@ def command(settings: CommandSettings, folder: Path, *, all_: bool) -> ExitCode:
     points why the score moved. On a terminal each step waits for Enter.
     """
     from evalstore.api import ReplayedStory, read_story, replay_story
-    from evalstore.resources import find_resource_folder as resource
+    from evalstore.places import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
     target, screen = settings.path / folder, find_screen(sys.stdout)

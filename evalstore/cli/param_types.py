@@ -149,7 +149,7 @@ def _list_topics(_: Path, __: str) -> Iterable[str]:
 
 
 def _list_schemas(_: Path, __: str) -> Iterable[str]:
-    from evalstore.catalogue.schema_files import list_schema_names
+    from evalstore.catalogue.schema_topics import list_schema_names
 
     return list_schema_names()
 

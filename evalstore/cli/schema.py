@@ -23,6 +23,6 @@ def command(settings: CommandSettings, name: str | None) -> None:
 
     `evalstore init` writes those of files into the store, where editors find them offline.
     """
-    from evalstore.catalogue.schema_files import list_schemas, load_schema
+    from evalstore.catalogue.schema_topics import list_schemas, load_schema
 
     settings.print_result(load_schema(name) if name else list_schemas())

@@ -19,8 +19,8 @@ from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Store
+    from evalstore.lint import ValidationSource
     from evalstore.model import Findings, MendedPlace
-    from evalstore.validation import ValidationSource
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -72,7 +72,7 @@ def command(  # one parameter for each option
 
 def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     """Mend what has one right answer until nothing is left that has, for one mended thing may show the next."""
-    from evalstore.validation.mending import mend_files
+    from evalstore.lint.mending import mend_files
 
     mended: list[MendedPlace] = []
     for _ in range(_ROUNDS):
@@ -129,8 +129,8 @@ def _find_root(folder: Path) -> Path | None:
 
 def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool) -> list[ValidationSource]:
     """Return the sources of the store; raises without an artifact, unless `fix` may make one of what looks like it."""
-    from evalstore.validation import find_store_sources
-    from evalstore.validation.sources import FileRole
+    from evalstore.lint import find_store_sources
+    from evalstore.lint.sources import FileRole
 
     if root is None:
         with settings.open_store():  # raises where there is no store; a bare one has no files
@@ -144,7 +144,7 @@ def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool
 
 
 def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:
-    from evalstore.validation import find_folder_sources, make_file_source, make_text_source
+    from evalstore.lint import find_folder_sources, make_file_source, make_text_source
 
     if name == _STDIN:
         return [make_text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]

@@ -46,7 +46,7 @@ def command(
     from evalstore.api import verify
     from evalstore.files import read_user_file
     from evalstore.model.lock import LIMIT, LOCK_FILE, read_lock
-    from evalstore.store.settings import FILE_LIMIT
+    from evalstore.store.contents import FILE_LIMIT
 
     lock = None if file is None else read_lock(read_user_file(settings.path / file, LIMIT), file)
     allowed = None if signers is None else read_user_file(settings.path / signers, FILE_LIMIT)

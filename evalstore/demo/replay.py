@@ -13,7 +13,28 @@ from typing import Any
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.files import read_user_file
+from evalstore.files import read_user_file, write_below
+from evalstore.places import find_resource_folder
+
+DATASET, RUBRIC, OUTPUTS = "dataset/help_desk", "rubric/answer_style", "outputs/model_a.jsonl"
+_FIRST_STORE_LIMIT = 1 << 16
+
+
+def write_first_store(root: Path) -> tuple[str, ...]:
+    """Write the files of the first store below `root`; returns their paths.
+
+    Raises `RefusedError` where one of them is there with another content; then nothing is written.
+    """
+    source = find_resource_folder("sample_repo") / "first_store"
+    files = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()}
+    data = {name: read_user_file(path, _FIRST_STORE_LIMIT) for name, path in files.items()}
+    new = [name for name in data if not ((root / name).exists() or (root / name).is_symlink())]
+    for name in data.keys() - set(new):
+        if not (root / name).is_file() or (root / name).read_bytes() != data[name]:
+            raise RefusedError(f"{name} is there already", hint="make the example in an empty folder")
+    for name in new:
+        write_below(root, name, data[name])
+    return tuple(new)
 
 
 @dataclass(frozen=True, slots=True)

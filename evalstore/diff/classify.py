@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, LaterDecider, Proof, Scope
-from evalstore.diff.deciders.enumeration import prove_by_enumeration
+from evalstore.diff.deciders.bounds import prove_by_enumeration
 from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
 from evalstore.diff.effects import narrow_effect
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile, TotalEffect
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
-from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES
+from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
 from evalstore.versions import Bump
 

@@ -2,27 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from evalstore.diff.adjustments import apply_declarations, apply_level_settings
-from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
-from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
+from evalstore.diff.changes.dataset import follow_renames
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
-from evalstore.diff.document import read_document
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.document import ComparedDocument, read_document
 from evalstore.diff.effects import attach_effects, join_effects
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
-from evalstore.diff.settings import ComparisonSettings
+from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.diff.witness import Replay
-from evalstore.model import Artifact, Output
+from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
+from evalstore.model import Artifact, Output, list_check_ids
 from evalstore.versions import Bump, bump_version, find_version
+
+_DECLARED_COSMETIC = Proof(
+    f"{SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION, declared="cosmetic"
+)
+_DECLARED_RENAME = Proof(
+    f"{SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION, declared="renames"
+)
+
+
+def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mapping[str, str]) -> Change:
+    """Return the change with the proof that a declaration gives it, where there is one."""
+    if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
+        return replace(change, proof=_DECLARED_COSMETIC)
+    if change.rule == "question-id-renamed" and change.new in follow_renames(renames, change.old):
+        return replace(change, proof=_DECLARED_RENAME)
+    return change
+
+
+def apply_level_settings(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
+    """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
+    finding = _override_level(finding, terms.overrides)
+    accepted = terms.accepted.get(finding.fingerprint)
+    # An acceptance of major as minor covers no level above the one that was looked at.
+    if accepted is None or not accepted.level < finding.level <= accepted.was:
+        return finding
+    return replace(finding, level=accepted.level, accepted=accepted)
+
+
+def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
+    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the verdict.
+    moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
+    name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
+    if name is None or overrides[name] is finding.level:
+        return finding
+    return replace(finding, level=overrides[name], overridden=name)
+
+
+_LENGTH = 16
+_NAME_KEYS = ("id", "name", "judge_prompt_ref")
+_QUESTION_KEYS = frozenset({"questions", "rows"})
+_COMBINE_CHANGED = "scoring-combine-changed"
+
+Sides = tuple[ComparedDocument, ComparedDocument]
+
+
+def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
+    """Return the finding of a change by its rule, at the rule's level and without a witness."""
+    known = classify(change, settings.profile, settings.rule_set)
+    declared = change.proof.declared if change.proof else None
+    # What a setting declares is no proof: the rule's own level is shown beside it.
+    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set) if declared else known
+    places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
+    # The finding stands where the new document has it, and where the old one had it if it is gone.
+    pointer = format_json_pointer(next((place for place in reversed(places) if place is not None), ()))
+    finding = DiffFinding(
+        rule=known.rule.id,
+        level=known.level,
+        level_before=undeclared.level,
+        direction=known.directions[0],
+        verdict_direction=known.directions[1],
+        certainty=known.certainty,
+        pointer=pointer,
+        old=sides[0].find_place(places[0]),
+        new=sides[1].find_place(places[1]),
+        message=known.message,
+        reason=known.reason,
+        witness=None,
+        max_shift=known.max_shift,
+        max_shift_scored=known.max_shift_scored,
+        fingerprint=_fingerprint_edit(known.rule.id, change, sides),
+        children=change.imported_diff.findings if change.imported_diff else (),
+        overridden=declared,
+        before=sides[0].get_written_value(change.old_pointer, change.old),
+        after=sides[1].get_written_value(change.new_pointer, change.new),
+    )
+    return _cover_children(finding)
+
+
+def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+    """Make the findings on weights and thresholds that one of two combine modes ignores children of the mode's change.
+
+    `findings` are those of `changes`, in the same order.
+    """
+    combine = next((index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None)
+    if combine is None:
+        return findings
+    # A finding of a higher level than the mode's would be hidden as its child.
+    children = [
+        index
+        for index, change in enumerate(changes)
+        if _is_ineffective(change, changes[combine]) and findings[index].level <= findings[combine].level
+    ]
+    parent = _cover_children(replace(findings[combine], children=tuple(findings[index] for index in children)))
+    return [parent if index == combine else item for index, item in enumerate(findings) if index not in children]
+
+
+def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
+    """Return the findings with a fingerprint each: of the same edit made twice, the second has another one."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for finding in findings:
+        before = seen[finding.fingerprint]
+        seen[finding.fingerprint] += 1
+        print_ = _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
+        numbered.append(replace(finding, fingerprint=print_))
+    return numbered
+
+
+def _is_ineffective(change: Change, combine: Change) -> bool:
+    if change.rule == "check-weight-changed":
+        return True
+    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_threshold:
+        return False
+    # Both modes read the verdicts of checks, and so their thresholds.
+    both_read = VERDICT_MODES.issuperset({combine.old, combine.new})
+    return not both_read and not change.checks[1].is_gate
+
+
+def _cover_children(finding: DiffFinding) -> DiffFinding:
+    """Return the finding with a fingerprint that its children are part of."""
+    if not finding.children:
+        return finding
+    prints = [child.fingerprint for child in finding.children]
+    return replace(finding, fingerprint=_digest_facts([finding.fingerprint, *prints]))
+
+
+def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
+    """Return the fingerprint of one edit: its rule, artifact, place on both sides by names, and values."""
+    pointers = (change.old_pointer, change.new_pointer)
+    places = [_name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)]
+    values = map(write_canonical, (change.old, change.new, change.discriminator))
+    return _digest_facts([rule, sides[1].name, *places, *values])
+
+
+def _digest_facts(facts: list[Any]) -> str:
+    return compute_digest(facts)[:_LENGTH]
+
+
+def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -> list[str] | None:
+    if pointer is None:
+        return None
+    steps = []
+    for at, step in enumerate(pointer):
+        owner = words.get("question") if at == 1 and pointer[0] in _QUESTION_KEYS else None
+        steps.append(owner or (_name_item(value, step, pointer[at - 1]) if isinstance(step, int) else step))
+        value = _get_child(value, step)
+    return steps
+
+
+def _get_child(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    return value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+
+
+def _name_item(items: Any, index: int, key: str | int) -> str:
+    item = _get_child(items, index)
+    if isinstance(item, dict):
+        if key == "checks":
+            return list_check_ids(items)[index]
+        return next((write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
+    # An item that is no mapping goes by its value, so that a shifted list keeps the fingerprints of its edits.
+    return str(index) if item is None or isinstance(item, list) else write_canonical(item)
+
 
 # References within references are followed so deep.
 _DEPTH_LIMIT = 4

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, DirectionRule
-from evalstore.diff.deciders.bounds import find_limit
-from evalstore.diff.deciders.facts import find_share_direction, find_share_verdict_direction
+from evalstore.diff.deciders.bounds import find_limit, find_modes_direction
 from evalstore.diff.deciders.judges import find_levels_direction
 from evalstore.diff.deciders.juries import (
     find_added_judge_direction,
     find_aggregate_direction,
     find_jury_weights_direction,
 )
-from evalstore.diff.deciders.phrases import find_case_direction, find_rewording_direction
-from evalstore.diff.deciders.scoring import find_modes_direction
+from evalstore.diff.deciders.phrases import (
+    find_case_direction,
+    find_rewording_direction,
+    find_share_direction,
+    find_share_verdict_direction,
+)
 from evalstore.diff.deciders.tool_calls import (
     find_tool_demand_direction,
     find_tool_verdict_direction,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import starmap
 from operator import eq
+from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.change import AnswerGoal, Change, RubricEffect
+from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.deciders.joint_answers import (
+    JointAnswer,
+    JointAnswers,
     ScoreLister,
     States,
     VariableNumbers,
@@ -21,14 +24,165 @@ from evalstore.diff.deciders.joint_answers import (
     read_text_check,
 )
 from evalstore.diff.deciders.judges import list_possible_scores
-from evalstore.diff.deciders.rubric_effect import find_effect
-from evalstore.diff.deciders.text_scores import TextScore
-from evalstore.diff.direction import EITHER, NONE, intersect_directions, is_counted, join_directions
-from evalstore.diff.findings import DiffFinding, TotalEffect
+from evalstore.diff.deciders.texts import TextScore
+from evalstore.diff.direction import (
+    EITHER,
+    LOOSER,
+    NONE,
+    STRICTER,
+    bound_direction,
+    intersect_directions,
+    is_counted,
+    join_directions,
+)
+from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.model import Output, Sample
-from evalstore.regex_inclusion import MembershipTable, RegexTree, UndecidedError, find_memberships
+from evalstore.languages.pattern_comparison import MembershipTable, RegexTree, UndecidedError, find_memberships
+from evalstore.model import CheckResult, Output, Sample, UnscoredReason, Verdict, has_failed_check
+
+_ZERO = Fraction(0)
+# Answers that move and are kept, and how far beside a bar a judge's score lies that is just below or above it.
+_GOALS, _BESIDE = 24, Fraction(1, 1000)
+_ERROR = UnscoredReason.ERROR
+_WHOLE = (Fraction(0), Fraction(1))
+_PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
+
+
+class _Outcome(NamedTuple):
+    score: Fraction | None
+    verdict: Verdict
+
+
+def find_effect(answers: JointAnswers) -> RubricEffect:
+    """Return what an edit does, given all that the checks before and after it can answer together."""
+    before, after = map(_Combiner, answers.states)
+    extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
+    moving: list[tuple[JointAnswer, Fraction | None]] = []
+    for answer in answers:
+        old, new = before.combine(answer.old), after.combine(answer.new)
+        extent.add(old, new)
+        if old != new and answer.text is not None:
+            moving.append((answer, None if old.score is None or new.score is None else new.score - old.score))
+        results = (*answer.old, *answer.new)
+        if all(result.score is not None for result in results):
+            scored.add(old, new)
+        # No text that can be shown makes a check err; a check of calls has nothing to grade wherever none are recorded.
+        if answer.text is not None and not has_failed_check(results):
+            texts.setdefault(answer.text, _Extent()).add(old, new)
+    scores = bound_direction(below=not extent.fall, above=not extent.rise)
+    verdicts = bound_direction(below=not extent.failed, above=not extent.passed)
+    if answers.continuous:
+        # The ways are corners: between two of them the score, and so the verdict, may be any other.
+        verdicts = join_directions(scores, _compare_thresholds(*(state.threshold for state in answers.states)))
+    return RubricEffect(
+        moves=extent.lost or {scores, verdicts} != {NONE},
+        direction=scores,
+        verdict_direction=verdicts,
+        max_shift=extent.shift,
+        max_shift_scored=scored.shift,
+        ways=answers.count,
+        texts={text: one.least_shift for text, one in texts.items() if one.moves},
+        goals=tuple(_list_goals(answers, moving)),
+    )
+
+
+def _list_goals(answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]) -> Iterator[AnswerGoal]:
+    """Yield goals of the answers that move, those that are easiest to build first."""
+    for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[:_GOALS]:
+        judges = {
+            check.token: answer.free[answers.numbers[id(check)]]
+            for state in answers.states
+            for check in state.checks
+            if KINDS[check.kind].asks_judges(check.params) and answers.numbers[id(check)] in answer.free
+        }
+        scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
+        judged = {token: raw.score + raw.side * _BESIDE for token, raw in judges.items() if raw.score is not None}
+        # A judge that fails cannot be shown.
+        if len(judged) == len(judges):
+            yield AnswerGoal(answer.text or "", shift, (scores[0], scores[1]), judged)
+
+
+def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
+    """Return how hard an answer is to build: what errs, what is missing, what is between 0 and 1."""
+    results = {*answer.old, *answer.new}
+    errors = sum(result.unscored is _ERROR for result in results)
+    missing = sum(result.score is None for result in results)
+    return errors, missing, sum(result.score not in _WHOLE for result in results) - missing
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How far scores fall and rise, and whether verdicts do; `lost`: an output has a score on one side only."""
+
+    fall: Fraction = _ZERO
+    rise: Fraction = _ZERO
+    least_fall: Fraction | None = None
+    least_rise: Fraction | None = None
+    failed: bool = False
+    passed: bool = False
+    lost: bool = False
+
+    def add(self, old: _Outcome, new: _Outcome) -> None:
+        if old.score is None or new.score is None:
+            self.lost = self.lost or old.score is not new.score
+            return
+        rise = new.score - old.score
+        self.fall, self.rise = max(self.fall, -rise), max(self.rise, rise)
+        self.least_rise = rise if self.least_rise is None else min(self.least_rise, rise)
+        self.least_fall = -rise if self.least_fall is None else min(self.least_fall, -rise)
+        self.failed = self.failed or _PASSED[old.verdict] > _PASSED[new.verdict]
+        self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
+
+    @property
+    def shift(self) -> Fraction:
+        return max(self.fall, self.rise)
+
+    @property
+    def moves(self) -> bool:
+        return bool(self.shift) or self.failed or self.passed
+
+    @property
+    def least_shift(self) -> Fraction | None:
+        """How far every score rises at least, or falls where it is below 0; None where one may stay."""
+        if self.lost or self.least_rise is None or self.least_fall is None:
+            return None
+        return self.least_rise if self.least_rise > 0 else -self.least_fall if self.least_fall > 0 else None
+
+
+@dataclass(slots=True)
+class _Combiner:
+    """Combines results as scoring does; the order of the checks does not count, so equal sets are combined once."""
+
+    state: RubricState
+    outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
+    parts: dict[object, int] = field(default_factory=dict)
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def combine(self, results: tuple[CheckResult, ...]) -> _Outcome:
+        key = tuple(sorted(map(self._number_part, enumerate(results))))
+        if key not in self.outcomes:
+            from evalstore.checks import combine_results
+
+            combined = combine_results(self.state.to_scoring(), results)
+            self.outcomes[key] = _Outcome(combined.score, combined.verdict)
+        return self.outcomes[key]
+
+    def _number_part(self, placed: tuple[int, CheckResult]) -> int:
+        """Return the number of all that a result adds to the score; the same results come again and again."""
+        place, result = placed
+        known = place, id(result)
+        if known not in self.numbers:
+            check = self.state.checks[place]
+            part = check.weight, check.is_gate, result.score, result.verdict, result.unscored
+            self.numbers[known] = self.parts.setdefault(part, len(self.parts))
+        return self.numbers[known]
+
+
+def _compare_thresholds(old: Fraction, new: Fraction) -> Direction:
+    return NONE if old == new else STRICTER if new > old else LOOSER
+
 
 # Steps of one search, and of all that a comparison makes; some 0.2 s, and ordinary rubrics take a tenth of it.
 _SEARCH_STEPS, _TOTAL_STEPS = 80_000, 200_000

@@ -2,14 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.diff.findings import AcceptedLevel, Profile
-from evalstore.diff.rule_sets import RULE_SETS
-from evalstore.errors import LoadError, Place
+from evalstore.diff.findings import AcceptedLevel, Direction, Profile, SettingChange
+from evalstore.errors import EvalstoreError, LoadError, Place
+from evalstore.lint.notes import list_mappings
+from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
+
+# A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a set of the next
+# number: a row has `since` (and `replaces`, where another rule judged such edits), a decider of an old row is a
+# `LaterDecider`, a proof that the facts state has `since`. The last number judges where evalstore.yaml pins none.
+RULE_SETS = (1,)
+
+
+# A setting that moves scores -> the kind of check whose scores it moves, its default, and how it moves them.
+_SETTINGS: Mapping[str, tuple[str, Any, Mapping[Any, str]]] = {
+    "strict": (
+        "php_lint",
+        False,
+        {
+            True: "where PHP is not installed, php_lint checks are unscored from now on",
+            False: "where PHP is not installed, an approximation answers for php_lint checks from now on",
+        },
+    )
+}
+
+
+def find_setting_changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], artifact: Artifact, load: Callable[[str], Artifact]
+) -> Iterator[SettingChange]:
+    """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
+    for name, (kind, default, effects) in _SETTINGS.items():
+        was, now = old.get(name, default), new.get(name, default)
+        if was != now and now in effects and _uses_kind(artifact, kind, load):
+            yield SettingChange(name, _write(was), _write(now), Bump.MAJOR, Direction.EITHER, effects[now])
+
+
+def _uses_kind(artifact: Artifact, kind: str, load: Callable[[str], Artifact]) -> bool:
+    """Whether an artifact, or what it refers to, has a check of a kind; what cannot be read counts as one that has."""
+    if artifact.kind is Kind.JUDGE:
+        return False
+    if "rows" in artifact.value:
+        return True
+    checks = [check for _, check in list_mappings(artifact.value, "checks")]
+    if any(check.get("kind") == kind for check in checks):
+        return True
+    questions = [question for _, question in list_mappings(artifact.value, "questions")]
+    defaults = artifact.value.get("defaults")
+    holders = [*checks, *questions, *([defaults] if isinstance(defaults, dict) else [])]
+    refs = dict.fromkeys(ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str))
+    return any(_names_kind(ref, kind, load) for ref in refs)
+
+
+def _names_kind(ref: str, kind: str, load: Callable[[str], Artifact]) -> bool:
+    try:
+        return _uses_kind(load(ref), kind, load)
+    except EvalstoreError:
+        return True
+
+
+def _write(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 # The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
@@ -76,8 +133,8 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
     if not words:
         return {}
     from evalstore.diff.rules import RULES
-    from evalstore.validation.rules import VALIDATION_RULES as FILES
-    from evalstore.validation.settings import RULE_SETTING, lint_rule_levels
+    from evalstore.lint.rules import VALIDATION_RULES as FILES
+    from evalstore.lint.settings import RULE_SETTING, lint_rule_levels
 
     for name, word in words.items():
         if word not in LEVELS and word not in _FILE_RULE_LEVELS:

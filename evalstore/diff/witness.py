@@ -7,12 +7,17 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice, product
 
-from evalstore.diff.assembly import OutputAssembly
-from evalstore.diff.candidates import build_candidates, build_records, list_expected_outputs, list_fragments
+from evalstore.diff.candidates import (
+    OutputAssembly,
+    build_candidates,
+    build_records,
+    list_expected_outputs,
+    list_fragments,
+)
 from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.deciders.joint_answers import ScoreLister, States, is_same_question
-from evalstore.diff.deciders.raw_answers import RawAnswer, grade_answer
+from evalstore.diff.deciders.output_traits import RawAnswer, grade_answer
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS

@@ -26,6 +26,7 @@ from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
+    from evalstore.documents.document import OPAQUE_DEPTH, OpaqueValue
     from evalstore.documents.edit import replace_scalar, replace_scalars
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
         read_value,
     )
     from evalstore.documents.json_stream import JsonStream
-    from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
-    from evalstore.documents.yaml_layout import write_legacy_yaml, write_yaml
+    from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 
 __all__ = [
     "LINE_LIMIT",
@@ -78,7 +78,7 @@ _MODULES = {
     "edit": ("replace_scalar", "replace_scalars"),
     "json_reader": ("LINE_LIMIT", "read_json", "read_legacy_json", "read_legacy_row", "read_row", "read_value"),
     "json_stream": ("JsonStream",),
-    "opaque": ("OPAQUE_DEPTH", "OpaqueValue"),
-    "yaml_layout": ("write_legacy_yaml", "write_yaml"),
+    "document": ("OPAQUE_DEPTH", "OpaqueValue"),
+    "yaml_writer": ("write_legacy_yaml", "write_yaml"),
 }
 __getattr__ = import_lazily(__name__, {name: module for module, names in _MODULES.items() for name in names})

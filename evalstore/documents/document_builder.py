@@ -9,12 +9,14 @@ from evalstore.documents.document import (
     DEPTH_LIMIT,
     LEGACY_NODE_LIMIT,
     NODE_LIMIT,
+    OPAQUE_DEPTH,
     Document,
     DoubledKey,
+    OpaqueValue,
     Pointer,
     Span,
+    write_flat,
 )
-from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue, write_flat
 from evalstore.errors import LimitError, LoadError, Place
 
 

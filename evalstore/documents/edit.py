@@ -5,15 +5,24 @@ Every other byte stays: each edit is proved by reading the new text and comparin
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents.document import Document, Pointer, format_json_pointer
-from evalstore.documents.yaml_layout import find_next_line, find_node_start, find_style, write_yaml
-from evalstore.documents.yaml_reader import read_yaml
-from evalstore.documents.yaml_values import resolve_plain_scalar
+from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
+from evalstore.documents.yaml_writer import (
+    find_indent,
+    find_line_start,
+    find_next_line,
+    find_node_end,
+    find_node_start,
+    find_style,
+    write_yaml,
+)
 from evalstore.errors import LoadError, Place, RefusedError
 
 _DASH = re.compile(r"( *)- +")
@@ -128,3 +137,194 @@ def _seek_next_line(text: str, position: int) -> int:
 
 def _detect_line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
+
+
+Scalar = str | int | Decimal
+New = Mapping[str, Scalar | Mapping[str, Scalar]]
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+_COMMA = re.compile(r"\s*,(?:\s*(?!\s*#))?")
+_FAR_COMMA = re.compile(r"(?:\s|#[^\r\n]*)*,")
+# A text that needs no quotes anywhere, unless it is a number, a bool or null.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./@+-]*")
+
+
+class _Splice(NamedTuple):
+    """A replacement of the characters `[start, end)` of the text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Document:
+    """Return the document with `entries` in the mapping under the root's `key`; one that is None is removed.
+
+    A missing mapping is added, an entry with the same value keeps its text, and numbers are written as by `str`.
+    Raises `RefusedError`, with what to write by hand, when every planned edit would change more.
+    """
+    new = {name: entry for name, entry in entries.items() if entry is not None}
+    old = document.value.get(key)
+    others = {name: entry for name, entry in old.items() if name not in entries} if isinstance(old, dict) else {}
+    for splices in _plan_edits(document, key, entries):
+        edited = _apply_splices(document, splices)
+        if edited is not None and edited.value == document.value | {key: others | new}:
+            return edited
+    raise RefusedError(
+        f"`{key}` cannot be written without touching more of the file",
+        place=document.locate((key,), of_key=True) if key in document.value else Place(document.file),
+        hint=f"write by hand: {key}: {_format_flow(new)}",
+    )
+
+
+def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document | None:
+    parts, position = [], 0
+    for start, end, text in sorted(splices):
+        parts += [document.text[position:start], text]
+        position = end  # which may lie behind the next start: of two entries, both may take the comma between them
+    try:
+        edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
+    except LoadError:
+        return None
+    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
+
+
+def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Iterator[Sequence[_Splice]]:
+    """Yield the ways to make the edit, the most readable first; not every layout allows each of them."""
+    new = {name: entry for name, entry in entries.items() if entry is not None}
+    old = document.value.get(key, {})
+    if key not in document.value:
+        yield from ([splice] for splice in _add_entries(document, (), {key: new}, list(document.value)))
+    elif old is None:
+        yield from ([splice] for splice in _fill_empty_key(document, key, new))
+    elif isinstance(old, dict) and find_style(document, (key,)) != "*":
+        yield from _plan_mapping_edits(document, key, new, [name for name in old if name in new or name not in entries])
+
+
+def _plan_mapping_edits(
+    document: Document, key: str, new: Mapping[str, Scalar], remaining: Sequence[str]
+) -> Iterator[Sequence[_Splice]]:
+    """Yield the ways to edit an existing mapping whose entries `remaining` stay."""
+    splices = [*_overwrite_values(document, key, new), *_remove_entries(document, key, remaining)]
+    missing = {name: entry for name, entry in new.items() if name not in remaining}
+    if not missing:
+        yield splices
+        return
+    for splice in _add_entries(document, (key,), missing, remaining):
+        yield [*splices, splice]
+
+
+def _overwrite_values(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
+    # `True == 1` in Python: a bool is always written again.
+    for name, old in document.value[key].items():
+        if name in new and (old != new[name] or isinstance(old, bool)):
+            yield _replace_node(document, (key, name), _format_scalar(new[name], find_style(document, (key, name))))
+
+
+def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
+    start = find_node_start(document, pointer)
+    end = start + len(document.text[start : document.spans[pointer].end].rstrip())
+    return _Splice(start, end, text if document.text[start - 1].isspace() else f" {text}")
+
+
+def _remove_entries(document: Document, key: str, remaining: Sequence[str]) -> Iterator[_Splice]:
+    names = list(document.value[key])
+    for index, name in enumerate(names):
+        if name in remaining:
+            continue
+        if find_style(document, (key,)) == "{":
+            yield from _remove_flow_entry(
+                document, key, names, index, follows=any(other in remaining for other in names[:index])
+            )
+        else:
+            yield _Splice(find_line_start(document, (key, name)), find_next_line(document, (key, name)), "")
+
+
+def _remove_flow_entry(
+    document: Document, key: str, names: Sequence[str], index: int, *, follows: bool
+) -> Iterator[_Splice]:
+    """Yield the removal of a flow entry with one comma: the one before it when it `follows` an entry that stays."""
+    start, end = document.key_spans[key, names[index]].start, document.spans[key, names[index]].end
+    before = document.spans[key, names[index - 1]].end if follows else start
+    if _COMMA.fullmatch(document.text, before, start):
+        yield _Splice(before, end, "")
+    elif comma := _COMMA.match(document.text, end):
+        yield _Splice(start, comma.end(), "")
+    else:
+        yield _Splice(start, end, "")
+        if comma := _FAR_COMMA.match(document.text, end):
+            yield _Splice(comma.end() - 1, comma.end(), "")
+
+
+def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
+    """Yield the ways to give entries to a key without a value."""
+    span, indent = document.spans[key,], find_indent(document, (key,))
+    if span.start == span.end and indent is not None:
+        yield _insert_lines(
+            document, find_next_line(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
+        )
+    yield _replace_node(document, (key,), _format_flow(new))
+
+
+def _add_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> Iterator[_Splice]:
+    """Yield the ways to add entries to a mapping whose entries `remaining` stay."""
+    if find_style(document, pointer) == "{":
+        yield _add_flow_entries(document, pointer, new, remaining)
+        return
+    first = (*pointer, next(iter(document.value[pointer[0]] if pointer else document.value)))
+    children = [(*pointer, name) for name in reversed(remaining)]
+    # At the end of the text (entries of the root), after an entry that stays, or before the first.
+    offsets = [
+        *([] if pointer else [(len(document.text), find_indent(document, first))]),
+        *((find_next_line(document, child), find_indent(document, child)) for child in children),
+        (find_line_start(document, first), find_indent(document, first)),
+    ]
+    for offset, indent in offsets:
+        if indent is not None:
+            yield _insert_lines(document, offset, [indent + line for line in _format_lines(new)])
+
+
+def _add_flow_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> _Splice:
+    # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
+    neighbour = (*pointer, remaining[0]) if remaining else next(iter(document.key_spans))
+    text = _format_flow(new, '"' if document.text[document.key_spans[neighbour].start] == '"' else "")[1:-1]
+    if remaining:
+        end = find_node_end(document, (*pointer, remaining[-1]))
+        return _Splice(end, end, f", {text}")
+    start = find_node_start(document, pointer) + 1
+    return _Splice(start, start, text)
+
+
+def _insert_lines(document: Document, offset: int, lines: Sequence[str]) -> _Splice:
+    match = _BREAK.search(document.text)
+    break_ = match[0] if match else "\n"
+    text = break_.join(lines)
+    at_line_start = not offset or document.text[offset - 1] in "\r\n"
+    return _Splice(offset, offset, text + break_ if at_line_start else break_ + text)
+
+
+def _format_lines(new: New) -> Iterator[str]:
+    for name, entry in new.items():
+        if isinstance(entry, Mapping):
+            yield f"{name}:"
+            yield from (f"  {line}" for line in _format_lines(entry))
+        else:
+            yield f"{name}: {_format_scalar(entry)}"
+
+
+def _format_flow(new: New, quote: str = "") -> str:
+    pairs = (
+        (name, _format_flow(entry, quote) if isinstance(entry, Mapping) else _format_scalar(entry, quote))
+        for name, entry in new.items()
+    )
+    return f"{{{', '.join(f'{quote}{name}{quote}: {text}' for name, text in pairs)}}}"
+
+
+def _format_scalar(value: Scalar, quote: str = "") -> str:
+    """Format a value; a text keeps the quotes of the value that it replaces."""
+    if not isinstance(value, str):
+        return str(value)
+    if quote == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    bare = quote != '"' and _WORD.fullmatch(value) and resolve_plain_scalar(value, Place("")) == value
+    return value if bare else json.dumps(value, ensure_ascii=False)

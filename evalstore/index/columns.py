@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.runs.row_tables import ColumnType
+from evalstore.runs.tables import ColumnType
 from evalstore.versions import find_version
 
 IndexRow = dict[str, Any]

@@ -9,7 +9,7 @@ from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
 from evalstore.integrations.rubric_scorer import RubricScorer, scorer
-from evalstore.judging import Judges
+from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
 

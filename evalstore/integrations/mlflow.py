@@ -10,7 +10,7 @@ from mlflow.entities import AssessmentSource, Feedback
 from mlflow.genai.scorers import scorer as _register
 
 from evalstore.integrations.rubric_scorer import Graded, scorer
-from evalstore.judging import Judges
+from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
 _INPUTS = ("input", "question", "query", "prompt")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.integrations.rubric_scorer import Graded, scorer
-from evalstore.judging import Judges
 from evalstore.model.question import REFERENCE_KEYS
+from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
 Message = Mapping[str, Any]

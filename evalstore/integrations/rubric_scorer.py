@@ -2,19 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from evalstore.integrations.explanation import explain_result
-from evalstore.integrations.numbers import convert_numbers, to_decimal
-from evalstore.integrations.ruler import ReplyLookup, Ruler, load_ruler
-from evalstore.judging import Judges, open_session
-from evalstore.model import CheckResult, JudgeCall, JudgeReply, Output, Question, Sample, Verdict, has_failed_check
+from evalstore.checks import CheckContext, prepare_rubric
+from evalstore.errors import RefError
+from evalstore.model import (
+    Artifact,
+    CheckResult,
+    JudgeCall,
+    JudgeReply,
+    Kind,
+    Output,
+    Question,
+    RubricResult,
+    Sample,
+    Verdict,
+    format_decimal,
+    has_failed_check,
+    read_rubric,
+)
+from evalstore.runs import UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
+from evalstore.scoring.judging import Judges, open_session
 from evalstore.store import ArtifactStore
+from evalstore.text import make_printable
+
+
+def explain_result(result: RubricResult) -> str:
+    """Return the verdict with its score, then a line for each check that failed or is unscored, with its reason."""
+    return "\n".join(_list_lines(result))
+
+
+def _list_lines(result: RubricResult) -> Iterator[str]:
+    score = "" if result.score is None else f" ({_format_score(result.score)})"
+    yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
+    for check in result.checks:
+        if check.verdict is Verdict.FAIL and check.score is not None:
+            yield f"- {check.id} failed ({_format_score(check.score)}): {make_printable(check.reason)}"
+        elif check.unscored:
+            yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
+
+
+def _format_score(score: Fraction) -> str:
+    near = format_decimal(score)
+    return near if Fraction(near) == score else str(score)
+
+
+def convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:
+    """Return plain data with every number converted by `number`."""
+    if isinstance(value, Mapping):
+        return {str(key): convert_numbers(item, number) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [convert_numbers(item, number) for item in value]
+    return number(value)
+
+
+def to_decimal(value: Any) -> Any:
+    """Return a float as the decimal that it is written as; what is no data, as its text."""
+    if isinstance(value, float) and isfinite(value):
+        return Decimal(repr(value))
+    return value if value is None or isinstance(value, str | int | float | Decimal) else str(value)
+
+
+@dataclass(slots=True)
+class ReplyLookup:
+    """Answers the checks of one rubric from known replies, and notes the calls whose replies are missing."""
+
+    replies: Mapping[str, JudgeReply] = field(default_factory=dict)
+    missing: dict[str, JudgeCall] = field(default_factory=dict)
+
+    def find_reply(self, call: JudgeCall) -> JudgeReply:
+        """Return the reply to a call, or note the call."""
+        key = call.key
+        if key in self.replies:
+            return self.replies[key]
+        self.missing[key] = call
+        return JudgeReply(problem="not asked yet")
+
+
+class _Bench:
+    """What one process makes of a ruler: prepared checks, and the lock under which they grade."""
+
+    def __init__(self, ruler: Ruler) -> None:
+        self.lock, self.lookup = Lock(), ReplyLookup()
+        context = CheckContext(ruler.load, self.lookup.find_reply, ruler.model, strict=ruler.strict)
+        self.grade: Callable[[Sample], RubricResult] = prepare_rubric(read_rubric(ruler.rubric.value), context)
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """One rubric: its pin, the artifact, what its checks refer to by reference, and the judges among that.
+
+    `model` is what judges and checks without a model of their own name; `strict` takes no approximate engine. Equal
+    rulers give equal results; to pickle one keeps all of it but what is prepared.
+    """
+
+    pin: UsedArtifact
+    rubric: Artifact
+    artifacts: Mapping[str, Artifact]
+    judges: tuple[UsedArtifact, ...]
+    model: Mapping[str, Any]
+    strict: bool
+    _bench: list[_Bench] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def threshold(self) -> Fraction:
+        """The score from which on the rubric passes."""
+        return read_rubric(self.rubric.value).scoring.threshold
+
+    def load(self, ref: str) -> Artifact:
+        """Return what a check refers to."""
+        if ref not in self.artifacts:
+            raise RefError(f"{ref} is not part of {self.pin.ref}")
+        return self.artifacts[ref]
+
+    def grade(self, sample: Sample, replies: Mapping[str, JudgeReply]) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
+        """Grade one sample with `replies` (by call key); returns the result and the calls whose replies are missing."""
+        if not self._bench:
+            self._bench.append(_Bench(self))
+        bench = self._bench[0]
+        # Parsers and patterns keep state while they work.
+        with bench.lock:
+            bench.lookup.replies, bench.lookup.missing = replies, {}
+            return bench.grade(sample), bench.lookup.missing
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_bench": []}
+
+
+def load_ruler(used: ArtifactResolver, ref: str) -> Ruler:
+    """Return the rubric that `ref` names, with everything that it refers to."""
+    prepared, resolved = used.prepare_rubric(ref), used.resolve(ref)
+    return Ruler(
+        prepared.pin, resolved.artifact, used.artifacts, used.list_pins(Kind.JUDGE), used.model, used.store.strict
+    )
+
 
 _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 

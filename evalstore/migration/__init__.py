@@ -1,7 +1,6 @@
 """Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
 
 from evalstore.migration.export import export
-from evalstore.migration.format_explanation import FormatExplanation, explain_format
 from evalstore.migration.migration import migrate
 from evalstore.migration.outcome import (
     ExportedFile,
@@ -14,6 +13,7 @@ from evalstore.migration.outcome import (
     MigrationSource,
     PlannedFile,
 )
+from evalstore.migration.own_tables import FormatExplanation, explain_format
 from evalstore.migration.table import list_formats
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.model import is_id
-from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
+from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
 
 # Leaves room for a digest or a number within the 64 characters of an id.
 SLUG_LIMIT = 48

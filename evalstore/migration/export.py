@@ -4,24 +4,113 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
-from evalstore.documents import Document
-from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
-from evalstore.files import read_below, refuse_links_below, write_below
-from evalstore.migration.artifact_source import ArtifactSource
-from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files
-from evalstore.migration.folded_values import has_references
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
+from evalstore.files import list_below, read_below, refuse_links_below, write_below
+from evalstore.migration.extraction import (
+    FILE_LIMIT,
+    NO_PROMPTS,
+    LegacySource,
+    find_companion_files,
+    parse_whole,
+    render_legacy,
+)
 from evalstore.migration.judge_prompts import collect_stored_prompts
-from evalstore.migration.legacy_files import FILE_LIMIT, parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
+from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
+from evalstore.migration.stored_artifacts import read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Kind, Ref, parse_ref
-from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
+from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.store import ArtifactStore
+from evalstore.store.rows import ARTIFACT_LIMIT, read_artifact
+
+
+@dataclass(slots=True)
+class ArtifactSource:
+    """The artifacts of a store, or of a folder that is no repository; a context manager like `Store`."""
+
+    root: Path | None
+    store: ArtifactStore | None
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the store of a folder, or the folder itself."""
+        try:
+            store = ArtifactStore.open(path)
+        except GitError:
+            if not path.is_dir():
+                raise
+            return cls(path, None)
+        return cls(store.root, store)
+
+    def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
+        """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
+        return [
+            ref
+            for kind in (Kind.DATASET, Kind.RUBRIC)
+            for ref in self._list_on_disk(kind)
+            if self._is_from_format(ref, format)
+        ]
+
+    def _list_on_disk(self, kind: Kind) -> list[Ref]:
+        names = list_below(self.root, f"{kind}s") if self.root else []
+        return [Ref(kind, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
+
+    def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
+        """Return a dataset and its questions; without a release, from the disk."""
+        if self.store:
+            try:
+                resolved = self.store.resolve(ref)
+                return resolved.artifact, list(self.store.questions(resolved))
+            except RefError:
+                # Only a bare reference falls back to the disk: a pinned version must exist as a release.
+                if ref.type is not PinType.NONE:
+                    raise
+        artifact = self._read_on_disk(ref)
+        return artifact, list(iterate_questions(artifact.value, self._read_dataset_rows(artifact)))
+
+    def load_artifact(self, ref: Ref) -> Artifact:
+        """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
+        has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
+        if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
+            return self.store.load(ref)
+        artifact = self._read_on_disk(ref)
+        if ref.version and str(ref.version) != artifact.version:
+            raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")
+        return artifact
+
+    def _read_on_disk(self, ref: Ref) -> Artifact:
+        if self.root is None:
+            raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
+        return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
+
+    def _read_dataset_rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
+        if "rows" not in artifact.value or self.root is None:
+            return None
+        return read_stored_rows(self.root, f"datasets/{artifact.id}.yaml")
+
+    def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002
+        value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value
+        source = value.get("x_source") if isinstance(value, dict) else None
+        if not isinstance(source, dict) or source.get("format") != format:
+            return False
+        return ref.kind is Kind.DATASET or "kept" in source
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.store:
+            self.store.close()
+
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"

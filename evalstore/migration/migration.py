@@ -2,30 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
-from evalstore.errors import ConflictError, RefusedError
-from evalstore.migration.artifact_merge import ConflictSide
+from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError
+from evalstore.migration.artifact_merge import (
+    ArtifactPlace,
+    ConflictSide,
+    digest_content,
+    digest_parts,
+    read_base_parts,
+)
 from evalstore.migration.artifact_names import ArtifactNames
-from evalstore.migration.orphans import list_orphans
+from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.plan import SourceContext, SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late_files
-from evalstore.migration.prompt_files import ProgramFolder, find_prompts
-from evalstore.migration.release_lookup import ReleaseLookup
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
-from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
+from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_identity import SuitePlace, list_rubric_ids, place_suites
-from evalstore.migration.suite_names import SuiteFacts
+from evalstore.migration.suite_names import SuiteFacts, SuitePlace, list_rubric_ids, place_suites
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
+from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
+from evalstore.store import ArtifactStore
+from evalstore.store.file_history import list_file_commits
+from evalstore.store.tags import find_last_release
+
+_NO_CASE = "no case of {} needs it any more"
+_NO_SUITE = "its source {} is gone"
+
+
+def list_orphans(
+    stored: StoredArtifacts,
+    places: Mapping[str, SuitePlace],
+    gone: Iterable[StoredArtifact],
+    claimed: Container[str],
+    results: Iterable[SourceResult],
+) -> Iterator[PlannedFile]:
+    """Yield the orphans: parts of a migrated suite that nothing claimed, and all artifacts of a suite that is gone.
+
+    A source that was refused as a whole claims nothing, and has no orphans: it may be mended.
+    """
+    planned = {(result.source.format, result.source.file) for result in results if result.source.target}
+    for file, place in places.items():
+        if place.stored and (place.stored.origin.format, file) in planned:
+            for artifact in _list_parts(stored, place.stored):
+                if artifact.name not in claimed and not artifact.is_removed:
+                    yield PlannedFile(artifact.path, FileState.ORPHAN, _NO_CASE.format(file))
+    for suite in gone:
+        reason = _NO_SUITE.format(suite.origin.file)
+        for artifact in {item.name: item for item in (suite, *_list_parts(stored, suite))}.values():
+            if artifact.name not in claimed and not artifact.is_removed:
+                yield PlannedFile(artifact.path, FileState.ORPHAN, reason)
+
+
+def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[StoredArtifact]:
+    """Yield the parts of a suite; a run and its rows are one suite in two files, and each has its own parts."""
+    parts = stored.list_parts(suite.origin.format, suite.origin.suite)
+    return (artifact for artifact in parts if artifact.origin.run == suite.origin.run)
+
+
+@dataclass(slots=True)
+class ReleaseLookup:
+    """The releases of the store in a folder, which need not be in a repository; a context manager."""
+
+    root: Path
+    _store: ArtifactStore | None = None
+    _is_open: bool = False
+
+    def find(self, artifact: StoredArtifact, digest: str) -> str | None:
+        """Return the last version of an artifact whose content has this digest; None where there is none."""
+        store = self._open()
+        for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
+            ref = Ref(artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version)
+            # A release that cannot be read is none that could be pinned.
+            with suppress(EvalstoreError):
+                if store and digest_content(store.load(ref).value) == digest:
+                    return str(release.version)
+        return None
+
+    def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
+        """Return the whole value of an artifact at its last release, a dataset with its rows; None without one."""
+        store = self._open()
+        last = find_last_release(store.releases(kind, id_)) if store else None
+        if store is None or last is None:
+            return None
+        return _load_value(store, Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
+
+    def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> Mapping[ArtifactPlace, str] | None:
+        """Return the digests of the parts of what was last migrated into an artifact; None without a trace of it.
+
+        The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit as it was migrated.
+        """
+        if noted := read_base_parts(ours):
+            return noted
+        store = self._open()
+        if store is None:
+            return None
+        for oid in list_file_commits(store, (artifact.path, locate_rows(artifact.path))):
+            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}"))
+            if value and digest_content(value) == artifact.origin.base:
+                return digest_parts(value)
+        return None
+
+    def _open(self) -> ArtifactStore | None:
+        if not self._is_open:
+            self._is_open = True
+            with suppress(GitError):
+                self._store = ArtifactStore.open(self.root)
+        return self._store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._store:
+            self._store.close()
+
+
+def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
+    """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
+    with suppress(EvalstoreError):  # what cannot be read is nobody's to merge with
+        resolved = store.resolve(ref)
+        value = resolved.artifact.value
+        return put_rows(value, [*store.rows(resolved)]) if "rows" in value else dict(value)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

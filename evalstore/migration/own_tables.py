@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.checks import KINDS
 from evalstore.documents import Document, Pointer, compute_digest, read_yaml
-from evalstore.errors import LoadError
+from evalstore.errors import LoadError, UsageError
 from evalstore.files import read_user_file
-from evalstore.migration.readers.own_format.row_checks import build_checks
-from evalstore.migration.table import FormatTable, list_formats, parse_row, parse_table, read_names
-from evalstore.migration.unknown_keys import select_same_side
+from evalstore.languages.schemas import Schema, compile_schema
+from evalstore.lint.notes import Note, suggest_name
+from evalstore.lint.rules import VALIDATION_RULES
+from evalstore.lint.wording import lint_artifact_shape, lint_shape, list_check_kinds, load_schema, note_violation
+from evalstore.migration.detect import MARGIN, OWN_MATCH, FormatMatch, detect_format
+from evalstore.migration.extraction import FILE_LIMIT, parse_legacy
+from evalstore.migration.readers.own_format import build_checks
+from evalstore.migration.table import FormatTable, list_formats, load_tables, parse_row, parse_table, read_names
+from evalstore.migration.table_draft import draft_table
+from evalstore.migration.value_readings import select_same_side
 from evalstore.model import Kind
-from evalstore.schemas import Schema, compile_schema
-from evalstore.validation.notes import Note, suggest_name
-from evalstore.validation.rules import VALIDATION_RULES
-from evalstore.validation.shape import lint_artifact_shape, lint_shape, list_check_kinds, load_schema
-from evalstore.validation.wording import note_violation
 
 _LIMIT = 1 << 20
 _SCHEMA = "migration"
@@ -222,3 +227,48 @@ def _word_note(note: Note, at: Pointer = (), *, whole: bool = True) -> TableProb
     rule = VALIDATION_RULES[note.rule]
     message, hint = (text.format_map(note.facts) for text in (rule.message, rule.hint))
     return TableProblem((*at, *(note.pointer if whole else ())), message, hint, note.of_key and whole)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatExplanation:
+    """What was found of one file; where no format takes it, the `draft` of a table, or that it `has_no_cases`."""
+
+    file: str
+    sha256: str
+    match: FormatMatch
+    draft: str = ""
+    has_no_cases: bool = False
+
+    @property
+    def needed_margin(self) -> Fraction:
+        """The margin up to which a format is not taken without --from."""
+        return MARGIN
+
+    @property
+    def decision(self) -> str:
+        """What a migration does with the file, and why, in one sentence."""
+        match = self.match
+        if match.table is None:
+            return match.reason
+        name = match.table.format
+        if not match.is_sure:
+            return f"hardly {name}: {match.reason}; --from {name} takes it all the same"
+        return f"{name}, {match.confidence:.0%} sure: {match.reason}"
+
+
+def explain_format(path: Path | str, *, tables: Iterable[Path | str] = ()) -> FormatExplanation:
+    """Return how the format of a file is found; writes nothing. `tables` are paths of tables of one's own.
+
+    Raises `UsageError` for a folder, `LoadError` for a file or a table that cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="--explain takes one file of it")
+    known_tables = load_tables(None, load_own_tables(map(Path, tables)))
+    data = read_user_file(path, FILE_LIMIT)
+    document, _ = parse_legacy(data, path.name)
+    match = detect_format(document.value, known_tables)
+    is_settled = match.is_tie or match.is_sure or match is OWN_MATCH
+    draft = "" if is_settled else draft_table(document.value, path.name)
+    has_no_cases = not is_settled and not draft
+    return FormatExplanation(str(path), hashlib.sha256(data).hexdigest(), match, draft, has_no_cases)

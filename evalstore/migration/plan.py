@@ -12,9 +12,14 @@ from typing import Any
 from evalstore.documents import Document, Pointer, compute_digest, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_merge import is_same_artifact, list_refs
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.folded_values import fold_value
-from evalstore.migration.legacy_files import BrokenLine
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    BrokenLine,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+)
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, classify_losses
 from evalstore.migration.planned_writes import (
     PlannedText,
@@ -23,15 +28,14 @@ from evalstore.migration.planned_writes import (
     list_texts,
     read_current,
 )
-from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
+from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.stored_artifacts import index_rows, list_inputs
 from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
-from evalstore.migration.suite_identity import SuitePlace, find_nearest_id
-from evalstore.migration.suite_names import SuiteFacts
+from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
-from evalstore.runs.stored_names import STORED_PATH, decode_path
+from evalstore.runs.run_files import STORED_PATH, decode_path
 
 
 @dataclass(frozen=True, slots=True)

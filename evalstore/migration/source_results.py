@@ -11,8 +11,14 @@ from pathlib import PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration.detect import SURE, FormatMatch, detect_format
-from evalstore.migration.extraction import NO_PROMPTS, JudgePrompts, LegacySource, find_companion_files
-from evalstore.migration.legacy_files import has_key_mention, parse_legacy
+from evalstore.migration.extraction import (
+    NO_PROMPTS,
+    JudgePrompts,
+    LegacySource,
+    find_companion_files,
+    has_key_mention,
+    parse_legacy,
+)
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
 from evalstore.migration.plan import SourceContext, SourcePlan, make_entry
 from evalstore.migration.readers import may_have_companions, run_reader

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_user_file
-from evalstore.migration.legacy_files import FILE_LIMIT, SUFFIXES, parse_companion
+from evalstore.migration.extraction import FILE_LIMIT, SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
-from evalstore.runs.stored_names import decode_path
+from evalstore.runs.run_files import decode_path
 
 _SKIPPED_FOLDERS = frozenset({".git", ".evalstore", STAGE})
 _COPY = "this is the run that a migration has made of a source"

@@ -21,9 +21,9 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import move_below, read_below, remove_below, remove_folder_below, sweep_below
-from evalstore.migration.legacy_files import FILE_LIMIT
+from evalstore.migration.extraction import FILE_LIMIT
 from evalstore.model import Kind
-from evalstore.runs.stored_names import STORED_PATH
+from evalstore.runs.run_files import STORED_PATH
 from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"

@@ -13,7 +13,7 @@ from typing import Any
 from evalstore.documents import read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import list_below, read_below
-from evalstore.migration.legacy_files import FILE_LIMIT
+from evalstore.migration.extraction import FILE_LIMIT
 from evalstore.model import Kind, is_id
 
 # The whole value of an artifact at its last release; None where there is none to be had.

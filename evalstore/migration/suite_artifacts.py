@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import compute_digest
 from evalstore.migration.artifact_merge import (
+    ArtifactPlace,
     ConflictSide,
     MergeResult,
     choose_pin,
@@ -21,9 +22,8 @@ from evalstore.migration.artifact_merge import (
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
-from evalstore.migration.part_merge import ArtifactPlace
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
-from evalstore.migration.suite_identity import SuitePlace
+from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
 
 _ID_LIMIT = 64

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from posixpath import commonpath
 from typing import Any
 
 from evalstore.migration.artifact_names import make_slug, make_tag, shorten_slug
+from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind, is_id
-from evalstore.runs.stored_names import strip_run_ending
+from evalstore.runs.run_files import strip_run_ending
 
 # The id of a suite begins those of its rubrics, which need room for a case.
 SUITE_LIMIT = 40
@@ -123,3 +125,219 @@ def _fit_id(text: str) -> str:
     slug = shorten_slug(text, SUITE_LIMIT)
     fitted = slug if is_id(slug) else shorten_slug(f"suite {text}", SUITE_LIMIT)
     return fitted if is_id(fitted) else f"suite_{make_tag(text)}"
+
+
+_TAIL = 6  # parts of a path
+_FEW = 8  # suites with one key, whose questions are compared: with all of them it would be quadratic
+_SIMILAR = 2  # one half, as git has it for a renamed file
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePlace:
+    """The place of a suite in the store: the `id` of its artifact, and the `key` that its artifacts have as `suite`.
+
+    `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has gone since, `note`
+    why a new one is not called by its name.
+    """
+
+    id: str
+    key: str
+    stored: StoredArtifact | None = None
+    moved: str = ""
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _StoredSuite:
+    """A suite of the store while it is looked for: its facts, and its inputs, which are read when they are needed."""
+
+    artifact: StoredArtifact
+    facts: SuiteFacts
+    store: StoredArtifacts
+    is_gone: bool
+    is_missing: bool
+    _inputs: frozenset[int] | None = field(default=None)
+
+    @property
+    def may_have_moved(self) -> bool:
+        """Whether its file is not where it was."""
+        return self.is_gone or self.is_missing
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its file lies below the store; outside, files of several folders can have one recorded name."""
+        return (self.store.root / self.facts.file).is_file()
+
+    @property
+    def inputs(self) -> frozenset[int]:
+        if self._inputs is None:
+            value: Mapping[str, Any] = self.store.read_value(self.artifact) or {}
+            self._inputs = list_inputs(value.get("questions") or ())
+        return self._inputs
+
+
+def place_suites(
+    suites: Sequence[SuiteFacts],
+    store: StoredArtifacts,
+    is_gone: Callable[[str], bool],
+    is_missing: Callable[[str], bool],
+) -> tuple[dict[str, SuitePlace], list[StoredArtifact]]:
+    """Return the place of each suite by its file, and the artifacts of suites that are gone.
+
+    `is_gone` says whether a recorded file would have been found by this migration, and was not; `is_missing`, whether
+    a suite that is the same otherwise may have moved from there.
+    """
+    stored = [
+        _StoredSuite(artifact, _recall_facts(artifact), store, is_gone(file), is_missing(file))
+        for artifact in store.suites
+        if (file := artifact.origin.file)
+    ]
+    pairs = _match_suites(suites, stored)
+    new = [index for index in range(len(suites)) if index not in pairs]
+    others = [suite.facts for suite in stored]
+    ids = choose_suite_ids([suites[index] for index in new], others, store.names.__contains__)
+    places = {suites[index].file: SuitePlace(id_, id_, note=note) for index, (id_, note) in zip(new, ids, strict=True)}
+    for index, match in pairs.items():
+        moved = _describe_move(suites[index], match)
+        places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
+    matched = {match.artifact.name for match in pairs.values()}
+    return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+
+
+def list_rubric_ids(
+    suites: Iterable[SuiteFacts], places: Mapping[str, SuitePlace], store: StoredArtifacts
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the ids that rubrics of one file each have in the store, by format and own name, then by file.
+
+    Other sources of the format refer to them by the name that they give themselves.
+    """
+    ids: dict[tuple[str, str], dict[str, str]] = {}
+    known = ((_recall_facts(artifact), artifact.id) for artifact in store.suites)
+    for facts, id_ in (*known, *((suite, places[suite.file].id) for suite in suites)):
+        if facts.kind is Kind.RUBRIC and facts.name:
+            ids.setdefault((facts.format, facts.name), {})[facts.file] = id_
+    return ids
+
+
+def find_nearest_id(ids: Mapping[str, str], file: str) -> str | None:
+    """Return the id of the file that shares most of its path with `file`; None where several could be meant."""
+    shared = {other: len(commonpath(["/" + file, "/" + other])) for other in ids}
+    nearest = {ids[other] for other, length in shared.items() if length == max(shared.values())}
+    return nearest.pop() if len(nearest) == 1 else None
+
+
+def _recall_facts(artifact: StoredArtifact) -> SuiteFacts:
+    origin = artifact.origin
+    return SuiteFacts(origin.file, origin.format, artifact.kind, origin.name)
+
+
+def _describe_move(suite: SuiteFacts, match: _StoredSuite) -> str:
+    old = match.facts
+    if suite.file != old.file and match.may_have_moved:
+        return f"{old.file} is {suite.file} now"
+    if suite.name != old.name and suite.file == old.file:
+        return f"{old.name or 'the suite'} is called {suite.name or 'nothing'} now"
+    return ""
+
+
+SuiteKey = Callable[[SuiteFacts], Any]
+
+
+def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
+    def make_key(suite: SuiteFacts) -> Any:
+        parts = PurePosixPath(suite.file).parts
+        return (suite.name if named else "", parts[-length:]) if len(parts) >= length else None
+
+    return make_key
+
+
+# What makes two suites one, the surest first. By a tail of its path a suite is known that was named from another
+# folder. By its name alone only one whose file is gone: any other of that name may simply be another one.
+_ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
+    (lambda suite: (suite.file, suite.name) if suite.name else None, False),
+    (lambda suite: suite.file, False),
+    *((_key_by_tail(length, named=True), False) for length in range(_TAIL, 0, -1)),
+    *((_key_by_tail(length, named=False), False) for length in range(_TAIL, 1, -1)),
+    (lambda suite: suite.name or None, True),
+)
+
+
+def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) -> dict[int, _StoredSuite]:
+    """Return the stored suite of each source that has one, by the index of the source; each is used once."""
+    pairs: dict[int, _StoredSuite] = {}
+    free = list(stored)
+    for make_key, gone_only in _ROUNDS if stored else ():
+        waiting = [index for index in range(len(suites)) if index not in pairs]
+        by_key = _group_by_key(free, make_key)
+        counts = Counter(_scope(suites[index], make_key) for index in waiting)
+        options: dict[int, list[_StoredSuite]] = {}
+        for index in waiting:
+            key = _scope(suites[index], make_key)
+            matches = by_key.get(key, []) if key is not None and counts[key] <= _FEW else []
+            options[index] = [
+                match
+                for match in (matches if len(matches) <= _FEW else [])
+                if _is_same_suite(suites[index], match, gone_only=gone_only)
+            ]
+        # Where several could be meant, none is.
+        claims = Counter(match.artifact.name for matches in options.values() for match in matches)
+        pairs |= {
+            index: matches[0]
+            for index, matches in options.items()
+            if len(matches) == 1 and claims[matches[0].artifact.name] == 1
+        }
+        free = _drop_used(free, pairs)
+    return pairs | _match_by_questions(suites, [suite for suite in free if suite.may_have_moved], pairs)
+
+
+def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
+    key = make_key(suite)
+    return None if key is None else (suite.format, suite.kind, key)
+
+
+def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[Any, list[_StoredSuite]]:
+    groups: dict[Any, list[_StoredSuite]] = {}
+    for suite in stored:
+        groups.setdefault(_scope(suite.facts, make_key), []).append(suite)
+    return groups
+
+
+def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
+    if gone_only:
+        return match.may_have_moved and _shares_question(suite, match)
+    if suite.file == match.facts.file and (match.is_certain or (suite.name and suite.name == match.facts.name)):
+        return True
+    longer, shorter = sorted((PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len)[::-1]
+    return longer[-len(shorter) :] == shorter and _shares_question(suite, match)
+
+
+def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
+    # A rubric stands for a source without questions.
+    return suite.kind is not Kind.DATASET or not suite.inputs or not suite.inputs.isdisjoint(match.inputs)
+
+
+def _match_by_questions(
+    suites: Sequence[SuiteFacts], gone: Sequence[_StoredSuite], pairs: Mapping[int, _StoredSuite]
+) -> dict[int, _StoredSuite]:
+    """Return the suites that have gone elsewhere under another name, known by at least half of their questions."""
+    holders: dict[int, list[int]] = {}
+    for place, match in enumerate(gone):
+        for text in match.inputs:
+            holders.setdefault(text, []).append(place)
+    found: dict[int, _StoredSuite] = {}
+    used: set[int] = set()
+    for index, suite in enumerate(suites):
+        if index in pairs or not holders:
+            continue
+        votes = Counter(place for text in suite.inputs for place in holders.get(text, ()) if place not in used)
+        place, common = next(iter(votes.most_common(1)), (-1, 0))
+        is_half = common and common * _SIMILAR >= max(len(suite.inputs), len(gone[place].inputs))
+        if is_half and gone[place].facts.format == suite.format:
+            found[index] = gone[place]
+            used.add(place)
+    return found
+
+
+def _drop_used(stored: Iterable[_StoredSuite], pairs: Mapping[int, _StoredSuite]) -> list[_StoredSuite]:
+    used = {match.artifact.name for match in pairs.values()}
+    return [suite for suite in stored if suite.artifact.name not in used]

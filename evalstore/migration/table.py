@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import read_yaml
 from evalstore.errors import UsageError
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.text import find_nearest
 
 # Fields of a question that a table may fill beside its id and input.

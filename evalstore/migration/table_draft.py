@@ -14,7 +14,7 @@ from typing import Any
 
 from evalstore.documents import write_yaml
 from evalstore.migration.artifact_names import make_id, make_slug
-from evalstore.migration.unknown_keys import is_ban
+from evalstore.migration.value_readings import is_ban
 
 _KEYS = 200  # of a case; more are left to the user
 _SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter

@@ -1,9 +1,11 @@
 """Releases: versions, commits and tags written, all or nothing; and accepted changes."""
 
+from __future__ import annotations
+
 from evalstore.release.bump import bump
-from evalstore.release.git_state import VARIABLES
+from evalstore.release.commit_files import VARIABLES
+from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, PushOutcome, Released
-from evalstore.transactions.journal import PinMove, ReleasedVersion
 
 __all__ = [
     "VARIABLES",

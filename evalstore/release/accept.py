@@ -12,13 +12,13 @@ from evalstore.documents import encode_document, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.release.git_state import complete_signature
-from evalstore.status.acceptances import Acceptance, read_accepted_file, read_change_policy
-from evalstore.status.status import survey_store
-from evalstore.status.values import ArtifactState, ArtifactStatus
+from evalstore.lint import ACCEPTED
+from evalstore.release.acceptances import Acceptance, read_accepted_file, read_change_policy
+from evalstore.release.commit_files import complete_signature
+from evalstore.release.journal import lock_repository
+from evalstore.release.status import survey_store
+from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
-from evalstore.transactions.locking import lock_repository
-from evalstore.validation import ACCEPTED
 from evalstore.versions import Bump, Version, parse_version
 
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}

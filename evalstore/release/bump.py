@@ -10,9 +10,9 @@ from datetime import date
 from evalstore.errors import ConflictError, RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
-from evalstore.references.reading import find_rows_path
-from evalstore.release.commit_files import list_commit_files
-from evalstore.release.git_state import complete_signature, find_bypassed_hooks, find_checkout
+from evalstore.release.acceptances import find_uncommitted_acceptances
+from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
+from evalstore.release.journal import FileChange, Journal, LockedRepository, PinMove, ReleasedVersion, lock_repository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
 from evalstore.release.publish import (
@@ -26,15 +26,13 @@ from evalstore.release.publish import (
     write_release_objects,
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
+from evalstore.release.recovery import recover_interrupted
+from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import LoweredVersion, Released
-from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.index import lock_index
-from evalstore.store.signatures import is_signature_required, read_required_signers
-from evalstore.transactions.journal import FileChange, Journal, PinMove, ReleasedVersion
-from evalstore.transactions.locking import LockedRepository, lock_repository
-from evalstore.transactions.recovery import recover_interrupted
+from evalstore.store.remote import is_signature_required, read_required_signers
+from evalstore.store.working_files import lock_index
 from evalstore.versions import Bump
 
 _TRIES = 5  # of a bump whose branch moves meanwhile

@@ -10,8 +10,8 @@ from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
 from evalstore.errors import EvalstoreError, Place, RefusedError
 from evalstore.files import open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.references.reading import FindPlace, find_rows_path
-from evalstore.status.validity import check_names_releases
+from evalstore.release.references import FindPlace, find_rows_path
+from evalstore.release.validity import check_names_releases
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.resolve import build_unknown_error, is_covered
 from evalstore.versions import Version

@@ -10,12 +10,12 @@ from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.references.reading import list_references
+from evalstore.release.acceptances import read_change_policy
+from evalstore.release.comparison import scan_working_files
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
+from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, PinnedVersion
-from evalstore.status.acceptances import read_change_policy
-from evalstore.status.comparison import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.listing import group_releases
 from evalstore.store.resolve import can_mean

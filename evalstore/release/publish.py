@@ -21,24 +21,32 @@ from typing import BinaryIO, NamedTuple
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
 from evalstore.places import SETTINGS_FILE
-from evalstore.release.commit_files import CommitFile
-from evalstore.release.git_state import Checkout
+from evalstore.release.commit_files import Checkout, CommitFile
+from evalstore.release.journal import (
+    REFLOG_REASON,
+    FileChange,
+    Journal,
+    LockedRepository,
+    hold_pending,
+    remove_stale_locks,
+    write_journal,
+)
 from evalstore.release.pins import move_pins_in_rows
+from evalstore.release.recovery import finish_or_undo
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
-from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.remote import open_signature_check
 from evalstore.store.revisions import find_refs
-from evalstore.store.scratch import open_scratch_repository
-from evalstore.store.signatures import open_signature_check
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.working_files import normalize_line_ends, normalize_pieces
+from evalstore.store.working_files import find_staged_blobs, normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
     REGULAR_MODE,
     IndexEntry,
     RefUpdate,
     find_file_entries,
+    open_scratch_repository,
     sign_commit,
     sign_tags,
     update_refs,
@@ -47,11 +55,6 @@ from evalstore.store.writing import (
     write_tags,
     write_tree,
 )
-from evalstore.transactions.journal import FileChange, Journal, write_journal
-from evalstore.transactions.locking import REFLOG_REASON, LockedRepository
-from evalstore.transactions.pending import hold_pending
-from evalstore.transactions.recovery import finish_or_undo
-from evalstore.transactions.stale_locks import remove_stale_locks
 
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.git_state import find_branch
+from evalstore.release.commit_files import find_branch
+from evalstore.release.journal import record_push
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git
@@ -20,7 +21,6 @@ from evalstore.store.remote import PushAnswer, Remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt
-from evalstore.transactions.pushes import record_push
 
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")

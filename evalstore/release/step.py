@@ -11,13 +11,13 @@ from evalstore.diff import Detail, DiffFinding
 from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import Artifact
+from evalstore.release.acceptances import ChangePolicy, read_settings_at
+from evalstore.release.base_policy import find_loosenings
+from evalstore.release.comparison import Load, compare_with_release, find_base_release
+from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
-from evalstore.status.acceptances import ChangePolicy, read_settings_at
-from evalstore.status.comparison import Load, compare_with_release, find_base_release
-from evalstore.status.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
-from evalstore.status.loosening import find_loosenings
-from evalstore.status.validity import check_gradable, require_version
-from evalstore.status.version_rules import drop_build
+from evalstore.release.status_values import drop_build
+from evalstore.release.validity import check_gradable, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump

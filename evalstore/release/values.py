@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from evalstore.notebook import ReportValue, format_repr
-from evalstore.transactions.journal import ReleasedVersion
+from evalstore.release.journal import ReleasedVersion
 from evalstore.versions import Bump
 
 

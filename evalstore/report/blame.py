@@ -12,7 +12,8 @@ from evalstore.report.text_layout import format_columns
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.provenance import Blame, BlamedPart, PartOrigin
+    from evalstore.release.blame import Blame, BlamedPart
+    from evalstore.release.origins import PartOrigin
 
 _DAY = 10  # characters of an ISO date
 _COMMIT = 7

@@ -12,7 +12,7 @@ from evalstore.report.text_layout import count_noun, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.status.store_diff import StoreDiff
+    from evalstore.release.store_diff import StoreDiff
 
 
 def text(result: StoreDiff, screen: Screen = PAPER) -> str:

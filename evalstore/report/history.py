@@ -14,8 +14,8 @@ from evalstore.text import make_excerpt, make_printable
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from evalstore.audits.rulers import RunTotals
     from evalstore.audits.score_history import ScoredRun, ScoreHistory
+    from evalstore.audits.side_replay import RunTotals
 
 _GAP = 2
 # Of a screen, at most this share is for names, and never less than so many characters.

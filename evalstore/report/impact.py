@@ -11,7 +11,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
 
 if TYPE_CHECKING:
-    from evalstore.references.impact import Dependent, Impact, ReferencePin
+    from evalstore.release.impact import Dependent, Impact, ReferencePin
 
 _RELEASES_LIMIT = 6
 _PLACE_COLUMN = 2  # from the right: the column that a narrow screen does without

@@ -9,7 +9,7 @@ from evalstore.report.text_layout import count_noun, format_columns
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.integrity import LockedRef, LockResult
+    from evalstore.release.lock import LockedRef, LockResult
 
 
 def text(result: LockResult, screen: Screen = PAPER) -> str:

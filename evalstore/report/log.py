@@ -11,7 +11,7 @@ from evalstore.report.text_layout import count_noun, format_columns, join_names,
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.status.release_log import ReleaseLog, ReleaseLogEntry
+    from evalstore.release.release_log import ReleaseLog, ReleaseLogEntry
     from evalstore.store.listing import ReleaseSummary
 
 _DAY = 10  # characters of an ISO date

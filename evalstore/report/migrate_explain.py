@@ -11,7 +11,7 @@ from evalstore.report.text_layout import wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.migration.detect import FormatWeight
-    from evalstore.migration.format_explanation import FormatExplanation
+    from evalstore.migration.own_tables import FormatExplanation
 
 _FOR, _AGAINST = "for", "against"
 

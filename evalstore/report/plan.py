@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from evalstore.judging import CallPlan
 from evalstore.report.text_layout import format_columns
+from evalstore.scoring.judging import CallPlan
 
 
 def text(plan: CallPlan) -> str:

@@ -17,7 +17,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.probes import ProbedText, RubricProbe
+    from evalstore.scoring.probes import ProbedText, RubricProbe
 
 _EXCERPT, _IDS = 60, 5
 

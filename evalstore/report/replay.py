@@ -23,7 +23,7 @@ from evalstore.text import make_excerpt, make_printable
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from evalstore.audits.replay import ReplayedOutput, RunReplay
+    from evalstore.audits.score_history import ReplayedOutput, RunReplay
 
 _VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.UNSCORED)
 _ID, _NAMED = 44, 5

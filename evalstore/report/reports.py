@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
+from evalstore.release.status_values import MOVED_HINT, VersionRule
 from evalstore.report import diff_all as all_changes
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
@@ -33,15 +34,13 @@ from evalstore.report.problems import (
     make_report,
 )
 from evalstore.report.text_layout import join_names
-from evalstore.status.version_rules import MOVED_HINT, VersionRule
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
-    from evalstore.integrity import Verification
-    from evalstore.status import ArtifactStatus, Status
-    from evalstore.status.store_diff import StoreDiff
-    from evalstore.status.values import MovedReference
+    from evalstore.release.status_values import ArtifactStatus, MovedReference, Status
+    from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.verify import Verification
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WIDTH = 90

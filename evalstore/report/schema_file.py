@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalstore.catalogue.schema_files import SchemaFile
+    from evalstore.catalogue.schema_topics import SchemaFile
 
 
 def text(file: SchemaFile) -> str:

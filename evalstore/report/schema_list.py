@@ -8,7 +8,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import wrap_columns
 
 if TYPE_CHECKING:
-    from evalstore.catalogue.schema_files import SchemaListing
+    from evalstore.catalogue.schema_topics import SchemaListing
 
 
 def text(listing: SchemaListing, screen: Screen = PAPER) -> str:

@@ -8,7 +8,7 @@ from evalstore.report.text_layout import count_noun
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.site.values import WrittenSite
+    from evalstore.site.contents import WrittenSite
 
 
 def text(site: WrittenSite) -> str:

@@ -10,8 +10,8 @@ from evalstore.audits.wording import format_points, format_size
 from evalstore.report.text_layout import count_noun, format_percent, join_names
 
 if TYPE_CHECKING:
+    from evalstore.audits.shapley import ShareBounds
     from evalstore.audits.static_audit import BoundedFactor, ProvedDirection, StaticAudit
-    from evalstore.audits.static_bounds import ShareBounds
 
 _DIRECTIONS = {
     "none": "scores cannot move",

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from evalstore.release.status_values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
-from evalstore.status.version_rules import MOVED_HINT
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.status import ArtifactStatus, Status
+    from evalstore.release.status_values import ArtifactStatus, Status
 
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4

@@ -11,7 +11,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.text_layout import count_noun, join_names
 
 if TYPE_CHECKING:
-    from evalstore.integrity import Verification
+    from evalstore.release.verify import Verification
 
 
 def text(result: Verification, screen: Screen = PAPER) -> str:

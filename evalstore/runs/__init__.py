@@ -1,13 +1,11 @@
 """Reads and writes runs as Every Eval Ever data; a run is never overwritten and is read back exactly."""
 
-from evalstore.runs.eee_format import LABELS
-from evalstore.runs.imports.entry import MissingOutput
+from evalstore.runs.eee_write import LABELS
+from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
 from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
 from evalstore.runs.read import read_bare_rows, read_rows, read_run
-from evalstore.runs.row_formats import find_row_format, get_row_format
+from evalstore.runs.row_formats import CutFile, OutputSpan, compute_span_sha256, find_row_format, get_row_format
 from evalstore.runs.run_files import compute_file_sha256
-from evalstore.runs.series_filter import SeriesFilter, SeriesNames
-from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
 from evalstore.runs.write import RunWriter, make_run_name, write_run
 

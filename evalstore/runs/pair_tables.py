@@ -17,13 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from evalstore.files import open_user_file
-from evalstore.runs.eee_format import format_exact_score
-from evalstore.runs.eee_lines import write_checks
 from evalstore.runs.eee_rows import read_consistent_grade
+from evalstore.runs.eee_write import format_exact_score, write_checks
 from evalstore.runs.read import read_bare_rows
 from evalstore.runs.row_formats import is_text_format
 from evalstore.runs.row_pairs import SAME_QUESTIONS, SIDES, AskedQuestions, PairTables, TableRow
-from evalstore.runs.row_tables import fit_text
+from evalstore.runs.tables import fit_text
 from evalstore.runs.values import Run
 
 _MEMORY = "1GB"  # what is more goes to the disk

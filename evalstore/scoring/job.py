@@ -12,7 +12,6 @@ from pathlib import Path
 from evalstore.about import VERSION
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
-from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
 from evalstore.runs import (
     LATEST,
@@ -30,10 +29,9 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
-from evalstore.scoring.matching import OutputMatch, OutputMatcher
-from evalstore.scoring.question_sums import QuestionSums
-from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
-from evalstore.scoring.tally import RunTally
+from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.scoring.matching import JudgeRecord, OutputMatch, OutputMatcher, UsedRulers, finish_run
+from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.revisions import find_head

@@ -2,35 +2,175 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from evalstore.audits import Audit, audit
 from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError
-from evalstore.model import parse_ref
-from evalstore.references.graph import ReferenceGraph, build_working_graph
+from evalstore.model import Kind, parse_ref
+from evalstore.release.references import ReferenceGraph, build_working_graph
+from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.runs import Run
-from evalstore.runs.run_folders import find_run_time, iterate_runs
-from evalstore.site.reference_layers import build_graph
-from evalstore.site.values import (
-    SiteArtifact,
-    SiteAudit,
-    SiteGraph,
-    SiteIndex,
-    SiteReference,
-    SiteRun,
-    SiteStep,
-    StepDiff,
-)
-from evalstore.status.release_log import ReleaseLog, read_release_log
+from evalstore.runs.read import find_run_time, iterate_runs
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStep:
+    """A release against the one before it, and the path of the page that shows what changed."""
+
+    old: str
+    new: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteArtifact:
+    """One artifact: its releases (None: never released), what it refers to, what refers to it, and its file's text.
+
+    Names are `<kind>/<id>`; `version` is that of the file, the working one or else the last release's.
+    """
+
+    summary: ArtifactSummary
+    version: str
+    log: ReleaseLog | None
+    steps: tuple[SiteStep, ...]
+    references: tuple[str, ...]
+    users: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRun:
+    """A stored run, the path of its page, and the name by which people know it."""
+
+    run: Run
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAudit:
+    """Two runs of one dataset that follow each other, and the path of their audit; `problem`: why there is none."""
+
+    a: SiteRun
+    b: SiteRun
+    path: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SiteReference:
+    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: whether a score goes through it."""
+
+    user: str
+    used: str
+    scores: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGraph:
+    """The picture of references: a layer of names for each kind, in order, and notes on what was left out."""
+
+    title: str
+    layers: tuple[tuple[str, ...], ...]
+    references: tuple[SiteReference, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteIndex:
+    """The first page: all artifacts, runs and audits, and notes on what was left out.
+
+    `graph`: the path of the picture of references, empty where there are none.
+    """
+
+    title: str
+    artifacts: tuple[ArtifactSummary, ...]
+    runs: tuple[SiteRun, ...]
+    audits: tuple[SiteAudit, ...]
+    notes: tuple[str, ...] = ()
+    graph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSite:
+    """What `evalstore site` wrote: the folder, how many pages, and notes on what was left out."""
+
+    folder: str
+    pages: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepDiff:
+    """One step of an artifact, compared."""
+
+    step: SiteStep
+    diff: Diff
+
+
+# A small store is drawn whole; more than the limits is not readable, and its page would pass 300 kB.
+WHOLE_STORE, ARTIFACTS_LIMIT, REFERENCES_LIMIT = 60, 150, 1000
+LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
+_SWEEPS = 6
+
+
+def build_graph(title: str, names: Sequence[str], references: Collection[SiteReference]) -> SiteGraph:
+    """Return the picture of references between artifacts (`<kind>/<id>`), with sentences on what it leaves out."""
+    known = set(names)
+    edges = sorted(one for one in references if one.user != one.used and {one.user, one.used} <= known)
+    degrees = Counter(chain.from_iterable((one.user, one.used) for one in edges))
+    kept, notes = [*names], list[str]()
+    if len(kept) > WHOLE_STORE:
+        kept = [name for name in names if degrees[name]]
+        if alone := len(names) - len(kept):
+            notes.append(f"Of {len(names):,} artifacts, {alone:,} without references are left out.")
+    if len(kept) > ARTIFACTS_LIMIT:
+        notes.append(
+            f"Of {len(kept):,} artifacts with references, the {ARTIFACTS_LIMIT:,} with the most are drawn; "
+            "each artifact's page lists its own."
+        )
+        kept = sorted(kept, key=lambda name: (-degrees[name], name))[:ARTIFACTS_LIMIT]
+    edges = [one for one in edges if {one.user, one.used} <= {*kept}]
+    if len(edges) > REFERENCES_LIMIT:
+        notes.append(f"Of {len(edges):,} references between them, {REFERENCES_LIMIT:,} are drawn.")
+        # Every n-th of them, so that no artifact is left without because of its name.
+        edges = [edges[place * len(edges) // REFERENCES_LIMIT] for place in range(REFERENCES_LIMIT)]
+    return SiteGraph(title, order_layers(kept, edges), tuple(edges), tuple(notes))
+
+
+def order_layers(names: Collection[str], edges: Collection[SiteReference]) -> tuple[tuple[str, ...], ...]:
+    """Return names by kind, each layer in the order that lets few lines cross; kinds without a name have no layer.
+
+    Each sweep moves an artifact to the mean place of its neighbours in other layers (Sugiyama's barycenter heuristic).
+    """
+    by_kind = {kind: sorted(name for name in names if name.startswith(f"{kind}/")) for kind in LAYERS}
+    layers = [layer for layer in by_kind.values() if layer]
+    neighbours = defaultdict[str, list[str]](list)
+    for one in edges:
+        if one.user.partition("/")[0] != one.used.partition("/")[0]:
+            neighbours[one.user].append(one.used)
+            neighbours[one.used].append(one.user)
+    for sweep in range(_SWEEPS):
+        places = {name: (place + 0.5) / len(layer) for layer in layers for place, name in enumerate(layer)}
+        for layer in layers[:: -1 if sweep % 2 else 1]:
+            means = {name: _find_mean(places, neighbours[name], places[name]) for name in layer}
+            layer.sort(key=lambda name: (means[name], name))
+            places |= {name: (place + 0.5) / len(layer) for place, name in enumerate(layer)}
+    return tuple(map(tuple, layers))
+
+
+def _find_mean(places: Mapping[str, float], names: Sequence[str], default: float) -> float:
+    return sum(places[name] for name in names) / len(names) if names else default
+
 
 RUNS_LIMIT, AUDITS_LIMIT = 500, 50
 _NO_TIME = datetime.fromtimestamp(0, UTC)  # of a run that does not say when it was made

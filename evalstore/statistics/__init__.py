@@ -10,15 +10,21 @@ from evalstore.statistics.claims import (
     Conclusion,
     bound_rate,
     compute_holm_p_values,
+    compute_noise_reach,
+    compute_wilson_interval,
     estimate_change,
     estimate_unit_change,
 )
-from evalstore.statistics.exact_mean import ExactMean
-from evalstore.statistics.noise import compute_noise_reach
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, ShareMoves, UnitTotals, estimate_mean
-from evalstore.statistics.rates import compute_wilson_interval
+from evalstore.statistics.paired_mean import (
+    ExactMean,
+    Interval,
+    MeanEstimate,
+    ShareMoves,
+    UnitTotals,
+    estimate_mean,
+    find_student_quantile,
+)
 from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p, compute_unit_flip_p
-from evalstore.statistics.student import find_student_quantile
 
 __all__ = [
     "ChangeEstimate",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from math import sqrt
 
-from evalstore.statistics.paired_mean import MeanEstimate, Unit, count_units, estimate_unit_mean
+from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, count_units, estimate_unit_mean
 from evalstore.statistics.sign_flips import compute_unit_flip_p
 
 LEVEL = 0.05
@@ -74,3 +75,29 @@ def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         highest = adjusted[index] = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
     return adjusted
+
+
+_NOISE_Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
+
+
+def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
+    """Return what 95 % of the changes of a mean by noise alone stay below.
+
+    `deviations` are the standard deviations of single questions' scores, of both runs, as far as judges have a part in
+    them; `questions` is how many the mean is of, those without a judge included.
+    """
+    return _NOISE_Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
+
+
+_Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
+
+
+def compute_wilson_interval(hits: int, total: int) -> Interval | None:
+    """Return Wilson's 95 % interval of a share (Wilson 1927), sound for few rows and near 0 and 1; None for no rows."""
+    if not total:
+        return None
+    square = _Z**2
+    middle = (hits + square / 2) / (total + square)
+    reach = _Z / (total + square) * sqrt(hits * (total - hits) / total + square / 4)
+    # At both ends one bound is exact, and rounding would put it a little beside.
+    return (middle - reach if hits else 0.0), (middle + reach if hits < total else 1.0)

@@ -2,28 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from evalstore.errors import ArgumentError
-from evalstore.files import FolderReader, list_below
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import ArgumentError, EvalstoreError, GitError, LoadError
+from evalstore.files import FolderReader, list_below, read_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.notebook import format_repr
+from evalstore.places import SETTINGS_FILE
 from evalstore.store.git import Git
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
 from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import Commit, read_commit
-from evalstore.store.parsed_documents import ParsedDocuments
-from evalstore.store.release_reader import ReleaseReader
-from evalstore.store.settings import find_bare_prefix, read_root_file, read_settings, read_tag_prefix
+from evalstore.store.objects import Commit, find_file, read_commit
+from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
-from evalstore.store.tags import Release, TagGrammar, Tags
+from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
+
+_KEPT_TEXT = 8 << 20  # bytes of files; parsed they take some ten times as much
+
+
+@dataclass(slots=True)
+class ParsedDocuments:
+    """The documents of this run by their bytes, up to a size."""
+
+    _by_content: dict[bytes, Document] = field(default_factory=dict)
+    _room: int = _KEPT_TEXT
+
+    def read(self, data: bytes, file: str) -> Document:
+        """Return the document of a YAML file's bytes; raises as `read_yaml`."""
+        document = self._by_content.get(data)
+        if document is not None:
+            return document.rename(file)
+        document = read_yaml(data, file)
+        if len(data) <= self._room:
+            self._room -= len(data)
+            self._by_content[data] = document
+        return document
+
+
+_BATCH = 512  # releases at once: their files are some hundred kilobytes
+# A tag of a commit, as git writes it.
+_TAG = re.compile(rb"object ([0-9a-f]{40}|[0-9a-f]{64})\ntype commit\ntag ([^\n]*)\n")
+
+
+class ReleaseFile(NamedTuple):
+    """The file of a release: a tag without flaw, its object's bytes, the file's path and blob at its commit, its bytes.
+
+    Every hash was checked: of the tag object, the commit, the trees and the file.
+    """
+
+    tag: GitTag
+    tag_data: bytes
+    path: str
+    blob: str
+    data: bytes
+    sha256: str
+
+
+@dataclass(slots=True)
+class ReleaseReader:
+    """Reads ahead the releases that somebody expects to need, in the order in which they will be needed.
+
+    A release that it does not find is one to be read by itself: its tag may be lightweight, moved, missing or damaged,
+    and nothing is said of it here.
+    """
+
+    objects: ObjectReader
+    tags: Tags
+    moves: StoreMoves
+    commits: dict[str, str] = field(default_factory=dict)  # of all releases that were found, by the names of their tags
+    _expected: dict[str, tuple[Sequence[tuple[str, str]], int]] = field(default_factory=dict)
+    _read: dict[str, ReleaseFile] = field(default_factory=dict)
+
+    def expect(self, releases: Iterable[tuple[str, str]]) -> None:
+        """Say which releases will be read, in this order: the name of each tag, and the file's path in the store."""
+        sequence = list(dict.fromkeys(releases))
+        self._expected |= {name: (sequence, index) for index, (name, _) in enumerate(sequence)}
+
+    def find(self, name: str) -> ReleaseFile | None:
+        """Return an expected release by the name of its tag, which may be forgotten after the next few hundred."""
+        if (expected := self._expected.get(name)) and name not in self._read:
+            sequence, start = expected
+            batch = dict(sequence[start : start + _BATCH])
+            for one in batch:
+                self._expected.pop(one, None)
+            self._read = {file.tag.name: file for file in self._read_batch(batch)}
+            self.commits |= {file.tag.name: file.tag.commit for file in self._read.values()}
+        return self._read.get(name)
+
+    def forget(self) -> None:
+        """Forget what was expected and read, because a tag was made or moved."""
+        self._expected.clear()
+        self._read.clear()
+        self.commits.clear()
+
+    def _read_batch(self, paths: dict[str, str]) -> Iterator[ReleaseFile]:
+        listed = self.tags.list_unread()
+        oids = {name: ref.oid for name in paths if (ref := listed.get(name)) and not ref.symref}
+        objects = self.objects.read_many(oids.values())
+        found: list[tuple[GitTag, bytes, str, str]] = []
+        for name, oid in oids.items():
+            object_ = objects.get(oid)
+            match = _TAG.match(object_.data) if object_ and object_.type == "tag" else None
+            if object_ is None or match is None or match[2] != name.encode("ascii", "replace"):
+                continue
+            commit = match[1].decode("ascii")
+            if file := self._find_file(commit, paths[name]):
+                found.append((GitTag(name, oid, "", "tag", commit, "commit", name), object_.data, *file))
+        blobs = self.objects.read_many(blob for *_, blob in found)
+        for tag, tag_data, path, blob in found:
+            if (object_ := blobs.get(blob)) and object_.type == "blob":
+                yield ReleaseFile(tag, tag_data, path, blob, object_.data, hashlib.sha256(object_.data).hexdigest())
+
+    def _find_file(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return where a file of the store lies at a commit, and its blob."""
+        try:
+            path_then = self.moves.find_prefix(commit) + path
+            blob = find_file(self.objects, commit, path_then)
+        except EvalstoreError:
+            return None
+        return (path_then, blob) if blob else None
+
+
+FILE_LIMIT = 4 << 20  # bytes of a file that people write
+# A prefix becomes part of ref names: what git allows there, without the characters of git's patterns.
+_PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
+_FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
+_NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
+
+
+def find_bare_prefix(git: Git) -> str:
+    """Return the folder of the store in a bare repository's HEAD: its root, else the one folder with settings."""
+    head = find_head(git)
+    if head is None:
+        return ""
+    out = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", head)
+    paths = [path for path in os.fsdecode(out).split("\0") if "\n" not in path]
+    if any(path == SETTINGS_FILE or path.startswith(_FOLDERS) for path in paths):
+        return ""
+    folders = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]
+    if len(folders) > 1:
+        raise GitError(
+            f"this bare repository holds {len(folders)} stores: {', '.join(folders)}", hint="name one in a clone"
+        )
+    return folders[0] if folders else ""
+
+
+def read_settings(repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str) -> Document:
+    """Return the settings of a store; an empty document when it has none."""
+    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=FILE_LIMIT)
+    document = read_yaml(data or b"", SETTINGS_FILE)
+    if document.value is not None and not isinstance(document.value, dict):
+        raise LoadError("settings are a mapping", place=document.locate(), hint="see .evalstore/schema")
+    return document
+
+
+def read_tag_prefix(settings: Document) -> str:
+    """Return the setting `tag_prefix`; `LoadError` for one that cannot be part of a ref name."""
+    prefix = (settings.value or {}).get("tag_prefix", "")
+    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
+        raise LoadError(
+            "tag_prefix cannot stand in the name of a tag",
+            place=settings.locate(("tag_prefix",)),
+            hint='use letters, digits, . _ - and /, as in tag_prefix: "evals/"',
+        )
+    return prefix
+
+
+def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
+    repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str, limit: int
+) -> bytes | None:
+    """Return a file at the store's root, from disk or (of a bare repository) from HEAD; None when there is none."""
+    if root is not None:
+        # Anything there but a file is an error: without its settings a strict store would be a lenient one.
+        return read_below(root, name, limit) if os.path.lexists(root / name) else None
+    head = find_head(repository.git)
+    blob = find_file(objects, head, prefix + name) if head else None
+    return objects.read(blob, limit).data if blob else None
 
 
 @dataclass(slots=True)

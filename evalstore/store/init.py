@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -12,12 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from evalstore.documents.json_reader import add_members
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Kind
-from evalstore.places import SETTINGS_FILE, is_git_directory
-from evalstore.resources import find_resource_folder
-from evalstore.store.editor_files import JETBRAINS, MAPPED, SCHEMAS, VS_CODE, write_jetbrains, write_vs_code
+from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
 from evalstore.store.git import run_git
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
@@ -34,6 +34,72 @@ from evalstore.store.pipeline_files import (
     write_pre_commit,
 )
 from evalstore.store.presence import find_stores
+
+SCHEMAS = ".evalstore/schema"
+VS_CODE = ".vscode/settings.json"
+JETBRAINS = ".idea/jsonSchemas.xml"
+_KEY = "yaml.schemas"
+# A schema -> the files that editors complete with it.
+MAPPED = {
+    **{str(kind): f"{kind.folder}/*.yaml" for kind in Kind},
+    "evalstore": SETTINGS_FILE,
+    "accepted": ".evalstore/accepted.yaml",
+}
+_JETBRAINS_ENTRY = """\
+        <entry key="evalstore {name}">
+          <value>
+            <SchemaInfo>
+              <option name="name" value="evalstore {name}" />
+              <option name="relativePathToSchema" value="{schema}" />
+              <option name="patterns">
+                <list>
+                  <Item>
+                    <option name="pattern" value="true" />
+                    <option name="path" value="{files}" />
+                    <option name="mappingKind" value="Pattern" />
+                  </Item>
+                </list>
+              </option>
+            </SchemaInfo>
+          </value>
+        </entry>
+"""
+_JETBRAINS_FILE = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<project version="4">
+  <component name="JsonSchemaMappingsProjectConfiguration">
+    <state>
+      <map>
+{entries}      </map>
+    </state>
+  </component>
+</project>
+"""
+
+
+def write_vs_code(old: bytes | None, prefix: str) -> bytes:
+    """Return the settings of VS Code with the schemas of the store at `prefix` (`evals/`) among them.
+
+    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing can be added.
+    """
+    if old is None or not old.strip():
+        return (json.dumps({_KEY: map_schemas(prefix)}, indent=2) + "\n").encode()
+    return add_members(old, VS_CODE, (_KEY,), map_schemas(prefix))
+
+
+def map_schemas(prefix: str) -> Mapping[str, str]:
+    """Return which schema completes which files, by paths from the root of the repository."""
+    return {f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}" for name, files in MAPPED.items()}
+
+
+def write_jetbrains(prefix: str) -> bytes:
+    """Return the mapping file of JetBrains editors."""
+    entries = (
+        _JETBRAINS_ENTRY.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
+        for name, files in MAPPED.items()
+    )
+    return _JETBRAINS_FILE.format(entries="".join(entries)).encode()
+
 
 _LIMIT = 4 << 20
 _WRITTEN = (*MAPPED, "result")

@@ -9,17 +9,102 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from evalstore.errors import RefusedError
-from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
+from evalstore.errors import GitError, RefusedError
+from evalstore.store.environment import USER
+from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, ConfigSetting, Git, find_global_settings, run_git
 from evalstore.store.packing import write_packed_objects
-from evalstore.store.syncing import MANY, can_sync_all, wait_for_disk
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
+
+_FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+
+
+@contextmanager
+def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
+    """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
+
+    Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
+    """
+    common = git.find_common_directory()
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
+        run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={_FORMATS[hex_digits]}", "--", folder))
+        # Without it git would look for the parents that a shallow clone lacks.
+        with suppress(FileNotFoundError):
+            shutil.copyfile(common / "shallow", Path(folder, "shallow"))
+        scratch = git._replace(directory=Path(folder))
+        # What the global config sets for every repository holds there anyhow.
+        conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
+        with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
+            config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
+        variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
+        yield scratch._replace(environment=USER._replace(variables=variables))
+
+
+def _format_setting(setting: ConfigSetting) -> str:
+    section, _, rest = setting.key.partition(".")
+    name, dot, variable = rest.rpartition(".")
+    head = f'{section} "{_escape_value(name)}"' if dot else section
+    return f'[{head}]\n\t{variable} = "{_escape_value(setting.value)}"\n'
+
+
+def _escape_value(text: str) -> str:
+    escaped = "".join(_ESCAPES.get(character, character) for character in text)
+    if any(ord(character) < ord(" ") for character in escaped):
+        raise GitError("git's config holds a control character, which is not handed on", hint="git config --list")
+    return escaped
+
+
+MANY = 100  # files from which on one sync of all is cheaper; it also writes what other programs have not yet synced
+
+
+def can_sync_all() -> bool:
+    """Whether this system has a sync of a whole file system that waits for its end (Linux's syncfs(2))."""
+    return _find_syncfs() is not None
+
+
+def wait_for_disk(folder: Path) -> None:
+    """Wait until all that was written to the file system of a folder is on its disk; `OSError` when that fails."""
+    syncfs = _find_syncfs()
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if syncfs is None or syncfs(descriptor):
+            import ctypes
+
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+    finally:
+        os.close(descriptor)
+
+
+def _find_syncfs() -> Any:
+    import ctypes  # only what writes thousands needs it
+
+    return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+
+
+_MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a failure
+
+
+def merge_texts(base: str, ours: str, theirs: str) -> str | None:
+    """Return `ours` with what changed from `base` to `theirs`; None where both changed the same lines."""
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
+        paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for path, text in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(text.encode())
+        try:
+            return run_git(("merge-file", "-p", "-q", "--", *map(str, paths))).decode()
+        except CommandError as failure:
+            if 0 < failure.status <= _MOST_CONFLICTS:
+                return None
+            raise
+
 
 REGULAR_MODE = "100644"
 _BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 RULERS = "history/02-own-rulers"
 FILES = ("evalstore.yaml", "judges/accuracy.yaml", "judges/tone.yaml", "datasets/gold_answers.yaml")

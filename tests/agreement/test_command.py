@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.store import ArtifactStore
 
 ARGV = ("judge", "validate", "judge/accuracy", "--labels", "labels.jsonl")

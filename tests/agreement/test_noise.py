@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.agreement import RepeatedJudgement
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 Cli = Callable[..., Any]
 JUDGE = (

@@ -17,9 +17,9 @@ import pytest
 
 from evalstore.audits import Audit, Factor, audit
 from evalstore.documents import write_canonical
-from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
+from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 
 JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.audits.run_notes import RunNotes
+from evalstore.audits.explain import RunNotes
 from evalstore.audits.wording import format_points
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
-from evalstore.judging import NO_REPLY
 from evalstore.report import render
+from evalstore.scoring.judging import NO_REPLY
 from tests.audits.conftest import Desk, factor, rate
 
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}

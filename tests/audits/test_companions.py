@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.model import Artifact
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import Run
 from tests.audits.conftest import Desk, Repo
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
+from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import AT, JUDGE, Repo, factor
 

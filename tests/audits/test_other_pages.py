@@ -116,28 +116,28 @@ def test_a_timeline_has_the_scores_of_the_history(desk: Desk, print_page: Ask) -
 
 
 def test_timelines_of_many_outputs_or_releases_are_cut_and_say_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalstore.audits import timelines
+    from evalstore.audits import score_history
     from evalstore.store import ArtifactStore
 
     runs = worsen(desk)
     found = desk.audit(*runs, asks=True)
     with ArtifactStore.open(desk.repo.root) as store:
 
-        def build() -> timelines.Timelines:
-            return timelines.build_timelines(found, [run.path for run in runs], store)
+        def build() -> score_history.Timelines:
+            return score_history.build_timelines(found, [run.path for run in runs], store)
 
         whole = build()
         assert {one.name for one in whole.histories} == {"rubric/r", "judge/acc"}
         assert [one.versions for one in whole.histories] == [("1.0.0", "2.0.0")] * 2
         assert whole.notes == ()
-        monkeypatch.setattr(timelines, "_MOST_RELEASES", 1)
-        monkeypatch.setattr(timelines, "_FEWEST_RELEASES", 1)
+        monkeypatch.setattr(score_history, "_MOST_RELEASES", 1)
+        monkeypatch.setattr(score_history, "_FEWEST_RELEASES", 1)
         cut = build()
         assert [one.versions for one in cut.histories] == [("2.0.0",)] * 2
         assert all("1 newest releases of 2" in note for note in cut.notes)
-        monkeypatch.setattr(timelines, "_MOST_ARTIFACTS", 1)
+        monkeypatch.setattr(score_history, "_MOST_ARTIFACTS", 1)
         assert build().histories == cut.histories[:1]
-        monkeypatch.setattr(timelines, "_MOST_GRADINGS", 10)
+        monkeypatch.setattr(score_history, "_MOST_GRADINGS", 10)
         assert build().histories == ()
         assert "no timelines for so many outputs" in build().notes[0]
 

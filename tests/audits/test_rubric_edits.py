@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits.check_pins import insert_check_pins, remove_check_pins, remove_rubric_pins
+from evalstore.audits.edit_history import insert_check_pins, remove_check_pins, remove_rubric_pins
 from evalstore.audits.rubric_edits import RubricEdits, RubricPart, build_swap, find_edits
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, read_rubric

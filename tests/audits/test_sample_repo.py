@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit, Cause, audit
+from evalstore.places import find_resource_folder
 from evalstore.report import render
 from evalstore.report.audit import text
 from evalstore.report.screen import Screen
-from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import factor
 

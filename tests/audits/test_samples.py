@@ -100,7 +100,7 @@ def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: 
 
 
 def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -> None:
-    from evalstore.audits.replay import replay
+    from evalstore.audits.score_history import replay
 
     run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
     with ArtifactStore.open(store.root) as opened:
@@ -114,8 +114,7 @@ def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -
 
 
 def test_passes_of_a_run_are_shares_of_samples(store: Repo, tmp_path: Path) -> None:
-    from evalstore.audits.replay import replay
-    from evalstore.audits.score_history import build_history
+    from evalstore.audits.score_history import build_history, replay
 
     run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
     assert run.pass_rate == Fraction(5, 6)

@@ -15,9 +15,9 @@ from evalstore.audits import ChangeSide, measure_change
 from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run, read_rows
 from evalstore.scoring import score
+from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import AT, JUDGE, Repo
 

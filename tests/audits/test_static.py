@@ -14,11 +14,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit
+from evalstore.audits.shapley import ShareBounds, bound_shares
 from evalstore.audits.static_audit import StaticAudit, audit_statically
-from evalstore.audits.static_bounds import ShareBounds, bound_shares
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import Run, pair_tables
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.jury import AGGREGATES, JudgeVote
+from evalstore.checks.judges import AGGREGATES, JudgeVote
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
+from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
-from evalstore.patterns.matcher import compile_matcher
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}

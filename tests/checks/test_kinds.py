@@ -15,7 +15,7 @@ from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
 from evalstore.errors import RefError
 from evalstore.model import Output, Sample
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "tests" / "cases" / "checks"

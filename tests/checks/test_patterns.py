@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from evalstore.checks import KINDS
 from evalstore.checks.context import NO_CONTEXT
+from evalstore.languages.patterns.engine import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine
+from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.model import Output, Sample
-from evalstore.patterns.engine import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine
-from evalstore.patterns.matcher import compile_matcher
 from tests.rows import each
 
 MODES = ("search", "match", "fullmatch")

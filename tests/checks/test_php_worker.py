@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.checks import php
-from evalstore.checks.php_worker import LintWorker
+from evalstore.checks.php import LintWorker
 
 PHP = shutil.which("php")
 pytestmark = pytest.mark.skipif(PHP is None, reason="no php here")
@@ -140,7 +140,7 @@ def test_what_needs_more_memory_than_the_worker_has_is_asked_of_php_alone(monkey
 def test_nothing_is_left_when_its_owner_is_killed(tmp_path: Path) -> None:
     script = f"""
 import os, sys, time
-from evalstore.checks.php_worker import LintWorker
+from evalstore.checks.php import LintWorker
 worker = LintWorker(({PHP!r}, "-n"), 10)
 worker.lint(b"<?php")
 print(worker._process._shell.pid, worker._process._folder, flush=True)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks.reply import read_reply
-from evalstore.checks.reply_language import is_pattern_idle
+from evalstore.checks.reply import is_pattern_idle, read_reply
 from evalstore.model import Judge, JudgeReply, read_judge
 
 TYPES: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.cli.main import COMMANDS
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 LABELS = "labels/accuracy.jsonl"
 LEGACY = "legacy/drupal-forms/evals.json"

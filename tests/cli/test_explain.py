@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from evalstore.catalogue.explanation import explain_name, find_topics, list_names
-from evalstore.catalogue.schema_files import list_schema_names
-from evalstore.catalogue.schema_topics import TopicSort, list_kinds, load_topics, read_schema
+from evalstore.catalogue.schema_topics import TopicSort, list_kinds, list_schema_names, load_topics, read_schema
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
+from evalstore.lint.wording import lint_artifact_shape
 from evalstore.model import Kind
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.screen import Screen
-from evalstore.validation.shape import lint_artifact_shape
 from tests.rows import each
 
 Cli = Callable[..., Any]
@@ -90,7 +89,7 @@ def test_the_example_of_every_file_kind_and_key_is_valid(cli: Cli, tmp_path: Pat
 
 
 def test_the_example_of_a_setting_is_valid() -> None:
-    from evalstore.validation.shape import lint_shape
+    from evalstore.lint.wording import lint_shape
 
     for topic in load_topics().values():
         root = topic.path.partition(".")[0]
@@ -178,7 +177,7 @@ def test_names_are_completed(cli: Cli) -> None:
 
 @each(list_schema_names())
 def test_a_schema_is_printed_as_it_is(name: str) -> None:
-    from evalstore.catalogue.schema_files import load_schema
+    from evalstore.catalogue.schema_topics import load_schema
     from evalstore.report import render
 
     for format_ in ("text", "json"):

@@ -17,7 +17,14 @@ COMPARISON = {
     "evalstore.migration",
     "evalstore.audits",
 }
-GRADING = {"regex", "markdown_it", "tree_sitter", "evalstore.checks", "evalstore.schemas", "evalstore.judging"}
+GRADING = {
+    "regex",
+    "markdown_it",
+    "tree_sitter",
+    "evalstore.checks",
+    "evalstore.languages.schemas",
+    "evalstore.scoring.judging",
+}
 EDITING = {
     "evalstore.store.writing",
     "evalstore.documents.edit",
@@ -32,10 +39,10 @@ RARE = {
 READING = WRITERS | COMPARISON | {"jsonschema"}
 UNNEEDED = {
     ("--version",): READING | GRADING | EDITING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},
-    ("list",): READING | GRADING | EDITING | {"evalstore.validation", "evalstore.status"},
-    ("resolve", "rubric/tone@1.0.0"): READING | GRADING | EDITING | RARE | {"evalstore.validation", "evalstore.status"},
+    ("list",): READING | GRADING | EDITING | {"evalstore.lint", "evalstore.release"},
+    ("resolve", "rubric/tone@1.0.0"): READING | GRADING | EDITING | RARE | {"evalstore.lint", "evalstore.release"},
     # Settings are held against their schema before anything is judged by them.
-    ("status",): (READING | GRADING | EDITING | {"evalstore.validation.run"}) - {"evalstore.schemas"},
+    ("status",): (READING | GRADING | EDITING | {"evalstore.lint.run"}) - {"evalstore.languages.schemas"},
     ("verify",): READING | GRADING,
 }
 PROBE = (

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_name, render_template
-from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
+from evalstore.release.status_values import VersionRule
 from evalstore.report.explain import document, text
-from evalstore.status import VersionRule
 from tests.rows import each
 
 Cli = Callable[..., Any]

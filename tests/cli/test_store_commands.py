@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]

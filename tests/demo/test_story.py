@@ -15,7 +15,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 LINES, COLUMNS = 46, 110
 RUBRIC = find_resource_folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.diff import ComparisonSettings, compare
-from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, parse_ref

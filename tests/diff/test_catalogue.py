@@ -8,8 +8,8 @@ from pathlib import Path
 
 from evalstore.diff import DiffFinding, compare
 from evalstore.diff.change import ChangeRule
-from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES
+from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, parse_ref

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]

@@ -7,13 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from evalstore import regex_inclusion, schema_inclusion
-from evalstore.regex_inclusion import automaton
-from evalstore.schema_inclusion import monotony
+from evalstore.languages import pattern_comparison, schema_comparison
+from evalstore.languages.pattern_comparison import automaton
+from evalstore.languages.schema_comparison import monotony
 
 
 @pytest.mark.parametrize(
-    "module", [regex_inclusion, automaton, schema_inclusion, monotony], ids=lambda one: one.__name__
+    "module", [pattern_comparison, automaton, schema_comparison, monotony], ids=lambda one: one.__name__
 )
 def test_a_worked_example_is_true(module: ModuleType) -> None:
     failed, attempted = doctest.testmod(module)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.diff import DiffFinding, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
+from evalstore.languages.schema_comparison import SchemaRelation, compare_schemas
+from evalstore.languages.schemas.untrusted import compile_untrusted
 from evalstore.model import Artifact, Kind
-from evalstore.schema_inclusion import SchemaRelation, compare_schemas
 from tests.rows import each
 
 TABLE = Path(__file__).with_name("schema_pairs.yaml")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.errors import SchemaError
-from evalstore.schema_inclusion import SchemaComparison, SchemaRelation, compare_schemas
-from evalstore.schema_inclusion.examples import generate_examples
-from evalstore.schema_inclusion.normalization import UnsupportedSchemaError, normalize_schema
+from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas
+from evalstore.languages.schema_comparison.examples import generate_examples
+from evalstore.languages.schema_comparison.normalization import UnsupportedSchemaError, normalize_schema
+from evalstore.languages.schemas.untrusted import compile_untrusted
 from tests.diff.fuzz.schemas import DRAFT_07, edited, instance, schema
 from tests.rows import thin
 

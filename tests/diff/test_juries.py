@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.jury import AGGREGATES, JudgeVote
+from evalstore.checks.judges import AGGREGATES, JudgeVote
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.change import Change
 from evalstore.diff.changes.rubric import find_rubric_changes

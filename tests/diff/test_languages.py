@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, compare
-from evalstore.patterns.alphabet import build_alphabet, find_ranges
-from evalstore.patterns.engine import compile_pattern
-from evalstore.patterns.limits import OUTPUT_LIMIT
-from evalstore.patterns.matcher import compile_matcher
-from evalstore.patterns.pattern_graph import PatternGraph
-from evalstore.patterns.places import NOTHING
-from evalstore.patterns.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
-from evalstore.regex_inclusion import (
+from evalstore.languages.pattern_comparison import (
     QUESTION_STEPS,
     Expression,
     LanguageComparison,
@@ -32,8 +25,14 @@ from evalstore.regex_inclusion import (
     compare_patterns,
     count_visible,
 )
-from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
-from evalstore.regex_inclusion.languages import CASED_CODES
+from evalstore.languages.pattern_comparison.automaton import AlternatingAutomaton, make_literal
+from evalstore.languages.pattern_comparison.languages import CASED_CODES
+from evalstore.languages.patterns.alphabet import build_alphabet, find_ranges
+from evalstore.languages.patterns.engine import compile_pattern
+from evalstore.languages.patterns.letters import OUTPUT_LIMIT
+from evalstore.languages.patterns.matcher import compile_matcher
+from evalstore.languages.patterns.pattern_graph import PatternGraph
+from evalstore.languages.patterns.syntax_tree import NOTHING, CharClass, Chars, FoldedChar, RegexTree
 from tests.rows import each
 
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation

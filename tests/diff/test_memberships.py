@@ -9,7 +9,7 @@ import pytest
 import regex
 
 from evalstore.budget import SharedBudget
-from evalstore.regex_inclusion import (
+from evalstore.languages.pattern_comparison import (
     Expression,
     RegexTree,
     UndecidedError,

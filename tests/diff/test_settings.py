@@ -19,7 +19,7 @@ from evalstore.diff import (
     compare,
     read_comparison_settings,
 )
-from evalstore.diff.rule_sets import RULE_SETS
+from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.model import Artifact, parse_ref

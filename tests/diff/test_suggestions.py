@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.diff import compare
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 Cli = Callable[..., Any]
 OLD = """\

@@ -22,7 +22,7 @@ from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]

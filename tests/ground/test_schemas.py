@@ -14,7 +14,7 @@ import pytest
 
 from evalstore.budget import OutOfStepsError
 from evalstore.errors import SchemaError
-from evalstore.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
+from evalstore.languages.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
 
 STRICT = Guard(20_000, TRUSTED.read_patterns)
 OPEN = Guard(math.inf, TRUSTED.read_patterns)

@@ -24,7 +24,7 @@ from evalstore.statistics import (
     estimate_mean,
     find_student_quantile,
 )
-from evalstore.statistics.student import compute_student_middle
+from evalstore.statistics.paired_mean import compute_student_middle
 from tests.ground.null_populations import NULLS, SKEWED, Shares, measure_rates
 
 HALF = Fraction(1, 2)

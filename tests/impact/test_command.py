@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
+from evalstore.languages.schemas import compile_schema
+from evalstore.places import find_resource_folder
 
 from .conftest import World
 

@@ -18,8 +18,8 @@ import pytest
 
 from evalstore.index.columns import COLUMNS
 from evalstore.runs import UsedArtifact, write_run
-from evalstore.runs.row_tables import ColumnType, write_json_rows, write_parquet_rows
-from evalstore.runs.run_folders import find_run_time
+from evalstore.runs.read import find_run_time
+from evalstore.runs.tables import ColumnType, write_json_rows, write_parquet_rows
 from tests.runs.conftest import RUN
 
 pytestmark = pytest.mark.heavy

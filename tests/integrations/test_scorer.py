@@ -21,7 +21,7 @@ from inspect_ai.tool import Tool, ToolCall, tool
 from evalstore import Store
 from evalstore.errors import GitError, RefError
 from evalstore.integrations.inspect import dataset_samples, rubric_scorer
-from evalstore.integrations.ruler import Ruler
+from evalstore.integrations.rubric_scorer import Ruler
 
 SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
 

@@ -19,7 +19,7 @@ from evalstore import Endpoint, Judges, Store, evaluate
 from evalstore.errors import RefError, UsageError
 from evalstore.integrations import scorer
 from evalstore.integrations.promptfoo import get_assert
-from evalstore.integrations.pytest_grading import PytestGrader, PytestRuler
+from evalstore.integrations.pytest_plugin import PytestGrader, PytestRuler
 from evalstore.integrations.rewards import make_trl_reward, make_verifiers_reward
 
 OUTPUTS = ["please", "moreover! thanks", "", "thanks, please!"]

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.integrity import Verification, check_lock, lock, verify
 from evalstore.model import Finding
 from evalstore.model.lock import NO_LOCK, Lock
+from evalstore.release.lock import lock
+from evalstore.release.verify import Verification, check_lock, verify
 from evalstore.store import ArtifactStore
 
 FORMATS = ("sha1", "sha256", "reftable")

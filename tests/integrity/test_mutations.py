@@ -11,9 +11,9 @@ from random import Random
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.integrity import Verification, verify
+from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore
-from evalstore.store.release_reader import ReleaseReader
+from evalstore.store.contents import ReleaseReader
 from tests.rows import mark_slow
 
 from .conftest import World, rubric

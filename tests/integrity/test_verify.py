@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.errors import GitError, RefError
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 from .conftest import ROWS, TONE, World, only, rubric, rules
 
@@ -443,8 +443,8 @@ def test_rows_can_be_many(world: World) -> None:
 
 
 def _behind(store: Any) -> Any:
-    from evalstore.integrity import check_lock
     from evalstore.model.lock import Lock
+    from evalstore.release.verify import check_lock
 
     store._lock = Lock(
         {ref: held for ref, held in store.lock.refs.items() if ref != "rubric/tone@1.1.0"}, store.lock.ledgers

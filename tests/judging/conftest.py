@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.judging import Endpoint, ReplyCache
 from evalstore.model import JudgeCall
+from evalstore.scoring.judging import Endpoint, ReplyCache
 
 CALL = JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
 At = Callable[[], ReplyCache]

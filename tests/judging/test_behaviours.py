@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.judging import REFUSAL_FINISH, Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeReply
+from evalstore.scoring.judging import REFUSAL_FINISH, Endpoint, ReplyCache, ask_all
 from tests.judging.conftest import CALL
 from tests.rows import thin
 

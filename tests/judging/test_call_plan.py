@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.judging import CallGroup, CallPlan, CallQueue
 from evalstore.model import JudgeCall
+from evalstore.scoring.judging import CallGroup, CallPlan, CallQueue
 
 
 def call(prompt: str, judge: str = "judge/a@1.0.0", sample: int = 0, **model: object) -> JudgeCall:

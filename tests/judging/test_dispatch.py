@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.judging import Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging import Endpoint, ReplyCache, ask_all
 
 Calls = Callable[..., list[JudgeCall]]
 At = Callable[..., Endpoint]
@@ -220,7 +220,7 @@ def test_a_cache_that_cannot_be_written_ends_it(judge_server: Any, endpoint: At,
 
 PROGRAM = """
 import sys, pathlib
-from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.scoring.judging import ReplyCache, Endpoint, ask_all
 from evalstore.model import JudgeCall
 with ReplyCache(pathlib.Path(sys.argv[2])) as cache:
     calls = [JudgeCall("j", f"question {number:04}", {"id": "m"}) for number in range(int(sys.argv[3]))]

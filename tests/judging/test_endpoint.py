@@ -15,8 +15,8 @@ import pytest
 
 from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
-from evalstore.judging import Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall
+from evalstore.scoring.judging import Endpoint, ReplyCache, ask_all
 
 KEY = "sk-a-key-that-must-not-be-shown"
 ENVIRONMENT = {
@@ -78,7 +78,7 @@ def test_the_key_is_in_no_error_no_log_and_no_repr(judge_server: Any, tmp_path: 
     program = f"""
 import logging, pathlib
 logging.basicConfig(level=logging.DEBUG)
-from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.scoring.judging import ReplyCache, Endpoint, ask_all
 from evalstore.model import JudgeCall
 endpoint = Endpoint({judge_server.url!r}, {KEY!r})
 print(endpoint)
@@ -227,7 +227,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
 @pytest.mark.process
 def test_the_client_is_not_loaded_before_something_is_asked() -> None:
     program = (
-        "import json, sys, evalstore.judging as judging; judging.Endpoint('http://x');"
+        "import json, sys, evalstore.scoring.judging as judging; judging.Endpoint('http://x');"
         "print(json.dumps([name for name in ('httpx', 'httpcore', 'ssl', 'http.cookiejar') if name in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.judging import ReplyCache
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging import ReplyCache
 from tests.judging.conftest import CALL, At, sql
 
 REPLY = JudgeReply('{"score": 1}\n\0\U0001f600\u2028é', "small-2026", "stop")
@@ -244,7 +244,9 @@ def test_one_that_reads_an_old_file_sees_it_moved_by_another(at: At, path: Path)
 
 def test_a_move_that_is_cut_short_leaves_the_old_file(at: At, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(OLD_FILE.read_bytes())
-    monkeypatch.setattr("evalstore.judging.reply_database._INDEX", "CREATE INDEX kept_reply_by_key ON nothing (key)")
+    monkeypatch.setattr(
+        "evalstore.scoring.judging.reply_database._INDEX", "CREATE INDEX kept_reply_by_key ON nothing (key)"
+    )
     with pytest.raises(RefusedError):
         at().put(CALL, LATER)
     monkeypatch.undo()

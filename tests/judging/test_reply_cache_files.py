@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.judging import ReplyCache
-from evalstore.judging.reply_database import _INDEX, _TABLE
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging import ReplyCache
+from evalstore.scoring.judging.reply_database import _INDEX, _TABLE
 from tests.judging.conftest import CALL, At, sql
 
 REPLY = JudgeReply("yes", "small-2026", "stop")
@@ -133,7 +133,7 @@ def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
 
 def program(body: str, *argv: str) -> str:
     """Run a program in a separate process, and return what it prints."""
-    head = "import os, sys, pathlib\nfrom evalstore.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
+    head = "import os, sys, pathlib\nfrom evalstore.scoring.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
     done = subprocess.run([sys.executable, "-c", head + body, *argv], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -190,7 +190,7 @@ with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
         [
             sys.executable,
             "-c",
-            "import sys, pathlib\nfrom evalstore.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
+            "import sys, pathlib\nfrom evalstore.scoring.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
             + body,
             str(path),
         ],
@@ -209,7 +209,7 @@ with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
 
 
 def test_a_file_that_others_keep_locked_is_one_sentence(at: At, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalstore.judging.reply_database._PATIENCE", 0.05)
+    monkeypatch.setattr("evalstore.scoring.judging.reply_database._PATIENCE", 0.05)
     cache = at()
     cache.put(CALL, REPLY)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

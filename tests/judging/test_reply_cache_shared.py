@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.judging import ReplyCache
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging import ReplyCache
 from tests.judging.conftest import CALL, At
 
 REPLY = JudgeReply("yes", "small-2026", "stop")
@@ -88,7 +88,7 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
 
 SOAK = """
 import random, sys, pathlib
-from evalstore.judging import ReplyCache
+from evalstore.scoring.judging import ReplyCache
 from evalstore.model import JudgeCall, JudgeReply
 path, who, rounds = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 dice, wrong = random.Random(who), 0
@@ -157,7 +157,7 @@ def test_eight_processes_of_which_some_are_killed(seed: int, path: Path) -> None
 
 FORK = """
 import os, sys, pathlib
-from evalstore.judging import ReplyCache
+from evalstore.scoring.judging import ReplyCache
 from evalstore.model import JudgeCall, JudgeReply
 first, child, parent = (JudgeCall("j", name, {"id": "m"}) for name in ("first", "child", "parent"))
 with ReplyCache(pathlib.Path(sys.argv[1])) as cache:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.judging import CallPlan, Endpoint, Judges, open_session
+from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
 from tests.judging.conftest import CALL
 
 

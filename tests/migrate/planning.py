@@ -12,7 +12,7 @@ from evalstore.migration.extraction import Extraction, LegacySource
 from evalstore.migration.plan import SourceContext, SourcePlan, plan_source
 from evalstore.migration.stored_artifacts import StoredArtifacts
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_identity import SuitePlace
+from evalstore.migration.suite_names import SuitePlace
 from evalstore.migration.table import FormatTable
 
 

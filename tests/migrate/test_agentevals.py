@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
+from evalstore.languages.patterns.engine import compile_pattern
+from evalstore.languages.schemas import compile_shipped_schema
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
-from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
+from evalstore.migration.readers.agentevals.output_checks import translate_pattern
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
-from evalstore.patterns.engine import compile_pattern
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_shipped_schema
+from evalstore.places import find_resource_folder
 
 TABLE = load_tables("agentevals")[0]
 LISTS = {"D1": "evaluators", "D2": "assert", "D3": "assertions", "D4": "assert"}

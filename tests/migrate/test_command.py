@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.schemas import compile_schema
+from evalstore.languages.schemas import compile_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 LEGACY = ROOT / "sample_repo/history/01-inherited-suite/legacy"

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstore.documents import read_yaml
+from evalstore.languages.schemas import compile_schema
 from evalstore.migration import MigrationOutcome, explain_format, export, migrate
-from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.extraction import parse_whole
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table_draft import draft_table
-from evalstore.schemas import compile_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., Any]

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evalstore.documents import compute_digest
-from evalstore.migration.part_merge import list_parts, merge_parts
+from evalstore.migration.artifact_merge import list_parts, merge_parts
 
 Git = Callable[..., str]
 Run = Callable[..., Any]

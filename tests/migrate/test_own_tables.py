@@ -13,10 +13,10 @@ from evalstore.checks import evaluate
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.migration import MigrationOutcome, MigrationReport, export, migrate
-from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.extraction import parse_whole
 from evalstore.migration.remainder import is_same_data
 from evalstore.model import Verdict
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 
 Run = Callable[..., Any]
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from evalstore.cli import progress
+from evalstore.languages.schemas import compile_schema
 from evalstore.migration import FormatGuess, migrate
 from evalstore.migration.detect import detect_format
 from evalstore.migration.table import load_tables
 from evalstore.report import render
-from evalstore.schemas import compile_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 Suite = Callable[..., Path]

@@ -19,7 +19,7 @@ from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.unknown_keys import describe_unknown_keys
+from evalstore.migration.value_readings import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 from tests.migrate.planning import plan_alone
 

@@ -13,12 +13,12 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
+from evalstore.languages.schemas import compile_schema
 from evalstore.migration import MigrationOutcome, list_formats, migrate
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.table import load_tables
 from evalstore.model import is_id
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
+from evalstore.places import find_resource_folder
 
 SUITE = json.dumps({"skill_name": "given", "evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]})
 

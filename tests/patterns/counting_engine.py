@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from evalstore.budget import OutOfStepsError
-from evalstore.patterns.letters import build_reader
-from evalstore.patterns.places import HOLDS_AT, LAST, NEWLINE, NOTHING, WORD, Neighbour
-from evalstore.patterns.syntax_tree import (
+from evalstore.languages.patterns.letters import build_reader
+from evalstore.languages.patterns.syntax_tree import (
+    HOLDS_AT,
+    LAST,
+    NEWLINE,
+    NOTHING,
+    WORD,
     Alternation,
     Anchor,
     AnchorKind,
@@ -20,6 +24,7 @@ from evalstore.patterns.syntax_tree import (
     Group,
     Lookahead,
     Lookbehind,
+    Neighbour,
     RegexTree,
     Repetition,
 )

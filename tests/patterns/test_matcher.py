@@ -10,13 +10,13 @@ from math import log2
 import pytest
 
 from evalstore.budget import OutOfStepsError
-from evalstore.patterns.engine import compile_pattern
-from evalstore.patterns.limits import ENGINE_STEPS, OUTPUT_LIMIT
-from evalstore.patterns.matcher import PatternMatcher, compile_matcher
-from evalstore.patterns.parser import parse_pattern
-from evalstore.patterns.regular_matcher import build_regular_matcher
-from evalstore.patterns.unsupported import UndecidedError, refuse_engine_faults
-from evalstore.patterns.work_bound import WorkBound
+from evalstore.languages.patterns.automaton_search import build_regular_matcher
+from evalstore.languages.patterns.engine import compile_pattern
+from evalstore.languages.patterns.letters import ENGINE_STEPS, OUTPUT_LIMIT
+from evalstore.languages.patterns.matcher import PatternMatcher, compile_matcher
+from evalstore.languages.patterns.parser import parse_pattern
+from evalstore.languages.patterns.syntax_tree import UndecidedError, refuse_engine_faults
+from evalstore.languages.patterns.work_bound import WorkBound
 from tests.patterns.counting_engine import CountingEngine
 
 ATOMS = [
@@ -121,7 +121,7 @@ def test_the_automaton_takes_over_without_a_trace(pattern: str, unit: str, monke
     texts = [unit * count + end for count in (1, 30) for end in ("", "foo", "@x", "OK.. done")]
     answers = []
     for steps in (1, 200, 5_000, ENGINE_STEPS):
-        monkeypatch.setattr("evalstore.patterns.matcher.ENGINE_STEPS", steps)
+        monkeypatch.setattr("evalstore.languages.patterns.matcher.ENGINE_STEPS", steps)
         compile_matcher.cache_clear()
         found = matcher(pattern)
         answers.append([found.is_found(text) for text in texts])

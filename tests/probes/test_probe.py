@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.probes.mutants import iterate_mutants
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
+from evalstore.languages.schemas import compile_schema
+from evalstore.places import find_resource_folder
+from evalstore.scoring.probes.probe import iterate_mutants
 
 Cli = Callable[..., Any]
 

@@ -34,7 +34,7 @@ def test_the_layers_are_those_that_the_build_checks() -> None:
 def test_every_package_has_a_row() -> None:
     table = MAP.partition("| package |")[2].partition("\n\n")[0]
     named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])}
-    assert named == {name for layer in layers() for name in re.split(r"[ |]+", layer)}
+    assert named == {name for layer in layers() for name in re.split(r"[ :]+", layer)}
 
 
 def test_there_are_four_walks_of_six_steps() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.provenance import blame, question_rows
+from evalstore.release import artifact_parts
+from evalstore.release.blame import blame
 from evalstore.report import render
 from evalstore.report.screen import Screen
 from evalstore.store import ArtifactStore, rows
@@ -212,7 +213,7 @@ def test_a_row_that_stayed_is_not_parsed_again(story: Any, blamed: Blamed, monke
         (story.root / "datasets" / "d.jsonl").write_text("".join(lines))
         commits.append(story.commit(f"Author {version}"))
     parsed = []
-    monkeypatch.setattr(question_rows, "parse_row", lambda line: parsed.append(line) or rows.parse_row(line))
+    monkeypatch.setattr(artifact_parts, "parse_row", lambda line: parsed.append(line) or rows.parse_row(line))
     found = {pointer: part["commit"] for pointer, part in blamed("dataset/d@git:HEAD").items()}
     assert [found[f"/rows/{number}"] for number in range(8)] == [*commits, commits[0], commits[0]]
     # All rows of one version, and of each older one those that differ from it.

@@ -13,7 +13,8 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.release import Released, bump
-from evalstore.status import Status, read_status
+from evalstore.release.status import read_status
+from evalstore.release.status_values import Status
 from evalstore.store import ArtifactStore
 
 JUDGE = """\

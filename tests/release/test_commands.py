@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
+from evalstore.languages.schemas import compile_schema
+from evalstore.places import find_resource_folder
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import publish
+from evalstore.release import journal, publish
+from evalstore.release.journal import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
-from evalstore.transactions import stale_locks
-from evalstore.transactions.locking import lock_repository
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
 
@@ -206,7 +205,7 @@ def test_a_lock_that_is_alive_is_not_removed(released: Shop, monkeypatch: pytest
     def passed(seconds: float) -> None:
         os.utime(lock)
 
-    monkeypatch.setattr(stale_locks.time, "sleep", passed)
+    monkeypatch.setattr(journal.time, "sleep", passed)
     with pytest.raises(Exception, match="holds a lock"):
         released.bump()
     assert lock.exists()
@@ -438,9 +437,9 @@ def test_a_bump_that_finds_the_lock_held_gives_up_after_a_while(
 ) -> None:
     import fcntl
 
-    from evalstore.transactions import locking
+    from evalstore.release import journal
 
-    monkeypatch.setattr(locking, "_TRIES", 2)
+    monkeypatch.setattr(journal, "_TRIES", 2)
     change(released, 1)
     with (released.top / ".git/evalstore/lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

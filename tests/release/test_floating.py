@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
-from evalstore.status import ArtifactState
+from evalstore.languages.schemas import compile_schema
+from evalstore.places import find_resource_folder
+from evalstore.release.status_values import ArtifactState
 from evalstore.versions import Bump
 
 Shop = Any

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.references import mentions
-from evalstore.release import bump
-from evalstore.status import ArtifactState, VersionRule
-from evalstore.store import ArtifactStore, index
+from evalstore.release import bump, references
+from evalstore.release.status_values import ArtifactState, VersionRule
+from evalstore.store import ArtifactStore, working_files
 from evalstore.store import working_files as blobs
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.listing import list_artifacts
+from evalstore.store.rows import ARTIFACT_LIMIT
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [
@@ -339,7 +338,7 @@ def test_a_date_that_git_cannot_read_is_one_sentence(shop: Shop) -> None:
 def test_an_index_that_another_git_holds_is_waited_for_and_then_said(
     released: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "_TRIES", 2)
+    monkeypatch.setattr(working_files, "_TRIES", 2)
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     lock = released.write(".git/index.lock", "")
     with pytest.raises(ConflictError, match="the index is locked by another git process"):
@@ -398,7 +397,7 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
     for name in ("tone", "new"):
         os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), ARTIFACT_LIMIT + 1)
     monkeypatch.setattr(blobs, "iterate_pieces", None)
-    monkeypatch.setattr(mentions, "scan_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
+    monkeypatch.setattr(references, "scan_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
         ("rubric/new", ArtifactState.BROKEN),
         ("rubric/tone", ArtifactState.BROKEN),

@@ -4,9 +4,9 @@ import pytest
 
 from evalstore.errors import Place, RefusedError
 from evalstore.release.commit_files import extend_ledger
+from evalstore.release.status_values import VersionRule, judge_version
 from evalstore.release.step import choose_version
-from evalstore.status.validity import check_ledger_complete
-from evalstore.status.version_rules import VersionRule, judge_version
+from evalstore.release.validity import check_ledger_complete
 from evalstore.versions import Bump, parse_version
 
 

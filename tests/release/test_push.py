@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from evalstore.errors import GitError, RefusedError, UsageError
+from evalstore.languages.schemas import compile_schema
+from evalstore.places import find_resource_folder
 from evalstore.release import Push, PushOutcome
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
 from evalstore.store import ArtifactStore, remote
-from evalstore.store.git_config import ConfigSetting
-from evalstore.store.scratch import open_scratch_repository
+from evalstore.store.git import ConfigSetting
+from evalstore.store.writing import open_scratch_repository
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from evalstore.languages.schemas import compile_schema
 from evalstore.model import parse_ref
-from evalstore.resources import find_resource_folder
-from evalstore.schemas import compile_schema
-from evalstore.status.release_log import ReleaseLog, read_release_log
+from evalstore.places import find_resource_folder
+from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.integrity import verify
 from evalstore.model import Finding
+from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, rubric
 

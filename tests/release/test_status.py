@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff.rule_sets import RULE_SETS
-from evalstore.status import ArtifactState, VersionRule, read_status
+from evalstore.diff.settings import RULE_SETS
+from evalstore.release.status import read_status
+from evalstore.release.status_values import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalstore.lint.sources import _cut_line
 from evalstore.model import SourceLine
 from evalstore.report.screen import COLOURS, Part, Screen
 from evalstore.report.source_excerpt import format_excerpt
 from evalstore.text import make_printable
-from evalstore.validation.source_lines import _cut_line
 
 Cli = Callable[..., Any]
 SGR = re.compile("\x1b\\[[0-9;]*m")

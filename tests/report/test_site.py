@@ -14,7 +14,7 @@ import pytest
 
 from evalstore.report.pages.reference_graph import write_page
 from evalstore.site import SiteReference
-from evalstore.site.reference_layers import build_graph
+from evalstore.site.contents import build_graph
 
 Cli = Callable[..., Any]
 RUBRIC = (

@@ -15,7 +15,7 @@ import pytest
 from evalstore.errors import LoadError, RefusedError
 from evalstore.runs import Run, read_rows
 from evalstore.runs.row_index import RowIndex
-from evalstore.runs.samples import merge_samples
+from evalstore.runs.values import merge_samples
 
 Write = Callable[..., Run]
 # The last looks like parts of a row, which only its quotation marks tell from one.

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.model import Verdict
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import read_rows, read_run
 from evalstore.runs.run_view import RowChoice, view_run
 

@@ -20,8 +20,8 @@ import pytest
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run
 from evalstore.runs import write as module
-from evalstore.runs.eee_lines import write_row_line
-from evalstore.runs.temporary_files import open_temporary
+from evalstore.runs.eee_write import write_row_line
+from evalstore.runs.write import open_temporary
 
 Written = Callable[..., Run]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import read_rows, read_run
 from evalstore.store import ArtifactStore
 

@@ -19,7 +19,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.about import suggest_install
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 
 Cli = Callable[..., Any]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalstore.judging import ReplyCache
 from evalstore.model import JudgeCall
 from evalstore.runs import GradedRow, read_rows, read_run
+from evalstore.scoring.judging import ReplyCache
 from evalstore.store import ArtifactStore
 
 Cli = Callable[..., Any]

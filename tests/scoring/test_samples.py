@@ -16,10 +16,10 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.model import Verdict
-from evalstore.resources import find_resource_folder
+from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
-from evalstore.runs.samples import compute_question_mean
-from evalstore.scoring.question_sums import QuestionSums
+from evalstore.runs.values import compute_question_mean
+from evalstore.scoring.tally import QuestionSums
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]

@@ -9,8 +9,7 @@ import pytest
 
 from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.question_sums import QuestionSums
-from evalstore.scoring.tally import RunTally
+from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.statistics import ExactMean
 
 EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})

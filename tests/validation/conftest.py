@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.diff.rule_sets import RULE_SETS
 from evalstore.diff.rules import RULES
+from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
+from evalstore.lint import KnownRules, ValidationSource, find_folder_sources, validate
 from evalstore.model import Artifact, Findings, Ref
-from evalstore.validation import KnownRules, ValidationSource, find_folder_sources, validate
 from evalstore.versions import find_version
 
 TODAY = date(2026, 9, 30)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
+from evalstore.lint import make_text_source
 from evalstore.model import Findings
-from evalstore.validation import make_text_source
 
 CASES = Path(__file__).parents[1] / "cases/validation"
 FILES = [

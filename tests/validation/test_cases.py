@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from evalstore.documents import read_yaml
+from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Findings, Severity
 from evalstore.report.findings import text
 from evalstore.report.screen import PAPER
-from evalstore.validation import VALIDATION_RULES
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests/cases/validation"

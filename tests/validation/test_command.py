@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.schemas import compile_schema
+from evalstore.languages.schemas import compile_schema
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests/cases/validation"

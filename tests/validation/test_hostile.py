@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from evalstore.lint import find_folder_sources, make_file_source, make_text_source
 from evalstore.model import Findings, Severity
-from evalstore.validation import find_folder_sources, make_file_source, make_text_source
 
 GOOD = b"id: good\nversion: 1.0.0\nchecks: [{kind: format}]\nscoring: {combine: min}\n"
 LAUGHS = b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.validation.keys import _compile_first_pass, _compile_part, _KeyScope, _lint_part, _name_place
-from evalstore.validation.shape import CHECK, QUESTION, SETTINGS, list_check_kinds, load_schema
+from evalstore.lint.keys import _compile_first_pass, _compile_part, _KeyScope, _lint_part, _name_place
+from evalstore.lint.wording import CHECK, QUESTION, SETTINGS, list_check_kinds, load_schema
 
 NAMES = [
     QUESTION,

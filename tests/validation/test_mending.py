@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import find_resource_folder
-from evalstore.validation.slips import find_only_near
+from evalstore.lint.slips import find_only_near
+from evalstore.places import find_resource_folder
 from tests.rows import mark_slow
 
 Cli = Callable[..., Any]

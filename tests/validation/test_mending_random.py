@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.validation import find_folder_sources, validate
-from evalstore.validation.mending import mend_files
+from evalstore.lint import find_folder_sources, validate
+from evalstore.lint.mending import mend_files
 
 STEPS = sorted((Path(__file__).parents[2] / "sample_repo/history").iterdir())
 WORD = re.compile(r'(?<=["\s{,])[a-z_]{3,}(?="?\s*:)|(?<=kind: )[a-z_]+|(?<=combine: )[a-z_]+')

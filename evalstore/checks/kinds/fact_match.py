@@ -7,8 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
-from evalstore.checks.jury import compute_mean_score
+from evalstore.checks.judges import (
+    CALL_LIMIT,
+    FACT_VARIABLE,
+    ask_judge,
+    compute_mean_score,
+    grade_answers,
+    prepare_judge,
+)
 from evalstore.checks.phrases import find_excess, prepare_search
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing

@@ -8,12 +8,12 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
-from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
 from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
+from evalstore.languages.schemas import Violation, describe_engine, find_unread_keywords, list_keywords
+from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
-from evalstore.schemas import Violation, describe_engine, find_unread_keywords, list_keywords
 from evalstore.text import find_nearest, make_excerpt
 
 _SHOWN = 80

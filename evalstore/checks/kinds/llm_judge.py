@@ -8,14 +8,17 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.judges import (
+    AGGREGATES,
     BUILTIN_VARIABLES,
     CALL_LIMIT,
+    WEIGHTED_AGGREGATES,
+    JudgeVote,
     PreparedJudge,
     ask_judge,
+    compute_mean_score,
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, compute_mean_score
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.languages.patterns.engine import find_dialect_difference, name_engine
+from evalstore.languages.patterns.matcher import LIMIT_HINT, TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.model.outcome import grade_binary, grade_error
-from evalstore.patterns.engine import find_dialect_difference, name_engine
-from evalstore.patterns.matcher import LIMIT_HINT, TOO_MANY_STEPS, PatternMatcher, compile_matcher
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:

@@ -3,21 +3,173 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.check_judging import list_model_edits
+from evalstore.diff.changes.composites import load_inner_rubric
 from evalstore.diff.changes.dataset import find_question_changes, read_question_set
 from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
-from evalstore.diff.changes.judge import find_judge_changes
 from evalstore.diff.changes.rubric import find_rubric_changes
-from evalstore.diff.composite_facts import attach_composite_facts
+from evalstore.diff.classify import classify
+from evalstore.diff.deciders.bounds import find_attainable_scores
+from evalstore.diff.direction import is_counted
 from evalstore.diff.document import ComparedDocument
+from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pairing import pair_checks
-from evalstore.diff.plain_data import is_same, make_plain
+from evalstore.diff.plain_data import describe_value, is_same, make_plain, pair_checks
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.diff.rubric_state import CheckState, CompositeFacts, RubricState, read_rubric
 from evalstore.model import Kind, is_cosmetic
+
+KEY_RULES = {
+    "id": "judge-id-changed",
+    "template": "judge-template-changed",
+    "variables": "judge-template-variable-changed",
+    "score_type": "judge-score-type-changed",
+    "scale": "judge-scale-changed",
+    "level_names": "judge-levels-changed",
+    "level_scores": "judge-level-value-changed",
+    "reply_pattern": "judge-reply-pattern-changed",
+}
+_RETIRES = "retires"  # a day, which no executor reads
+_LEVEL_KEYS = ("level_names", "level_scores")
+_DEFAULTS: Mapping[str, Any] = {
+    "variables": [],
+    "score_type": "continuous",
+    "scale": {"min": 0, "max": 1},
+    "model": {},
+    "applicable_to": None,
+}
+_MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"})
+
+
+def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int) -> Iterator[Change]:
+    """Yield the edits between two judges' mappings; the rule set says which of them leave a validation stale."""
+    before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
+    edits = [*_find_ruled_key_changes(before, after), *_find_judge_model_changes(before["model"], after["model"])]
+    yield from edits
+    yield from _find_validation_changes(
+        old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move_score(edit, rule_set)]
+    )
+    yield from _find_domain_changes(before, after)
+    if not is_same(old.get(_RETIRES), new.get(_RETIRES)):
+        before_at, after_at = ((_RETIRES,) if _RETIRES in side else None for side in (old, new))
+        yield Change("metadata-changed", old.get(_RETIRES), new.get(_RETIRES), before_at, after_at, name=_RETIRES)
+    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", _RETIRES}
+    yield from find_extra_key_changes(old, new, known=known)
+
+
+def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    differ = {
+        key: (old_value, new_value) for key, old_value, new_value in find_key_changes(old, new) if key in KEY_RULES
+    }
+    if differ.keys() >= set(_LEVEL_KEYS):
+        # Names and scores of levels are one edit where both change.
+        old_value, new_value = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
+        differ = {key: values for key, values in differ.items() if key not in _LEVEL_KEYS} | {
+            "level_names": (old_value, new_value)
+        }
+    for key, (old_value, new_value) in differ.items():
+        set_of_names = key == "variables" and _sort_names(old_value) == _sort_names(new_value)
+        rule = "list-reordered" if set_of_names else KEY_RULES[key]
+        yield Change(rule, old_value, new_value, (key,), (key,), name=key, judges=(old, new))
+
+
+def _sort_names(names: Any) -> Any:
+    return sorted(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else object()
+
+
+def _find_judge_model_changes(old: Any, new: Any) -> Iterator[Change]:
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        old, new = {"id": old}, {"id": new}
+    for rule, key, old_value, new_value in list_model_edits(old, new):
+        yield Change(rule, old_value, new_value, ("model", key), ("model", key), name=f"model/{key}")
+
+
+def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterator[Change]:
+    at = ("validation",)
+    old_value, new_value = (side if isinstance(side, dict) else {} for side in (old, new))
+    if not is_same(old, new):
+        edits_text = [
+            f"{key} {describe_value(one)} to {describe_value(other)}"
+            for key, one, other in find_key_changes(old_value, new_value)
+        ]
+        words = (
+            {"changes": ", ".join(edits_text)}
+            if old_value and new_value
+            else {"changes": "it is gone" if old_value else "it is new"}
+        )
+        yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
+    measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
+    # Rates that were measured before an edit which may move scores do not hold for the judge as it is now.
+    moved = [edit.name.partition("/")[0] for edit in moving]
+    if measured[1] and is_same(*measured) and moved:
+        words = {"moved": " and ".join(dict.fromkeys(moved))}
+        yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
+
+
+def _can_move_score(edit: Change, rule_set: int) -> bool:
+    return classify(edit, rule_set=rule_set).directions[0] is not Direction.NONE
+
+
+def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    at = ("applicable_to",)
+    before, after = old["applicable_to"], new["applicable_to"]
+    if is_same(before, after):
+        return
+    if not (isinstance(before, list) and isinstance(after, list)):
+        yield Change("judge-applicable-to-narrowed", before, after, at, at)
+        return
+    removed, added = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
+    if removed:
+        yield Change("judge-applicable-to-narrowed", removed, None, at, at)
+    if added:
+        validation = new.get("validation")
+        backed = isinstance(validation, dict) and validation.get("validated_against")
+        words = {"backing": "" if backed else "; no `validated_against` backs the claim"}
+        yield Change("judge-applicable-to-widened", None, added, at, at, words=words)
+    if not (removed or added):
+        yield Change("list-reordered", before, after, at, at, name="applicable_to")
+
+
+_KIND = "composite"
+_SCORES = 12
+
+
+def attach_composite_facts(states: Iterable[RubricState], load: ArtifactLoader | None) -> list[RubricState]:
+    """Return rubrics whose composites know the rubric behind every exact pin of both sides, moved or not."""
+    states = list(states)
+    refs = {check.params["rubric_ref"] for state in states for check in state.checks if check.kind == _KIND}
+    known = {ref: facts for ref in sorted(refs) if (facts := _find_facts(ref, load))}
+    if not known:
+        return states
+    return [
+        replace(
+            state,
+            checks=tuple(replace(check, rubrics=known) if check.kind == _KIND else check for check in state.checks),
+        )
+        for state in states
+    ]
+
+
+def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
+    inner = load_inner_rubric(ref, load)
+    if inner is None or any(check.kind == _KIND for check in inner.checks):
+        return None
+    # A rubric has a score as soon as one check that counts has one.
+    is_sure = any(is_counted(check, inner) and not inner.may_leave_out(check) for check in inner.checks)
+    # An engine that only comes close answers for no check in strict mode, and so for none that holds it.
+    is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
+    scores = find_attainable_scores(inner) or frozenset()
+    return CompositeFacts(
+        scores=tuple(sorted(scores)) if len(scores) <= _SCORES else (),
+        threshold=inner.threshold,
+        may_miss=not is_sure and any(map(inner.may_skip, inner.checks)),
+        may_err=not is_portable or (not is_sure and any(check.may_err for check in inner.checks)),
+    )
+
 
 DatasetRows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from operator import eq
 from typing import Any, NamedTuple
 
-from evalstore.checks.jury import WEIGHTED_AGGREGATES
+from evalstore.checks.judges import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.edit_script import EditScript, Paths, find_key_changes, set_param
 from evalstore.diff.deciders.judges import find_template_names, is_variable_unread
 from evalstore.diff.deciders.juries import SINGLE_JUDGE_AGGREGATE, find_aggregation_key, read_jury
-from evalstore.diff.pairing import pair_items
-from evalstore.diff.plain_data import is_same
+from evalstore.diff.plain_data import is_same, pair_items
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
 from evalstore.errors import EvalstoreError

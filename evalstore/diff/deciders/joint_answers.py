@@ -14,16 +14,23 @@ from itertools import chain, product
 from math import prod
 from typing import NamedTuple
 
-from evalstore.diff.deciders.enumeration import list_scores
-from evalstore.diff.deciders.output_traits import list_trait_answers
-from evalstore.diff.deciders.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer, grade_answer
-from evalstore.diff.deciders.text_scores import TextScore, read_text_score
+from evalstore.diff.deciders.bounds import list_scores
+from evalstore.diff.deciders.output_traits import (
+    ERROR,
+    FAILED,
+    MISSING,
+    PASSED,
+    RawAnswer,
+    grade_answer,
+    list_trait_answers,
+)
+from evalstore.diff.deciders.texts import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree, count_visible
+from evalstore.languages.patterns.letters import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
-from evalstore.patterns.limits import OUTPUT_LIMIT
-from evalstore.regex_inclusion import Membership, MembershipTable, RegexTree, count_visible
 
 # Ways to answer: well under a tenth of a second.
 WAYS_LIMIT = 4_096

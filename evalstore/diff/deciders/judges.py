@@ -10,20 +10,19 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.reply import find_pattern_problem
-from evalstore.checks.reply_language import is_pattern_idle
+from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.enumeration import list_scores
+from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
 from evalstore.errors import EvalstoreError
+from evalstore.languages.pattern_comparison import Expression, UndecidedError, build_pattern_language
+from evalstore.languages.patterns.engine import find_dialect_difference
 from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_judge
-from evalstore.patterns.engine import find_dialect_difference
-from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 
 _TEXT = "text"

@@ -21,8 +21,7 @@ from itertools import combinations
 from math import lcm
 from typing import Any, NamedTuple
 
-from evalstore.checks.judges import CALL_LIMIT
-from evalstore.checks.jury import WEIGHTED_AGGREGATES
+from evalstore.checks.judges import CALL_LIMIT, WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import (
     EITHER,

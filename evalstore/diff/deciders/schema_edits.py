@@ -7,8 +7,8 @@ from typing import Any
 
 from evalstore.diff.plain_data import is_same
 from evalstore.documents import Pointer, write_canonical
-from evalstore.schema_inclusion import ANNOTATIONS
-from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
+from evalstore.languages.schema_comparison import ANNOTATIONS
+from evalstore.languages.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
 

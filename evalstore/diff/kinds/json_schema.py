@@ -3,12 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from evalstore.diff.changes.schemas import find_schema_changes
+from evalstore.diff.change import Change, Decision, Proof
+from evalstore.diff.changes.edit_script import EditScript
+from evalstore.diff.deciders.schema_edits import find_schema_edits, list_outputs
+from evalstore.diff.findings import Certainty
 from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, say_always
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
-from evalstore.documents import Pointer, write_canonical
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.rubric_state import CheckState
+from evalstore.documents import Pointer, format_json_pointer, write_canonical
+from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas, find_dialect
+
+_SCHEMA, _FIELDS = "schema", "expected_fields"
+_LISTED = 2
+_SAME_VIEW = Proof("nothing that decides differs: notes, order and names of definitions are not read")
+_EQUIVALENT = Proof("both schemas let the same JSON through, and none takes either near its limit of steps")
+_UNSHOWN = "; no JSON was found that shows it"
+
+
+class _SchemaRule(NamedTuple):
+    rule: str
+    reason: str = ""
+    certainty: Certainty = Certainty.PROVED
+    proof: Proof | None = None
+
+
+_RELATION_RULES = {
+    SchemaRelation.SAME_NORMAL_FORM: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
+    SchemaRelation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
+    SchemaRelation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
+    SchemaRelation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before passes now"),
+    SchemaRelation.INCOMPARABLE: _SchemaRule(
+        "json-schema-changed", "some JSON passes before only, and other JSON now only"
+    ),
+    SchemaRelation.ASSUMED: _SchemaRule("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
+}
+
+
+def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
+    """Yield the edit of what a check demands of JSON: its schema or its fields, as it has only one of them."""
+    check, goal = script.current[token], script.goal[token]
+    if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
+        return
+    asks = {_find_demand_param(check), _find_demand_param(goal)}
+    if asks == {_SCHEMA}:
+        yield _edit_schema(script, check, goal)
+    elif asks == {_FIELDS}:
+        yield _edit_fields(script, check, goal)
+    else:
+        old, new = ({name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal))
+        name = _SCHEMA if goal.params[_FIELDS] is None else _FIELDS
+        before = _SCHEMA if check.params[_FIELDS] is None else _FIELDS
+        yield _edit_demand(script, goal, "json-schema-changed", name, old=old, new=new, at=((before,), (name,)))
+
+
+def _find_demand_param(check: CheckState) -> str:
+    # Validation refuses a check with both, and one with neither.
+    if check.params[_FIELDS] is None:
+        return _SCHEMA
+    return _FIELDS if check.params[_SCHEMA] is None else ""
+
+
+def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Change:
+    old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
+    if find_dialect(old) != find_dialect(new):
+        at: Pointer = (_SCHEMA, "$schema")
+        facts: dict[str, Any] = {
+            "old": find_dialect(old),
+            "new": find_dialect(new),
+            "at": (at, at),
+            "discriminator": [old, new],
+        }
+        return _edit_demand(script, goal, "check-engine-changed", _SCHEMA, **facts)
+    comparison = compare_schemas(old, new, script.schema_budget)
+    known = _RELATION_RULES[comparison.relation]
+    # The finding stands at the first edited keyword; its message names the others.
+    pointers = find_schema_edits(old, new)
+    at = (_SCHEMA, *pointers[0])
+    ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
+    outputs = tuple(text for value in comparison.examples for way in ways for text in list_outputs(value, way))
+    decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
+    # What changed is the keyword, whatever stands around it; all of both schemas tells the edit from others.
+    before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
+    facts = {"old": before, "new": after, "discriminator": [old, new], "at": (at, at)}
+    facts |= {"proof": known.proof, "decision": decision}
+    return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
+
+
+def _find_keyword(schema: Any, pointer: Pointer) -> Any:
+    """Return what a schema says at a pointer; None where it says nothing."""
+    for step in pointer:
+        inside = step in schema if isinstance(schema, dict) else isinstance(schema, list) and step in range(len(schema))
+        if not inside:
+            return None
+        schema = schema[step]
+    return schema
+
+
+def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
+    why = f": {comparison.why}" if comparison.why else ""
+    return f"{known.reason}{why}{'' if comparison.examples else _UNSHOWN}"
+
+
+def _list_pointers(pointers: list[Pointer]) -> str:
+    more = len(pointers) - _LISTED
+    text = ", ".join(format_json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _edit_fields(script: EditScript, check: CheckState, goal: CheckState) -> Change:
+    old, new = check.params[_FIELDS], goal.params[_FIELDS]
+    more, less = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    if not (more or less):
+        return _edit_demand(script, goal, "list-reordered", _FIELDS, old=old, new=new)
+    rule = "json-schema-changed"
+    if not (more and less):
+        rule = "json-schema-tightened" if more else "json-schema-loosened"
+    at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
+    keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
+    decision = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
+    return _edit_demand(script, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decision)
+
+
+def _edit_demand(
+    script: EditScript, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
+) -> Change:
+    check = script.current[goal.token]
+    demand = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
+    edited = replace(check, params={**check.params, **demand})
+    return script.edit_check(rule, name, edited, words={"keywords": keywords}, **facts)
 
 
 def _read_schema(value: Any) -> Any:

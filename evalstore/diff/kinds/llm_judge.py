@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.jury import AGGREGATES
+from evalstore.checks.judges import AGGREGATES
 from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
 from evalstore.diff.params import (

@@ -6,10 +6,133 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT
-from evalstore.diff.changes.tools import find_tool_changes
+from evalstore.diff.change import Change
+from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import CheckKind, Param, Row, say_always
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_text, read_texts, read_typed
-from evalstore.documents import Pointer
+from evalstore.diff.plain_data import describe_value, is_same, pair_items
+from evalstore.diff.rubric_state import CheckState
+from evalstore.documents import Pointer, write_canonical
+
+Entry = dict[str, Any]
+# The index of an entry in the old list and in the new one; None where it is not in it.
+EntryPlace = tuple[int | None, int | None]
+
+_NAME = "tools"
+_READ_KEYS = frozenset({"name", "args", "args_match", "min", "max"})
+_DEFAULTS = {"args_match": "subset", "min": 1}
+_DEMAND_KEYS = (("min",), ("max",), ("args", "args_match"))
+_ENTRY_LIMIT = 100
+
+
+def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
+    """Yield the edits of a check's `tools`: demands of one entry, entries that come and go, and their order."""
+    old, new = (side[token].params[_NAME] for side in (script.current, script.goal))
+    if old is None or new is None or len(old) + len(new) > _ENTRY_LIMIT:
+        item = "tools of its own" if old is None or new is None else "another list"
+        edited = set_param(script.current[token], _NAME, new)
+        yield script.edit_check("tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item})
+        return
+    # Three criteria: the same entry, the same tool with the same arguments, and the same tool.
+    pairs = pair_items(old, new, is_same, _has_same_demand, _has_same_name)
+    places: list[EntryPlace] = [(place, pairs.get(place)) for place in range(len(old))]
+    for place, after in sorted(pairs.items()):
+        yield from _edit_entry(script, token, (place, after))
+    yield from _add_entries(script, token, places)
+    yield from _remove_entries(script, token, places)
+    yield from _order_entries(script, token, places)
+
+
+def _has_same_demand(one: Entry, other: Entry) -> bool:
+    demands = ([entry["name"], entry.get("args"), "args" in entry and entry["args_match"]] for entry in (one, other))
+    return is_same(*demands)
+
+
+def _has_same_name(one: Entry, other: Entry) -> bool:
+    return bool(one["name"] == other["name"])
+
+
+def _edit_entry(script: EditScript, token: str, places: tuple[int, int]) -> Iterator[Change]:
+    goal: Entry = script.goal[token].params[_NAME][places[1]]
+    for keys in _DEMAND_KEYS:
+        entry: Entry = script.current[token].params[_NAME][places[0]]
+        if all((key in entry) is (key in goal) and is_same(entry.get(key), goal.get(key)) for key in keys):
+            continue
+        edited_entry = {**{key: item for key, item in entry.items() if key not in keys}, **_select_keys(goal, keys)}
+        old, new = (_describe_demand(one, keys) for one in (entry, goal))
+        edited = _replace_entry(script.current[token], places[0], edited_entry)
+        key = next(key for key in reversed(keys) if not is_same(entry.get(key), goal.get(key)))
+        at = ((_NAME, places[0], key), (_NAME, places[1], key))
+        words = {"name": f"{key} of {describe_value(goal['name'])}"}
+        yield script.edit_check("tool-constraint-changed", key, edited, old=old, new=new, at=at, words=words)
+    check = script.current[token]
+    entries = (check.params[_NAME][places[0]], goal)
+    yield from script.edit_extra_keys(token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ_KEYS)
+    script.adopt_check(_replace_entry(check, places[0], goal))
+
+
+def _describe_demand(entry: Entry, keys: tuple[str, ...]) -> Any:
+    # Arguments and how they match are one demand: the message gives both where both are written.
+    if len(keys) == 1 or "args" not in entry:
+        return entry.get(keys[0])
+    return entry["args"] if entry["args_match"] == "subset" else {"exactly": entry["args"]}
+
+
+def _select_keys(entry: Entry, keys: tuple[str, ...]) -> Entry:
+    return {key: item for key, item in entry.items() if key in keys}
+
+
+def _replace_entry(check: CheckState, place: int, entry: Entry) -> CheckState:
+    tools = check.params[_NAME]
+    return set_param(check, _NAME, [*tools[:place], entry, *tools[place + 1 :]])
+
+
+def _add_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
+    # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
+    goal: list[Entry] = script.goal[token].params[_NAME]
+    for at, entry in enumerate(goal):
+        seated = {after: place for place, (_, after) in enumerate(places)}
+        if at in seated:
+            continue
+        place = next((seated[before] + 1 for before in reversed(range(at)) if before in seated), 0)
+        places.insert(place, (None, at))
+        tools = script.current[token].params[_NAME]
+        edited = set_param(script.current[token], _NAME, [*tools[:place], entry, *tools[place:]])
+        yield _edit_whole_entry(script, edited, entry, new=entry, at=(None, (_NAME, at)))
+
+
+def _remove_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
+    while (place := next((place for place, (_, after) in enumerate(places) if after is None), None)) is not None:
+        before, _ = places.pop(place)
+        tools = script.current[token].params[_NAME]
+        edited = set_param(script.current[token], _NAME, [*tools[:place], *tools[place + 1 :]])
+        yield _edit_whole_entry(script, edited, tools[place], old=tools[place], at=((_NAME, before), None))
+
+
+def _edit_whole_entry(script: EditScript, edited: CheckState, entry: Entry, **facts: Any) -> Change:
+    more = {key: item for key, item in entry.items() if key != "name" and not is_same(item, _DEFAULTS.get(key))}
+    item = describe_value(entry["name"]) + (f" ({describe_value(more)})" if more else "")
+    return script.edit_check("tool-required-changed", _NAME, edited, words={"item": item}, **facts)
+
+
+def _order_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
+    order = [after for _, after in places]
+    if order == sorted(order, key=lambda after: -1 if after is None else after):
+        return
+    check, goal = script.current[token], script.goal[token].params[_NAME]
+    before, after = (_list_ordered_entries(check, tools) for tools in (check.params[_NAME], goal))
+    rule = "list-reordered" if before == after else "tool-order-mode-changed"
+    names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
+    yield script.edit_check(rule, _NAME, set_param(check, _NAME, goal), old=names[0], new=names[1], discriminator=goal)
+
+
+def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
+    """Return the entries whose order counts: in `in_order` those that are required, in `exact` all that take calls."""
+    mode = check.params["mode"]
+    if mode == "any_order":
+        return []
+    return [write_canonical(entry) for entry in tools if entry["min"] or (mode == "exact" and entry.get("max"))]
+
 
 # From the one that asks for least.
 _MODES = ("any_order", "in_order", "exact")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, ChangeRule
-from evalstore.diff.deciders.scoring import prove_weightless
+from evalstore.diff.deciders.bounds import prove_weightless
 from evalstore.diff.rules import dataset, judge, references, rubric, shared, structure, text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalstore.diff.change import Change, ChangeRule, Proof, Scope, name_decider
+from evalstore.diff.deciders.bounds import prove_weightless
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
     prove_domain_unread,
@@ -16,7 +17,6 @@ from evalstore.diff.deciders.judges import (
     prove_variable_unread,
 )
 from evalstore.diff.deciders.juries import bound_jury_shift, prove_jury_equivalent
-from evalstore.diff.deciders.scoring import prove_weightless
 from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump

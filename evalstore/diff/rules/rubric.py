@@ -7,17 +7,15 @@ from fractions import Fraction
 from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders.bounds import (
     prove_binary_threshold,
-    prove_no_share_between,
-    prove_unattainable,
-    prove_verdict_unread,
-)
-from evalstore.diff.deciders.enumeration import prove_by_enumeration
-from evalstore.diff.deciders.scoring import (
+    prove_by_enumeration,
     prove_gate_idle,
     prove_modes_equivalent,
+    prove_no_share_between,
     prove_nothing_errs,
     prove_nothing_missing,
     prove_rescaled,
+    prove_unattainable,
+    prove_verdict_unread,
     prove_weightless,
     prove_weights_unread,
 )

@@ -19,8 +19,7 @@ except ModuleNotFoundError as missing:
         name="inspect_ai",
     ) from None
 
-from evalstore.integrations.inspect.samples import dataset_samples
+from evalstore.integrations.inspect.samples import dataset_samples, pass_rate
 from evalstore.integrations.inspect.scorer import rubric_scorer
-from evalstore.integrations.inspect.scores import pass_rate
 
 __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
-from evalstore.judging.client import SAMPLING
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging.client import SAMPLING
 from evalstore.text import make_excerpt
 
 GRADER_ROLE = "grader"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalstore.errors import EvalstoreError
 from evalstore.integrations.inspect.judging import GRADER_ROLE
-from evalstore.integrations.ruler import ReplyLookup, Ruler, load_ruler
+from evalstore.integrations.rubric_scorer import ReplyLookup, Ruler, load_ruler
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.store import ArtifactStore
 

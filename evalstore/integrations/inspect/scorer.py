@@ -14,9 +14,8 @@ from inspect_ai.util import collect
 
 from evalstore.integrations.inspect.judging import InspectJudge, ask_inspect_model
 from evalstore.integrations.inspect.rubrics import RubricCache, locate_store
-from evalstore.integrations.inspect.samples import read_output, read_question
-from evalstore.integrations.inspect.scores import make_score, make_unscored, pass_rate
-from evalstore.integrations.ruler import Ruler
+from evalstore.integrations.inspect.samples import make_score, make_unscored, pass_rate, read_output, read_question
+from evalstore.integrations.rubric_scorer import Ruler
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.store import ArtifactStore
 

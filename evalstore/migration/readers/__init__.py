@@ -9,21 +9,153 @@ other files with cases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from evalstore.documents import Document, DoubledKey, OpaqueValue, Pointer
 from evalstore.errors import RefusedError
-from evalstore.migration.doubled_keys import add_doubled_keys
-from evalstore.migration.extraction import Extraction, LegacySource
-from evalstore.migration.folded_values import restore_parts
-from evalstore.migration.judge_losses import add_judge_losses
-from evalstore.migration.opaque_values import set_opaque_aside
-from evalstore.migration.remainder import decode_value, restore_case, restore_root
+from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
+from evalstore.migration.remainder import decode_value, encode_value, restore_case, restore_parts, restore_root
 from evalstore.migration.table import FormatTable
-from evalstore.migration.unknown_keys import find_unknown_keys
+from evalstore.migration.value_readings import find_unknown_keys
+from evalstore.model import Kind
+from evalstore.text import make_excerpt
+
+
+def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
+    """Return an extraction with a remark on each case that has a key twice, and a note on each such key elsewhere."""
+    files = [document, *(case.document for case in extraction.cases if case.document)]
+    if not any(file.doubled for file in files):
+        return extraction
+    # By identity: two companion files may have equal contents.
+    places = {(id(case.document or document), case.pointer) for case in extraction.cases}
+    remarks: dict[tuple[int, Pointer], list[str]] = {}
+    notes: list[MigrationNote] = []
+    for file in {id(file): file for file in files}.values():
+        for key in file.doubled:
+            steps = (key.pointer[:size] for size in range(len(key.pointer)))
+            place = next(((id(file), at) for at in steps if (id(file), at) in places), None)
+            if place:
+                remarks.setdefault(place, []).append(_describe_key(key))
+            else:
+                beside = None if file is document else file
+                notes.append(MigrationNote(key.pointer, MigrationOutcome.MIGRATED, _describe_key(key), document=beside))
+    cases = (
+        replace(case, remarks=(*case.remarks, *remarks.get((id(case.document or document), case.pointer), ())))
+        for case in extraction.cases
+    )
+    return replace(extraction, cases=tuple(cases), notes=(*extraction.notes, *notes))
+
+
+def _describe_key(key: DoubledKey) -> str:
+    name = make_excerpt(str(key.pointer[-1]))
+    lines = f"lines {key.first} and {key.last}" if key.first != key.last else f"line {key.last}"
+    return f"the key {name!r} stands twice, on {lines}: the last counts"
+
+
+def add_judge_losses(extraction: Extraction) -> Extraction:
+    """Return an extraction whose cases are lossy where they ask another judge than the legacy grader's."""
+    drafts = {draft.ref: draft for draft in extraction.drafts}
+    return replace(extraction, cases=tuple(_add_judge_loss(case, drafts) for case in extraction.cases))
+
+
+def _add_judge_loss(case: LegacyCase, drafts: Mapping[str, ArtifactDraft]) -> LegacyCase:
+    judges = dict.fromkeys(_find_judges(case.rubric.value, drafts)) if case.rubric else {}
+    loss = find_judge_loss(judges, case.unseen)
+    remarks = dict.fromkeys(remark for judge in judges for remark in judge.remarks)
+    case = replace(case, remarks=(*case.remarks, *remarks)) if remarks else case
+    if not loss:
+        return case
+    outcome = find_worst_outcome([case.outcome, MigrationOutcome.LOSSY])
+    return replace(case, outcome=outcome, reasons=(loss, *case.reasons))
+
+
+def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[JudgeFacts]:
+    """Yield the facts on each judge that a rubric asks; a judge of no draft is not known to be the grader's."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _find_judges(item, drafts)
+    for key, item in value.items() if isinstance(value, dict) else ():
+        draft = drafts.get(item) if key in REF_KEYS and isinstance(item, str) else None
+        if draft and draft.kind is Kind.RUBRIC:
+            yield from _find_judges(draft.value, drafts)
+        elif key == "judge_prompt_ref":
+            yield draft.facts if draft else OUR_JUDGE
+        elif key in {"checks", "jury", "members"}:
+            yield from _find_judges(item, drafts)
+
+
+# The fields of a question that scoring reads; a question need not hold the others, as its remainder does.
+_GRADED = frozenset(
+    {"id", "input", "criteria", "context", "expected", "expected_facts", "expected_tools", "also_valid"}
+)
+_READ = "{} is {}: nothing says how that is graded"
+_KEPT = "{} is {}: kept as data"
+
+
+def set_opaque_aside(extraction: Extraction, document: Document, table: FormatTable) -> Extraction:
+    """Return an extraction without opaque values in questions and rubrics; a case that is graded by one is refused."""
+    files = [document, *(case.document for case in extraction.cases if case.document)]
+    if not any(file.opaque for file in files):
+        return extraction
+    drafts = tuple(_encode_extensions(draft) for draft in extraction.drafts)
+    fields = {key: set((field or "").split("|")) for key, field in table.mirrors.items()}
+    graded_keys = {key for key, names in fields.items() if names & _GRADED}
+    return replace(extraction, cases=tuple(_read_case(case, graded_keys) for case in extraction.cases), drafts=drafts)
+
+
+def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
+    if case.is_set_aside:
+        return case
+    held_keys = dict(_find_keys(case.raw))
+    question = {key: _drop_opaque(item) if key == "metadata" else item for key, item in case.question.items()}
+    held = {key: value for key, item in question.items() if (value := next(_find_opaque(item), None))}
+    graded = [*(case.rubric.value[key] for key in ("checks", "scoring") if case.rubric)]
+    problems = [_READ.format(key, value.description) for key, value in held_keys.items() if key in graded_keys]
+    problems += [_READ.format(key, value.description) for key, value in held.items() if key in _GRADED]
+    problems += [_READ.format("a value of its checks", value.description) for value in _find_opaque(graded)]
+    if problems:
+        return LegacyCase(case.pointer, case.raw, MigrationOutcome.REFUSED, tuple(problems[:1]), document=case.document)
+    remarks = [_KEPT.format(make_excerpt(key), value.description) for key, value in held_keys.items()]
+    return replace(
+        case,
+        question={key: item for key, item in question.items() if key not in held},
+        rubric=case.rubric and _encode_extensions(case.rubric),
+        remarks=(*case.remarks, *remarks),
+    )
+
+
+def _encode_extensions(draft: ArtifactDraft) -> ArtifactDraft:
+    """Return a draft whose extensions hold opaque values as an artifact can."""
+    value = {
+        key: encode_value(item) if key.startswith("x_") and any(_find_opaque(item)) else item
+        for key, item in draft.value.items()
+    }
+    return replace(draft, value=value)
+
+
+def _drop_opaque(value: Any) -> Any:
+    """Return a question's metadata without the keys that hold an opaque value."""
+    return {key: item for key, item in value.items() if not any(_find_opaque(item))}
+
+
+def _find_keys(raw: Any) -> Iterator[tuple[str, OpaqueValue]]:
+    for key, item in raw.items() if isinstance(raw, Mapping) else ():
+        if value := next(_find_opaque(item), None):
+            yield str(key), value
+
+
+def _find_opaque(value: Any) -> Iterator[OpaqueValue]:
+    if isinstance(value, OpaqueValue):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _find_opaque(item)
+
 
 Rubrics = Mapping[str, Mapping[str, Any]]
 

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from evalstore.documents import Pointer, write_yaml
+from evalstore.lint import make_text_source, validate
 from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
 from evalstore.migration.extraction import (
     VERSION,
@@ -23,10 +24,9 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
+from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
 from evalstore.text import make_excerpt
-from evalstore.validation import make_text_source, validate
 from evalstore.versions import find_version
 
 _REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")

@@ -18,7 +18,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable, PromptRow
-from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
+from evalstore.migration.value_readings import describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 

@@ -19,7 +19,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable
-from evalstore.migration.unknown_keys import describe_type
+from evalstore.migration.value_readings import describe_type
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version

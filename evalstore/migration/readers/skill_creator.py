@@ -23,7 +23,7 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
+from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 

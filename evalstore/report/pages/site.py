@@ -9,8 +9,8 @@ from evalstore.report.pages.html import render_page, render_template
 from evalstore.report.text_layout import count_noun
 
 if TYPE_CHECKING:
+    from evalstore.release.release_log import ReleaseLogEntry
     from evalstore.site import SiteArtifact, SiteIndex
-    from evalstore.status.release_log import ReleaseLogEntry
 
 _DAY = 10
 _TEXT = 60_000  # characters of a file that a page holds

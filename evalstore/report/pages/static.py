@@ -12,8 +12,8 @@ from evalstore.report.pages.html import render_page
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
 
 if TYPE_CHECKING:
+    from evalstore.audits.shapley import ShareBounds
     from evalstore.audits.static_audit import StaticAudit
-    from evalstore.audits.static_bounds import ShareBounds
 
 
 def write_page(audit: StaticAudit, conditions: Sequence[str]) -> str:

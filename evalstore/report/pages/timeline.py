@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evalstore.audits.rulers import RunTotals
 from evalstore.audits.score_history import ScoredRun, ScoreHistory
+from evalstore.audits.side_replay import RunTotals
 from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import count_noun
 

@@ -10,17 +10,23 @@ assistant.
 
 from __future__ import annotations
 
+import copy
 import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
+from evalstore.about import suggest_install
 from evalstore.documents import JsonStream
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LimitError, LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.model import Output
-from evalstore.runs.imports.archive import Archive, open_archive
 from evalstore.runs.imports.entry import (
     OutputEntry,
     Series,
@@ -29,7 +35,117 @@ from evalstore.runs.imports.entry import (
     read_id,
     shorten_reason,
 )
-from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.run_files import get_mapping
+
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_ZSTD = 93
+# What is large and packed more tightly than this was made to fill memory or time; logs are near 20:1, though a model
+# that repeats itself without end packs far better.
+_RATIO = 1000
+_MEMBER_LIMITS = 64 << 20, 1 << 30
+_ARCHIVE_LIMIT = 256 << 20
+_BROKEN = (
+    zipfile.BadZipFile,
+    struct.error,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Archive:
+    """An open archive: its members by name (of several with one name the last counts), and their content as streams."""
+
+    def __init__(self, file: zipfile.ZipFile, name: str) -> None:
+        self.name = name
+        self.members: Mapping[str, zipfile.ZipInfo] = {member.filename: member for member in file.infolist()}
+        self._file = file
+
+    def open_member(self, member: str) -> ArchiveMember:
+        """Open a member for reading."""
+        return ArchiveMember(self._file, self.members[member], self.place_of(member))
+
+    def place_of(self, member: str) -> Place:
+        """Return where a member is, written like a path into the archive."""
+        return Place(f"{self.name}/{member}")
+
+
+class ArchiveMember(RawIOBase):
+    """A member's bytes, no more than it announces; `LoadError` where they are damaged or not as announced."""
+
+    def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
+        self._place, self._announced = place, member
+        self._sum, self._read = 0, 0
+        self._broken: tuple[type[Exception], ...] = _BROKEN
+        with _explain_damage(place, _BROKEN):
+            self._source = self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most `size` bytes."""
+        left = self._announced.file_size - self._read
+        with _explain_damage(self._place, self._broken):
+            data: bytes = self._source.read(min(size, left + 1) if size >= 0 else left + 1)
+        self._read += len(data)
+        self._sum = zlib.crc32(data, self._sum)
+        ended = size != 0 and not data
+        whole = self._read == self._announced.file_size and self._sum == self._announced.CRC
+        if self._read > self._announced.file_size or (ended and not whole):
+            raise LoadError("is damaged: its content is not what the archive announces", place=self._place)
+        return data
+
+    def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
+        """Open what `zipfile` cannot unpack, or only without bounds: the packed bytes are read as if merely stored."""
+        try:
+            import zstandard
+        except ImportError:
+            raise LoadError(
+                "this archive is packed with Zstandard, which is unpacked by an optional package",
+                place=self._place,
+                hint=f"{suggest_install('inspect')}, or pip install zstandard alone",
+            ) from None
+        self._broken = (*_BROKEN, zstandard.ZstdError)
+        packed = copy.copy(self._announced)
+        packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
+        del packed.CRC  # it is that of the unpacked bytes
+        return zstandard.ZstdDecompressor().stream_reader(file.open(packed), read_across_frames=True)
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open a zip archive; `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory."""
+    with open_user_file(path) as raw:
+        with _explain_damage(Place(str(path)), _BROKEN):
+            file = zipfile.ZipFile(raw)
+        with file:
+            _check_sizes(file.infolist(), raw.seek(0, 2), Place(str(path)))
+            yield Archive(file, str(path))
+
+
+def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> None:
+    """Refuse an archive by what it announces, before anything of it is unpacked."""
+    if any(member.flag_bits & 1 for member in members):
+        raise LoadError("this archive is encrypted", place=place)
+    packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
+    if packed > size or unpacked > max(_ARCHIVE_LIMIT, _RATIO * size) or any(_is_bomb(member) for member in members):
+        raise LimitError("this archive unpacks to far more than a log holds", place=place)
+
+
+def _is_bomb(member: zipfile.ZipInfo) -> bool:
+    always, never = _MEMBER_LIMITS
+    return member.file_size > min(never, max(always, _RATIO * member.compress_size))
+
+
+@contextmanager
+def _explain_damage(place: Place, broken: tuple[type[Exception], ...]) -> Iterator[None]:
+    try:
+        yield
+    except broken as error:
+        raise LoadError(f"cannot be unpacked: {str(error) or 'it is damaged'}", place=place) from None
+
 
 _SAMPLE_KEYS = frozenset({"id", "epoch", "messages", "output", "error", "invalidation"})
 _LOG_VERSIONS = (1, 2)

@@ -7,25 +7,147 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer
+from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.migration.extraction import LegacySource
-from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.grading import (
     PASSES,
+    VARIABLE,
     CaseScope,
     CrashError,
     Dialect,
     Grading,
     Raw,
+    check_keys,
+    describe_open_places,
     join_gradings,
     note_ignored,
     parse_number,
 )
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
-from evalstore.migration.readers.agentevals.questions import collect_variables, find_criteria, find_expected
+from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
+
+_CRITERIA = ("criteria", "expected_outcome", "outcome")
+_SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
+_LAYOUT = "a judge reads the expected answer in another layout than the runner's"
+_FORMATS = ("json", "text")  # a tuple: raw values may not be hashable
+
+
+def find_input(raw: Raw, root: Raw) -> Any:
+    """Return the raw input of a case (a text or messages), with the variables of its prompt; None where it has none."""
+    variables = collect_variables(raw, root)
+    text = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
+    if text is not None:
+        return text
+    # Only the first prompt of a suite is asked; the caller reports further ones.
+    prompts = root.get("prompts")
+    prompt = prompts[0] if isinstance(prompts, list) and prompts else prompts
+    if isinstance(prompt, dict):
+        prompt = prompt.get("raw", prompt.get("content"))
+    # A prompt that is one variable alone passes its value on unchanged, messages included.
+    if isinstance(prompt, str) and (variable := VARIABLE.fullmatch(prompt.strip())):
+        return variables.get(variable[1])
+    if isinstance(prompt, str):
+        return VARIABLE.sub(lambda match: render_input(variables.get(match[1], match[0])), prompt)
+    return variables.get("input", root.get("input"))
+
+
+def find_expected(raw: Raw, root: Raw) -> Any:
+    """Return the expected output of a case; a single message stands for its content."""
+    keys = ("expected_output", "expected_messages")
+    value = next(
+        (raw[key] for key in keys if raw.get(key) is not None), collect_variables(raw, root).get("expected_output")
+    )
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "role" in value[0]:
+        return value[0].get("content")
+    return value
+
+
+def find_criteria(raw: Raw) -> str | None:
+    """Return the criteria of a case in words; None where it has none."""
+    return next((raw[key] for key in _CRITERIA if isinstance(raw.get(key), str)), None)
+
+
+def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
+    """Return the variables of a test, with the defaults of its suite."""
+    default = root.get("default_test")
+    # Variables of the test override those of the suite.
+    holders = [default if isinstance(default, dict) else {}, raw]
+    mappings = [holder["vars"] for holder in holders if isinstance(holder.get("vars"), dict)]
+    return {str(key): value for variables in mappings for key, value in variables.items()}
+
+
+def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the question of a case (without its id), and losses where its judges read the fields in `reads`."""
+    messages = _read_messages(input_)
+    expected, criteria = scope.expected, find_criteria(raw)
+    question: dict[str, Any] = {
+        "input": render_input(input_),
+        **({"messages": input_} if messages else {}),
+        **({"criteria": criteria} if criteria is not None else {}),
+        **({"context": criteria} if criteria is not None and "context" in reads else {}),
+        **({"expected": expected} if expected is not None and _fits_dataset(expected) else {}),
+    }
+    metadata = raw.get("metadata")
+    holds = isinstance(metadata, dict) and metadata and is_same_data(encode_value(metadata), metadata)
+    losses = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
+    losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
+    texts = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
+    losses += [
+        f"{open_}; it stays as it is"
+        for text in texts
+        if isinstance(text, str) and (open_ := describe_open_places(text, scope))
+    ]
+    return question | ({"metadata": metadata} if holds else {}), losses
+
+
+def render_input(input_: Any) -> str:
+    """Return an input as one text: the content of a single user message, else each message after its role."""
+    if input_ is None or isinstance(input_, str):
+        return input_ or ""
+    messages = _read_messages(input_)
+    if not messages:
+        return write_canonical(encode_value(input_))
+    if _is_plain(messages):
+        return _render_content(messages[0].get("content"))
+    return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
+
+
+def _read_messages(input_: Any) -> list[Raw]:
+    all_messages = isinstance(input_, list) and all(
+        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
+    )
+    return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
+
+
+def _is_plain(messages: list[Raw]) -> bool:
+    return len(messages) == 1 and messages[0]["role"] == "user"
+
+
+def _render_content(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_value(content))
+
+
+def _render_blocks(blocks: list[Any]) -> Iterator[str]:
+    for block in blocks:
+        value = block.get("value", block.get("text")) if isinstance(block, dict) else block
+        # Files and images are named in the text, as a judge here sees text only.
+        if isinstance(block, dict) and block.get("type") != "text":
+            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_value(value))}]"
+        else:
+            yield value if isinstance(value, str) else write_canonical(encode_value(value))
+
+
+def _fits_dataset(expected: Any) -> bool:
+    """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
+    if not is_same_data(encode_value(expected), expected):
+        return False
+    return not isinstance(expected, dict) or expected.get("format", "text") in _FORMATS
+
 
 _ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
 _OTHER = "{} grades it in the runner, as nothing else does; here a judge does"

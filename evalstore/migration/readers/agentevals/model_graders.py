@@ -21,7 +21,6 @@ from evalstore.migration.extraction import (
     make_judge_draft,
 )
 from evalstore.migration.outcome import JudgeFacts
-from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
     EXCERPT,
     FILE_PREFIX,
@@ -31,6 +30,7 @@ from evalstore.migration.readers.agentevals.grading import (
     Grading,
     Raw,
     Term,
+    check_keys,
     describe_open_places,
     fill_variables,
     find_name,

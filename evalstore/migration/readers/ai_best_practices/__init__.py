@@ -22,8 +22,7 @@ from evalstore.migration.readers.ai_best_practices.legacy_cases import (
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
-from evalstore.migration.value_readings import ValueReading
+from evalstore.migration.value_readings import ValueReading, describe_type, describe_unknown_keys
 from evalstore.migration.value_readings import read_value as reading_of
 from evalstore.model import Kind
 

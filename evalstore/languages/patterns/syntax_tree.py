@@ -1,0 +1,230 @@
+"""The syntax tree of a pattern: characters, anchors, and how they are put together; any language here is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+
+class AnchorKind(Enum):
+    """What an anchor asks of the place that it stands at."""
+
+    TEXT_START = auto()
+    LINE_START = auto()
+    TEXT_END = auto()
+    LINE_END = auto()
+    LAST_LINE_END = auto()  # the end of the text, or just before the newline that ends it
+    WORD_EDGE = auto()
+    NO_WORD_EDGE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One of these characters."""
+
+    chars: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedChar:
+    """One character, as the engine reads it under flag i."""
+
+    char: str
+
+
+@dataclass(frozen=True, slots=True)
+class CharClass:
+    """One character of a class, in the engine's own syntax and under its flags (of a and i; for `.` s)."""
+
+    source: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place between two characters; it consumes none. A number stands for a look-around that is decided before."""
+
+    kind: AnchorKind | int
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenation:
+    """One part after the other."""
+
+    parts: tuple[RegexTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """One of several parts."""
+
+    parts: tuple[RegexTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """The same at least `least` and at most `most` times; None is no end. `lazy` tries few before many."""
+
+    body: RegexTree
+    least: int
+    most: int | None
+    lazy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookahead:
+    """The rest of the text begins with the body (`positive`), or does not."""
+
+    body: RegexTree
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lookbehind:
+    """The text before this place ends with the body (`positive`), or does not."""
+
+    body: RegexTree
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The body, whose text is kept under a number from 1 up; two groups of one name have one number."""
+
+    body: RegexTree
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """The first way that the body matches here, and no other; a possessive repeat is an atomic one."""
+
+    body: RegexTree
+
+
+@dataclass(frozen=True, slots=True)
+class BackReference:
+    """The text that a group holds; `folds` compares as flag i does."""
+
+    number: int
+    folds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """One part where a group took part in the match, the other where it did not."""
+
+    number: int
+    yes: RegexTree
+    no: RegexTree
+
+
+Atom = Chars | FoldedChar | CharClass
+Lookaround = Lookahead | Lookbehind
+RegexTree = (
+    Atom
+    | Anchor
+    | Concatenation
+    | Alternation
+    | Repetition
+    | Lookahead
+    | Lookbehind
+    | Group
+    | Atomic
+    | BackReference
+    | Conditional
+)
+
+
+def get_children(tree: RegexTree) -> tuple[RegexTree, ...]:
+    """Return the trees that a tree is put together from."""
+    if isinstance(tree, Concatenation | Alternation):
+        return tree.parts
+    if isinstance(tree, Conditional):
+        return tree.yes, tree.no
+    return (tree.body,) if isinstance(tree, Repetition | Lookaround | Group | Atomic) else ()
+
+
+def replace_children(tree: RegexTree, change: Callable[[RegexTree], RegexTree]) -> RegexTree:
+    """Return a tree with `change` applied to each tree that it is put together from."""
+    if isinstance(tree, Concatenation | Alternation):
+        return type(tree)(tuple(map(change, tree.parts)))
+    if isinstance(tree, Conditional):
+        return Conditional(tree.number, change(tree.yes), change(tree.no))
+    return replace(tree, body=change(tree.body)) if isinstance(tree, Repetition | Lookaround | Group | Atomic) else tree
+
+
+def iterate_tree(tree: RegexTree) -> Iterator[RegexTree]:
+    """Yield a tree, and then all trees within it."""
+    yield tree
+    for child in get_children(tree):
+        yield from iterate_tree(child)
+
+
+def can_be_empty(tree: RegexTree) -> bool:
+    """Whether a tree may match without reading a letter."""
+    if isinstance(tree, Atom):
+        return False
+    if isinstance(tree, Repetition):
+        return tree.least == 0 or can_be_empty(tree.body)
+    if isinstance(tree, Concatenation):
+        return all(map(can_be_empty, tree.parts))
+    if isinstance(tree, Alternation | Conditional):
+        return any(map(can_be_empty, get_children(tree)))
+    return can_be_empty(tree.body) if isinstance(tree, Group | Atomic) else True
+
+
+ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)
+
+
+# As bits; 0 is any other letter, NOTHING an end of the text, LAST beside NEWLINE that no letter follows.
+NEWLINE, WORD, NOTHING, LAST = 1, 2, 4, 8
+Neighbour = int
+
+# Whether an anchor holds, by what stands before it and after it: no bit says that it does not.
+HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
+    AnchorKind.TEXT_START: lambda before, _: before & NOTHING,
+    AnchorKind.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
+    AnchorKind.TEXT_END: lambda _, after: after & NOTHING,
+    AnchorKind.LINE_END: lambda _, after: after & (NOTHING | NEWLINE),
+    AnchorKind.LAST_LINE_END: lambda _, after: after & (NOTHING | LAST),
+    AnchorKind.WORD_EDGE: lambda before, after: (before ^ after) & WORD,
+    AnchorKind.NO_WORD_EDGE: lambda before, after: ~(before ^ after) & WORD,
+}
+
+
+class UndecidedError(Exception):
+    """A language that cannot be translated exactly, or costs too much; the text says which, as a clause."""
+
+
+def refuse_engine_faults(tree: RegexTree) -> None:
+    """Raise `UndecidedError` where the engine may match otherwise than the tree of a pattern says."""
+    trees = list(iterate_tree(tree))
+    atoms = [node for node in trees if isinstance(node, Atom)]
+    cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
+    if len(cases) > 1 and any(map(_is_negated_class, atoms)):
+        raise UndecidedError("a negated class beside a flag i that holds for a part only is not supported")
+    alternations = (node for node in trees if isinstance(node, Alternation))
+    if any(sum(map(_has_bare_negated_class, node.parts)) > 1 for node in alternations):
+        raise UndecidedError("alternatives with a negated class each are not supported")
+
+
+def _has_bare_negated_class(tree: RegexTree) -> bool:
+    """Whether a negated class stands in a tree, not optional and not ahead, where it may be joined with another."""
+    # The first round of a repeat, `(?:[^a]|b){1,2}`, is joined as if it stood alone.
+    if isinstance(tree, Lookahead) or (isinstance(tree, Repetition) and tree.least < 1):
+        return False
+    return _is_negated_class(tree) or any(map(_has_bare_negated_class, get_children(tree)))
+
+
+def _is_negated_class(tree: RegexTree) -> bool:
+    return isinstance(tree, CharClass) and tree.source.startswith("[^")
+
+
+def _is_folded(atom: Atom) -> bool:
+    return isinstance(atom, FoldedChar) or (isinstance(atom, CharClass) and atom.flag == "i")
+
+
+def _has_case(atom: Atom) -> bool:
+    return not isinstance(atom, CharClass) or atom.source.startswith("[")

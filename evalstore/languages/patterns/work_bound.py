@@ -1,0 +1,364 @@
+r"""Bounds the steps that a backtracking engine takes with a pattern, whatever the text of some length is.
+
+A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk keeps how many
+threads can be at one place of a text at most, how many there are at all places together, and what a thread has read
+last: `\w+` entered behind a blank has one place in a word to begin at, `\w+` at the start of a search has as many as
+the word is long. A repeated part through which one text leads in two ways, `(a|aa)*`, has no bound at all.
+
+A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample (`letters.are_disjoint`):
+a bound decides who searches a text, and never what is found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from itertools import combinations, product
+from typing import NamedTuple
+
+from evalstore.languages.patterns.letters import are_disjoint
+from evalstore.languages.patterns.syntax_tree import (
+    Alternation,
+    Anchor,
+    AnchorKind,
+    Atom,
+    Atomic,
+    BackReference,
+    CharClass,
+    Chars,
+    Concatenation,
+    Conditional,
+    Group,
+    Lookahead,
+    Lookaround,
+    Lookbehind,
+    RegexTree,
+    Repetition,
+    can_be_empty,
+    get_children,
+    iterate_tree,
+)
+
+# Rounds of a counted repeat that are walked one by one: with two ways in each, more are beyond every limit.
+_ROUNDS = 64
+# Parts that are looked at behind a loop, atoms that these may begin with, and alternatives that are held side by side.
+_AHEAD, _FIRST, _ALTERNATIVES = 16, 32, 64
+_EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
+_WORD, _NO_WORD = CharClass(r"\w", ""), CharClass(r"\W", "")
+
+Atoms = frozenset[Atom]
+# What follows a part: the next part, and what follows that one. None is an end behind which anything may follow.
+_Rest = tuple[RegexTree, "_Rest"] | None
+# The end of what is looked for: nothing is tried behind it.
+_MATCH: _Rest = (Alternation(()), None)
+
+
+class _Threads(NamedTuple):
+    """Threads at a part: at one place at most, at all places together; what stands before them, None if unknown."""
+
+    at_one: int
+    total: int
+    last: frozenset[Atom | Anchor] | None
+
+
+class _UnboundedError(Exception):
+    """One text leads through a repeated part in more and more ways."""
+
+
+class WorkBound:
+    """The bound of a pattern in a mode: search, match, fullmatch, or findall for its captures."""
+
+    def __init__(self, tree: RegexTree, mode: str) -> None:
+        self._tree, self._mode = tree, mode
+        self.count_steps = lru_cache(maxsize=64)(self._count_steps)
+
+    def find_longest(self, steps: int, longest: int) -> int:
+        """Return the greatest length, up to `longest`, of which every text takes no more than some steps."""
+        low, high = 0, longest
+        while low < high:
+            # The longest first: it is the answer for most patterns.
+            middle = high if low == 0 and high == longest else (low + high + 1) // 2
+            count = self.count_steps(middle)
+            if count is None:
+                return 0
+            low, high = (middle, high) if count <= steps else (low, middle - 1)
+        return low
+
+    def _count_steps(self, length: int) -> int | None:
+        """Return the most steps that a text of a length takes; None where there is no bound."""
+        start = _Threads(1, 1, frozenset({_START}))
+        if self._mode in {"search", "findall"}:
+            # After an empty match, all matches are looked for at the same place again.
+            tries = 2 if self._mode == "findall" and can_be_empty(self._tree) else 1
+            start = _Threads(tries, tries * (length + 1), None)
+        try:
+            counts = [_count_walk(self._tree, start, length, self._groups)]
+            if self._mode != "fullmatch":
+                counts.append(self._count_until_match(start, length))
+        except _UnboundedError:
+            return None
+        return min(counts)
+
+    def _count_until_match(self, start: _Threads, length: int) -> int:
+        """Return the steps where what need not be there ends a pattern: the first way through it is the match."""
+        needed, optional = _split_end(self._tree)
+        before = _count_walk(needed, start, length, self._groups)
+        if self._mode == "findall" and all(map(_is_run, optional)):
+            return before + (len(optional) + 1) * start.total  # all matches together read the text once
+        matches = start.total if self._mode == "findall" else 1
+        return before + _count_walk(Concatenation(optional), _Threads(1, matches, None), length, self._groups)
+
+    @cached_property
+    def _groups(self) -> dict[int, RegexTree]:
+        groups = [node for node in iterate_tree(self._tree) if isinstance(node, Group)]
+        seen = Counter(group.number for group in groups)
+        return {group.number: group.body for group in groups if seen[group.number] == 1}
+
+
+def _count_walk(tree: RegexTree, start: _Threads, length: int, groups: dict[int, RegexTree]) -> int:
+    walk = _Walk(start.total, length, groups)
+    walk.follow(tree, start, None)
+    return walk.steps
+
+
+class _Walk:
+    """One walk through a tree for texts of one length; `steps` is what it has counted."""
+
+    def __init__(self, steps: int, length: int, groups: dict[int, RegexTree]) -> None:
+        self.steps, self._length, self._groups = steps, length, groups
+
+    def follow(self, tree: RegexTree, came: _Threads, rest: _Rest) -> _Threads:
+        """Return the threads behind a part, by those that come to it; `rest` is what follows it."""
+        if isinstance(tree, Concatenation):
+            for part, after in _list_rests(tree.parts, rest):
+                came = self.follow(part, came, after)
+            return came
+        if isinstance(tree, Repetition):
+            return self._follow_repetition(tree, came, rest)
+        if isinstance(tree, Alternation | Conditional):
+            return self._follow_alternatives(get_children(tree), came, rest)
+        if isinstance(tree, Group):
+            return self.follow(tree.body, came, rest)
+        self.steps += came.total
+        if isinstance(tree, Atom):
+            return came._replace(last=frozenset({tree}))
+        if isinstance(tree, Anchor):
+            return _pass_anchor(tree, came)
+        if isinstance(tree, BackReference):
+            width = self._measure(tree)
+            self.steps += came.total * width
+            return _Threads(min(came.at_one * (width + 1), came.total), came.total, None)
+        if isinstance(tree, Atomic):
+            found = self.follow(tree.body, came, _MATCH)
+            return _Threads(min(found.at_one, came.total), min(found.total, came.total), found.last)
+        self.steps += came.total * self._count_inner(tree)
+        return came
+
+    def _follow_alternatives(self, parts: Sequence[RegexTree], came: _Threads, rest: _Rest) -> _Threads:
+        self.steps += came.total * len(parts)
+        found = [self.follow(part, came, rest) for part in parts]
+        totals = [one.total for one in found]
+        total = max(totals, default=0) if self._is_choice(parts, rest) else sum(totals)
+        return _Threads(min(sum(one.at_one for one in found), total), total, _join_last(found))
+
+    def _follow_repetition(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
+        if tree.most == 0:
+            return came
+        again: _Rest = (Repetition(tree.body, 0, None), rest)
+        if not can_be_empty(tree.body) and self._has_one_way(tree.body, again):
+            return self._follow_loop(tree, came, rest)
+        if tree.most is None or tree.most > _ROUNDS:
+            raise _UnboundedError
+        rounds = [came]
+        for _ in range(tree.most):
+            rounds.append(self.follow(tree.body, rounds[-1], again))
+        done = rounds[tree.least :]
+        total = sum(one.total for one in done)
+        return _Threads(min(sum(one.at_one for one in done), total), total, _join_last(done))
+
+    def _follow_loop(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
+        """Return the threads behind a loop whose rounds one text leads through in one way."""
+        reach = self._measure(tree)
+        # From one place the loop comes to each place once, so a place has a thread for each that the loop began at.
+        begins = 1 if _is_separated(came.last, _list_atoms(tree)) else reach + 1
+        at_one = min(came.at_one * begins, came.total)
+        total = min(at_one * (self._length + 1), came.total * (reach + 1))
+        self.steps += total * sum(map(self._count_tries, iterate_tree(tree)))
+        is_left_once = tree.least == tree.most or _exclude_each_other(
+            self._find_first((tree.body, None)), self._find_first(rest)
+        )
+        after = self._find_last(tree.body)
+        last = after if tree.least else _join_last([came, came._replace(last=after)])
+        return _Threads(at_one, min(came.total, total) if is_left_once else total, last)
+
+    def _count_tries(self, tree: RegexTree) -> int:
+        """Return the steps of one part of a loop at one place."""
+        if isinstance(tree, BackReference):
+            return 1 + self._measure(tree)
+        return 1 + self._count_inner(tree) if isinstance(tree, Lookaround) else 1
+
+    def _count_inner(self, tree: Lookahead | Lookbehind) -> int:
+        # Behind a place, a body is read from its end to its beginning.
+        if isinstance(tree, Lookbehind) and any(isinstance(node, Repetition) for node in iterate_tree(tree)):
+            raise _UnboundedError
+        return _count_walk(tree.body, _Threads(1, 1, None), self._length, self._groups)
+
+    def _measure(self, tree: RegexTree) -> int:
+        """Return how many characters a part reads at most."""
+        if isinstance(tree, Atom):
+            return 1
+        if isinstance(tree, Repetition):
+            rounds = self._length if tree.most is None else tree.most
+            return min(rounds * self._measure(tree.body), self._length)
+        if isinstance(tree, BackReference):
+            body = self._groups.get(tree.number)
+            return self._length if body is None else self._measure(body)
+        if isinstance(tree, Anchor | Lookaround):
+            return 0
+        widths = list(map(self._measure, get_children(tree)))
+        return min(sum(widths) if isinstance(tree, Concatenation) else max(widths, default=0), self._length)
+
+    def _has_one_way(self, tree: RegexTree, rest: _Rest) -> bool:
+        """Whether from one place one text leads through a part in one way, given what follows it."""
+        if isinstance(tree, Concatenation):
+            return all(self._has_one_way(part, after) for part, after in _list_rests(tree.parts, rest))
+        if isinstance(tree, Alternation):
+            return self._is_choice(tree.parts, rest) and all(self._has_one_way(part, rest) for part in tree.parts)
+        if isinstance(tree, Repetition):
+            if can_be_empty(tree.body) or not self._has_one_way(tree.body, (Repetition(tree.body, 0, None), rest)):
+                return False
+            body, following = self._find_first((tree.body, None)), self._find_first(rest)
+            return tree.least == tree.most or _exclude_each_other(body, following)
+        if isinstance(tree, Group | Conditional):
+            return all(self._has_one_way(part, rest) for part in get_children(tree))
+        return True
+
+    def _is_choice(self, parts: Sequence[RegexTree], rest: _Rest) -> bool:
+        """Whether at every place at most one of several parts can match."""
+        if len(parts) > _ALTERNATIVES:
+            return False
+        starts = [_spell_start(part) or [self._find_first((part, rest))] for part in parts]
+        return all(any(map(_exclude_each_other, *pair)) for pair in combinations(starts, 2))
+
+    def _find_first(self, rest: _Rest) -> Atoms | None:
+        """Return the atoms that what follows begins with; None where it may be empty, or one is not known."""
+        found: Atoms = frozenset()
+        for _ in range(_AHEAD):
+            if rest is None:
+                return None
+            part, rest = rest
+            first = self._find_first_of(part)
+            if first is None or len(found | first) > _FIRST:
+                return None
+            found |= first
+            if not can_be_empty(part):
+                return found
+        return None
+
+    def _find_first_of(self, tree: RegexTree) -> Atoms | None:
+        if isinstance(tree, Atom):
+            return frozenset({tree})
+        if isinstance(tree, Anchor):
+            return frozenset()
+        if isinstance(tree, Lookaround | Conditional | BackReference):
+            return None
+        parts = get_children(tree)
+        if isinstance(tree, Concatenation):
+            filled = next((index for index, part in enumerate(parts) if not can_be_empty(part)), len(parts))
+            parts = parts[: filled + 1]
+        return _unite([self._find_first_of(part) for part in parts])
+
+    def _find_last(self, tree: RegexTree) -> Atoms | None:
+        """Return the atoms of which a part reads one last; None where that is not known."""
+        if isinstance(tree, Atom):
+            return frozenset({tree})
+        if isinstance(tree, Lookaround | Conditional | BackReference | Anchor) or can_be_empty(tree):
+            return None
+        parts = get_children(tree)
+        if isinstance(tree, Concatenation):
+            return next((self._find_last(part) for part in parts[::-1] if not isinstance(part, Anchor)), None)
+        return _unite([self._find_last(part) for part in parts])
+
+
+def _list_rests(parts: Sequence[RegexTree], rest: _Rest) -> list[tuple[RegexTree, _Rest]]:
+    """Return each part with what follows it."""
+    behind = [rest]
+    for part in parts[::-1]:
+        behind.append((part, behind[-1]))
+    return list(zip(parts, behind[-2::-1], strict=True))
+
+
+def _pass_anchor(anchor: Anchor, came: _Threads) -> _Threads:
+    if anchor.kind is AnchorKind.TEXT_START:
+        return _Threads(came.at_one, came.at_one, frozenset({_START}))
+    if anchor.kind is AnchorKind.LINE_START:
+        return came._replace(last=frozenset({Chars("\n")}))
+    return came._replace(last=frozenset({_EDGE})) if anchor == _EDGE else came
+
+
+def _is_separated(last: frozenset[Atom | Anchor] | None, loop: Atoms) -> bool:
+    """Whether a loop that begins behind such characters can begin at one place only of all those that it reads."""
+    if last is None:
+        return False
+    edges: frozenset[Atom | Anchor] = frozenset({_EDGE, _START})
+    if _EDGE in last and not any(_exclude_each_other(loop, frozenset({one})) for one in (_WORD, _NO_WORD)):
+        return False
+    return _exclude_each_other(loop, frozenset(one for one in last - edges if isinstance(one, Atom)))
+
+
+def _spell_start(tree: RegexTree) -> list[Atoms | None]:
+    """Return the atoms that every match of a part begins with, one after the other."""
+    if isinstance(tree, Atom):
+        return [frozenset({tree})]
+    parts: Sequence[RegexTree] = tree.parts if isinstance(tree, Concatenation) else ()
+    ends = next((index for index, part in enumerate(parts) if not isinstance(part, Atom)), len(parts))
+    return [frozenset({part}) for part in parts[:ends] if isinstance(part, Atom)]
+
+
+def _split_end(tree: RegexTree) -> tuple[RegexTree, tuple[RegexTree, ...]]:
+    """Return what a match needs of a pattern, and the parts behind it that it may do without."""
+    if isinstance(tree, Group):
+        return _split_end(tree.body)
+    if _is_optional(tree):
+        return Concatenation(()), (tree,)
+    if isinstance(tree, Repetition) and tree.most is None:
+        return replace(tree, most=tree.least), (replace(tree, least=0),)
+    if not isinstance(tree, Concatenation):
+        return tree, ()
+    needed, optional = _split_end(tree.parts[-1])
+    if needed != Concatenation(()):
+        return Concatenation((*tree.parts[:-1], needed)), optional
+    before, more = _split_end(Concatenation(tree.parts[:-1]))
+    return before, (*more, *optional)
+
+
+def _is_optional(tree: RegexTree) -> bool:
+    """Whether a part can always be passed without reading anything."""
+    if isinstance(tree, Concatenation | Alternation):
+        return (all if isinstance(tree, Concatenation) else any)(map(_is_optional, tree.parts))
+    return tree.least == 0 if isinstance(tree, Repetition) else isinstance(tree, Group) and _is_optional(tree.body)
+
+
+def _is_run(tree: RegexTree) -> bool:
+    return isinstance(tree, Repetition) and isinstance(tree.body, Atom)
+
+
+def _list_atoms(tree: RegexTree) -> Atoms:
+    return frozenset(node for node in iterate_tree(tree) if isinstance(node, Atom))
+
+
+def _unite(found: Sequence[Atoms | None]) -> Atoms | None:
+    return None if None in found else frozenset().union(*(one for one in found if one is not None))
+
+
+def _join_last(found: Sequence[_Threads]) -> frozenset[Atom | Anchor] | None:
+    known = [one.last for one in found if one.last is not None]
+    return frozenset().union(*known) if len(known) == len(found) else None
+
+
+@lru_cache(maxsize=4096)
+def _exclude_each_other(one: Atoms | None, other: Atoms | None) -> bool:
+    """Whether no character is of both."""
+    return one is not None and other is not None and all(are_disjoint(*pair) for pair in product(one, other))

@@ -1,0 +1,51 @@
+"""Compares JSON Schemas by the JSON that they let through: by what their keywords say, with examples that differ.
+
+>>> old = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}}
+>>> compare_schemas(old, {**old, "required": ["n"]})
+SchemaComparison(relation=<SchemaRelation.TIGHTENED: 'tightened'>, examples=({},), why='')
+>>> compare_schemas({"const": 1, "minLength": 0}, {"enum": [1]}).relation.value
+'equivalent'
+
+`compare_schemas` takes two schemas as plain data; `find_instances` builds small JSON that one schema lets through, and
+some that it does not. `find_dialect` and `ANNOTATIONS` are facts of JSON Schema. Nothing else is for use from outside,
+and nothing here knows what the answer is for.
+
+What is told: "same normal form" and "equivalent" hold for all JSON, the limits of the check included: two schemas that
+its limit of steps may separate are "assumed" to differ. "Tightened" and "loosened" hold for all JSON that keeps within
+the limits. "Incomparable" is shown by examples in both directions. Each example was held against the real validator
+(`evalstore.languages.schemas`), so no mistake in the search for examples can show in an answer.
+
+What is given up, as "assumed" with the reason: dialects other than 2020-12, 2019-09, draft-07 and draft-06 (and two of
+different dialects), keywords of a later dialect and references that lead back (except in schemas of one normal form),
+names of parts, more than 1,500 values, too many steps. The table knows the everyday keywords one by one, and does not
+see what several say together.
+
+How, a module a step:
+
+    normalization   references resolved, annotations and order gone; in its own words, or in the latest dialect's
+    monotony        keyword -> which way an edit of it moves what is accepted: a direction of the whole schema
+    examples        small values near what differs
+    texts           texts that one pattern is found in and another is not, asked of `pattern_comparison`
+    compare         the order of these, and the answer
+
+Steps, not time: schemas that belong together share `TOTAL_STEPS` (`evalstore.budget`).
+"""
+
+from evalstore.languages.schema_comparison.compare import (
+    TOTAL_STEPS,
+    SchemaComparison,
+    SchemaRelation,
+    compare_schemas,
+    find_instances,
+)
+from evalstore.languages.schema_comparison.normalization import ANNOTATIONS, find_dialect
+
+__all__ = [
+    "ANNOTATIONS",
+    "TOTAL_STEPS",
+    "SchemaComparison",
+    "SchemaRelation",
+    "compare_schemas",
+    "find_dialect",
+    "find_instances",
+]

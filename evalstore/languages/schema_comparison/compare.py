@@ -1,0 +1,201 @@
+"""Compares two schemas: normal forms, the table of keywords in each direction, and examples that are confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from evalstore.budget import OutOfStepsError, SharedBudget
+from evalstore.documents import read_value, write_canonical
+from evalstore.errors import EvalstoreError, SchemaError
+from evalstore.languages.schema_comparison.examples import generate_examples
+from evalstore.languages.schema_comparison.monotony import is_within
+from evalstore.languages.schema_comparison.normalization import (
+    NormalForm,
+    NormalSchema,
+    UnsupportedSchemaError,
+    check_supported,
+    find_dialect,
+    normalize_as_written,
+    normalize_schema,
+)
+from evalstore.languages.schemas import Schema
+from evalstore.languages.schemas.untrusted import compile_untrusted
+from evalstore.text import make_excerpt
+
+# Steps of some ten microseconds. What the schemas that belong together may take: the largest two that are compared
+# take about half of it.
+TOTAL_STEPS = 100_000
+# What a direction, and the search for examples, may take of them; what compiling takes for each value that is written.
+_DIRECTION_STEPS, _EXAMPLE_STEPS, _COMPILE_STEPS = 20_000, 16_000, 6
+# Examples that are tried, and how many are returned.
+_CANDIDATE_LIMIT, _EXAMPLE_LIMIT = 600, 3
+_OUT_OF_STEPS = "it takes too many steps to compare"
+_UNPROVED = "neither was proved to let through all that the other does"
+_SEPARATED = "they ask the same, but a long output may take one of them too many steps"
+
+
+class SchemaRelation(StrEnum):
+    """What the JSON that is valid by the new schema is to what is valid by the old one."""
+
+    SAME_NORMAL_FORM = "same normal form"
+    EQUIVALENT = "equivalent"
+    TIGHTENED = "tightened"
+    LOOSENED = "loosened"
+    INCOMPARABLE = "incomparable"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaComparison:
+    """The answer; the examples, shortest first, are valid by one schema only; `why` it is only assumed.
+
+    It holds for JSON that keeps within the limits of the check: what outruns them is unscored.
+    """
+
+    relation: SchemaRelation
+    examples: tuple[Any, ...] = ()
+    why: str = ""
+
+
+def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
+    """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
+    if find_dialect(old) != find_dialect(new):
+        return SchemaComparison(SchemaRelation.ASSUMED, why="they are of two dialects")
+    steps = budget or SharedBudget(TOTAL_STEPS)
+    try:
+        steps.spend(_COMPILE_STEPS * (check_supported(old) + check_supported(new)))
+        compiled = compile_untrusted(old), compile_untrusted(new)
+        written = normalize_as_written(old), normalize_as_written(new)
+        if write_canonical(written[0]) == write_canonical(written[1]):
+            return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
+        found = compare_normal_forms((normalize_schema(old), normalize_schema(new)), compiled, steps)
+        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(map(is_cheap, written))
+        return SchemaComparison(SchemaRelation.ASSUMED, why=_SEPARATED) if is_separated else found
+    except UnsupportedSchemaError as error:
+        return SchemaComparison(SchemaRelation.ASSUMED, why=str(error))
+    except OutOfStepsError:
+        return SchemaComparison(SchemaRelation.ASSUMED, why=_OUT_OF_STEPS)
+    except SchemaError as error:
+        return SchemaComparison(SchemaRelation.ASSUMED, why=f"one cannot be applied: {make_excerpt(error.message)}")
+
+
+def compare_normal_forms(
+    forms: tuple[NormalForm, NormalForm], compiled: tuple[Schema, Schema], budget: SharedBudget
+) -> SchemaComparison:
+    """Compare two normal forms; each example was held against the compiled schemas."""
+    old, new = (form.schema for form in forms)
+    obstacle = next((form.obstacle for form in forms if form.obstacle), "")
+    (is_tighter, why), (is_looser, _) = (
+        ((False, obstacle),) * 2 if obstacle else (_find_direction(new, old, budget), _find_direction(old, new, budget))
+    )
+    if is_tighter and is_looser:
+        return SchemaComparison(SchemaRelation.EQUIVALENT)
+    lost, gained = _find_examples(old, new, compiled, budget)
+    if is_tighter or is_looser:
+        relation = SchemaRelation.TIGHTENED if is_tighter else SchemaRelation.LOOSENED
+        return SchemaComparison(relation, tuple(lost or gained))
+    examples = tuple(sorted((*lost, *gained), key=lambda value: len(write_canonical(value))))
+    if lost and gained:
+        return SchemaComparison(SchemaRelation.INCOMPARABLE, examples)
+    return SchemaComparison(SchemaRelation.ASSUMED, examples, why or _UNPROVED)
+
+
+def _find_direction(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> tuple[bool, str]:
+    """Return whether the table tells that one schema accepts no more than another, and why that cannot be known."""
+    try:
+        return is_within(narrow, wide, SharedBudget(_DIRECTION_STEPS, budget)), ""
+    except UnsupportedSchemaError as error:
+        return False, str(error)
+    except OutOfStepsError:
+        return False, _OUT_OF_STEPS
+    except RecursionError:
+        return False, "they nest too deep to be compared"
+
+
+def _find_examples(
+    old: NormalSchema, new: NormalSchema, compiled: tuple[Schema, Schema], budget: SharedBudget
+) -> tuple[list[Any], list[Any]]:
+    """Return values that the check finds valid by the old schema only, and by the new one only, the shortest first."""
+    found: tuple[list[Any], list[Any]] = [], []
+    steps = SharedBudget(_EXAMPLE_STEPS, budget)
+    cost = 1 + (_count_values(old) + _count_values(new)) // 16
+    # What was found before the steps ended is kept.
+    with suppress(OutOfStepsError, SchemaError):
+        for value in _list_candidates(old, new, steps):
+            steps.spend(cost)
+            answers = [schema.is_valid(value) for schema in compiled]
+            side = found[answers[1]]
+            if answers[0] is not answers[1] and len(side) < _EXAMPLE_LIMIT:
+                side.append(value)
+            if all(len(side) == _EXAMPLE_LIMIT for side in found):
+                break
+    return found
+
+
+def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget) -> list[Any]:
+    """Return distinct values near what differs, the shortest first."""
+    built: dict[str, Any] = {}
+    with suppress(OutOfStepsError, RecursionError, UnsupportedSchemaError):
+        steps = SharedBudget(_EXAMPLE_STEPS // 2, budget)
+        for value in islice(generate_examples(old, new, steps), _CANDIDATE_LIMIT):
+            built.setdefault(write_canonical(value), value)
+    return [built[text] for text in sorted(built, key=lambda text: (len(text), text))]
+
+
+# What an instance can make cost many steps: keywords that go from item to item, from name to name, or through a text.
+_REPEATING = frozenset(
+    {"items", "additionalItems", "prefixItems", "contains", "uniqueItems", "unevaluatedItems", "pattern"}
+    | {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
+)
+_FEW_VALUES = 500
+
+
+def is_cheap(schema: NormalSchema) -> bool:
+    """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
+    return _count_values(schema) <= _FEW_VALUES and not _repeats(schema, in_choice=False)
+
+
+def _repeats(value: Any, *, in_choice: bool) -> bool:
+    if isinstance(value, list):
+        return any(_repeats(item, in_choice=in_choice) for item in value)
+    if not isinstance(value, dict):
+        return False
+    for word, inner in value.items():
+        # A closed object ends at its first other name, unless all that is wrong with a branch is collected.
+        is_closed = word == "additionalProperties" and inner is False and not in_choice
+        if word in _REPEATING and not is_closed and (word, inner) not in _IDLE:
+            return True
+        if _repeats(inner, in_choice=in_choice or word in {"anyOf", "oneOf"}):
+            return True
+    # Long values are compared part by part.
+    listed = [*value["enum"]] if isinstance(value.get("enum"), list) else []
+    return any(isinstance(item, dict | list) for item in (*listed, value.get("const")))
+
+
+_IDLE = (("additionalProperties", True), ("uniqueItems", False))
+
+
+def _count_values(schema: Any) -> int:
+    inner: Iterable[Any] = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    return 1 + sum(map(_count_values, inner))
+
+
+@lru_cache(maxsize=256)
+def find_instances(text: str) -> tuple[Any, ...]:
+    """Return some small instances of a schema, canonical JSON, and some that are none, as far as they can be built."""
+    with suppress(EvalstoreError, UnsupportedSchemaError):
+        schema = read_value(text, "schema")
+        check_supported(schema)
+        compiled = compile_untrusted(schema)
+        found: tuple[list[Any], list[Any]] = [], []
+        for value in _list_candidates(normalize_schema(schema).schema, True, SharedBudget(_EXAMPLE_STEPS)):
+            side = found[not compiled.is_valid(value)]
+            side += [value] * (len(side) < _EXAMPLE_LIMIT)
+        return (*found[0], *found[1])
+    return ()

@@ -1,0 +1,279 @@
+"""Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
+
+Two schemas of one normal form in their own words are applied step by step alike. What is not read exactly is refused,
+with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from evalstore.budget import SharedBudget
+from evalstore.documents import write_canonical
+from evalstore.languages.pattern_comparison import Expression, compare_patterns
+from evalstore.languages.patterns.engine import count_items
+from evalstore.languages.patterns.matcher import compile_matcher
+from evalstore.languages.schemas import (
+    LOOKING_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SINGLE_SCHEMA_KEYWORDS,
+    list_keywords,
+)
+from evalstore.text import make_excerpt
+
+# Keywords of the latest dialect that an older one does not know yet.
+_SINCE_2020 = frozenset({"prefixItems"})
+_SINCE_2019 = _SINCE_2020 | {
+    "minContains",
+    "maxContains",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+}
+_LACKS: Mapping[str, frozenset[str]] = {
+    "https://json-schema.org/draft/2020-12/schema": frozenset(),
+    "https://json-schema.org/draft/2019-09/schema": _SINCE_2020,
+    "http://json-schema.org/draft-07/schema": _SINCE_2019,
+    "http://json-schema.org/draft-06/schema": _SINCE_2019 | {"if", "then", "else"},
+}
+# Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
+_LATEST, *_BEFORE_2020 = _LACKS
+_LATER = " (of a later dialect)"
+_BEFORE_2019 = frozenset(_BEFORE_2020[1:])
+
+
+def find_dialect(schema: Any) -> str:
+    """Return the dialect that a schema names, the latest where it names none."""
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    return named.removesuffix("#") if isinstance(named, str) else _LATEST
+
+
+def _drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return a schema without the keywords beside a reference, which older dialects do not read."""
+    is_alone = dialect in _BEFORE_2019 and "$ref" in schema
+    return {"$ref": schema["$ref"]} if is_alone else _simplify_unevaluated(schema)
+
+
+def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return one schema, without those within it, in the words of the latest dialect; `dialect` is its own.
+
+    A keyword that is newer than the schema's dialect gets a name that no dialect has.
+    """
+    schema = _drop_unread(schema, dialect)
+    keywords = {f"{word}{_LATER}" if word in _LACKS[dialect] else word: schema[word] for word in schema}
+    if dialect in _BEFORE_2020:
+        rest = keywords.pop("additionalItems", True)
+        if isinstance(keywords.get("items"), list):
+            keywords |= {"prefixItems": keywords["items"], "items": rest}
+    if dialect in _BEFORE_2019:
+        keywords |= _split_dependencies(keywords.pop("dependencies", {}))
+    return keywords
+
+
+def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
+    names = {key: item for key, item in value.items() if isinstance(item, list)}
+    schemas = {key: item for key, item in value.items() if key not in names}
+    return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
+
+
+def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema; where only its own `properties` look at properties, what is left is additional."""
+    if "unevaluatedProperties" not in keywords or keywords.keys() & (LOOKING_KEYWORDS | {"additionalProperties"}):
+        return keywords
+    rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
+    return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
+
+
+class SchemaObject(dict[str, Any]):
+    """A normal schema with keywords; its demands are kept with it once they are known (see `monotony`)."""
+
+    __slots__ = ("demands",)
+    demands: tuple[Any, ...] | None
+
+    def __init__(self, keywords: dict[str, Any]) -> None:
+        super().__init__(keywords)
+        self.demands = None
+
+
+NormalSchema = bool | dict[str, Any]
+
+ANNOTATIONS = frozenset(
+    {"title", "description", "$comment", "examples", "default", "deprecated", "readOnly", "writeOnly", "format"}
+)
+_WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
+# References by a name, and keywords that give a name: only the whole schema may have one.
+_NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
+_NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
+
+_SINGLE, _LISTED = frozenset(SINGLE_SCHEMA_KEYWORDS), frozenset(SCHEMA_LIST_KEYWORDS)
+_NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions"}
+# What is left of all keywords in the words of the latest dialect.
+_KNOWN = (_SINGLE | _LISTED | _NAMED) - {"additionalItems", "dependencies"} | {
+    *("$ref", "type", "enum", "const", "required", "dependentRequired"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
+    *("minProperties", "maxProperties"),
+}
+
+# Values as written, and schemas with listed values in a normal form: real schemas have some hundreds.
+_WRITTEN_LIMIT, _NORMAL_LIMIT = 1_500, 3_000
+# Items of all patterns, with counted repeats written out.
+_PATTERN_ITEM_LIMIT = 5_000
+_DEPTH_LIMIT = 40
+_TOO_LARGE = "it is too large to be compared"
+_BACK_REFERENCE = "a reference back"
+
+
+class UnsupportedSchemaError(Exception):
+    """A schema that is not compared; the text says why, as a sentence without its end."""
+
+
+class NormalForm(NamedTuple):
+    """A normal schema in the latest words; with an obstacle its demands are not all known, "" is none."""
+
+    schema: NormalSchema
+    obstacle: str
+
+
+def check_supported(schema: Any) -> int:
+    """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
+    if find_dialect(schema) not in _LACKS:
+        raise UnsupportedSchemaError(f"schemas of {make_excerpt(find_dialect(schema))} are not compared")
+    values = pattern_items = 0
+    for value in _iterate_values(schema):
+        values, pattern_items = values + 1, pattern_items + sum(map(count_items, _iterate_patterns(value)))
+        if values > _WRITTEN_LIMIT or pattern_items > _PATTERN_ITEM_LIMIT:
+            raise UnsupportedSchemaError(_TOO_LARGE)
+        if isinstance(value, dict):
+            for name in sorted((_NAME_REFERENCES if value is schema else _NAMING).intersection(value)):
+                if isinstance(value[name], str | bool):
+                    raise UnsupportedSchemaError(f"{name} gives a part of it a name of its own, or goes by one")
+    return values
+
+
+def normalize_schema(schema: Any) -> NormalForm:
+    """Return the normal form, in the latest words, of a schema that is supported and can be compiled.
+
+    A reference is replaced by the normal form of what it leads to, under its keyword; one that leads back by a mark.
+    """
+    normalizer = _Normalizer(schema, find_dialect(schema), _convert_old_keywords)
+    normal = normalizer.normalize(schema, ())
+    return NormalForm(normal, normalizer.obstacle)
+
+
+def normalize_as_written(schema: Any) -> NormalSchema:
+    """Return the normal form of such a schema in its own words; schemas with the same one take the same steps."""
+    return _Normalizer(schema, find_dialect(schema), _drop_unread).normalize(schema, ())
+
+
+@dataclass(slots=True)
+class _Normalizer:
+    root: Any
+    dialect: str
+    convert: Callable[[Mapping[str, Any], str], Mapping[str, Any]]
+    left: int = _NORMAL_LIMIT
+    depth: int = 0
+    obstacle: str = ""
+
+    def normalize(self, schema: Any, references: tuple[str, ...]) -> NormalSchema:
+        """Return the normal form of one part; `references` are those that led here."""
+        self.left -= 1
+        if self.left < 0 or self.depth > _DEPTH_LIMIT:
+            raise UnsupportedSchemaError(_TOO_LARGE)
+        if isinstance(schema, bool):
+            return schema
+        self.depth += 1
+        keywords = self.convert(schema, self.dialect)
+        normal = {
+            name: self._normalize_value(name, value, references) for name, value in keywords.items() if _decides(name)
+        }
+        self.depth -= 1
+        return SchemaObject(normal)
+
+    def _normalize_value(self, name: str, value: Any, references: tuple[str, ...]) -> Any:
+        if name not in _KNOWN:
+            self.obstacle = f"the keyword {make_excerpt(name, 40)} is not known"
+        if name == "$ref":
+            return self._resolve_reference(value, references)
+        if name in _LISTED and isinstance(value, list):
+            return [self.normalize(item, references) for item in value]
+        if name in _SINGLE:
+            return self.normalize(value, references)
+        if name in _NAMED or name == "dependentRequired":
+            return {key: self._normalize_entry(item, references) for key, item in value.items()}
+        if name in {"type", "enum", "required"}:
+            return self._sort_distinct([value] if isinstance(value, str) else value)
+        return value
+
+    def _normalize_entry(self, item: Any, references: tuple[str, ...]) -> Any:
+        return self._sort_distinct(item) if isinstance(item, list) else self.normalize(item, references)
+
+    def _sort_distinct(self, values: list[Any]) -> list[Any]:
+        # Listed values count like schemas: a normal form repeats them at every reference.
+        self.left -= len(values)
+        return [value for _, value in sorted({write_canonical(value): value for value in values}.items())]
+
+    def _resolve_reference(self, ref: str, references: tuple[str, ...]) -> NormalSchema:
+        if ref in references:
+            self.obstacle = "a reference leads back to itself"
+            return {_BACK_REFERENCE: len(references) - references.index(ref)}
+        if ref != "#" and not ref.startswith("#/"):
+            raise UnsupportedSchemaError(f"it refers to {make_excerpt(ref)}")
+        # A JSON Pointer in a fragment (RFC 6901, section 6).
+        node = self.root
+        for step in unquote(ref).split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, list) and key != str(int(key)):
+                raise UnsupportedSchemaError(f"it refers to {make_excerpt(ref)}")
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        return self.normalize(node, (*references, ref))
+
+
+def _decides(keyword: str) -> bool:
+    # A word that no dialect knows is an annotation (Draft 2020-12 Core, 6.5).
+    return keyword not in _WITHOUT_EFFECT and (keyword in list_keywords() or keyword.endswith(_LATER))
+
+
+def _iterate_patterns(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        named = value.get("patternProperties")
+        yield from named if isinstance(named, dict) else ()
+        yield from (pattern for pattern in [value.get("pattern")] if isinstance(pattern, str))
+
+
+def _iterate_values(value: Any) -> Iterator[Any]:
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        yield inner
+        if isinstance(inner, dict | list):
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+
+
+# Found in every text, and in none.
+ANY_PATTERN, NO_PATTERN = "", "(?!)"
+# What the search for one text may take; a pattern of a schema takes some hundreds.
+_TEXT_STEPS = 30_000
+
+
+@lru_cache(maxsize=4096)
+def is_pattern_found(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text; `UnsupportedSchemaError` where that takes too many steps."""
+    matcher = compile_matcher(pattern, "", "search")
+    found = None if isinstance(matcher, str) else matcher.is_found(text)
+    if found is None:
+        raise UnsupportedSchemaError("a pattern of it takes too many steps")
+    return found
+
+
+@lru_cache(maxsize=4096)
+def find_text(found: str, unfound: str) -> tuple[str, ...]:
+    """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
+    text = compare_patterns(Expression(found), Expression(unfound), SharedBudget(_TEXT_STEPS)).only_old
+    return () if text is None else (text,)

@@ -1,0 +1,41 @@
+"""JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
+
+from evalstore.languages.schemas.compiled import (
+    Schema,
+    compile_schema,
+    compile_shipped_schema,
+    describe_engine,
+    find_flaws,
+)
+from evalstore.languages.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+from evalstore.languages.schemas.predicates import Predicate, compile_predicate
+from evalstore.languages.schemas.subschemas import (
+    LOOKING_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SINGLE_SCHEMA_KEYWORDS,
+    find_unread_keywords,
+    list_keywords,
+)
+
+__all__ = [
+    "DEPTH_LIMIT",
+    "LOOKING_KEYWORDS",
+    "SCHEMA_LIST_KEYWORDS",
+    "SCHEMA_MAP_KEYWORDS",
+    "SINGLE_SCHEMA_KEYWORDS",
+    "TRUSTED",
+    "Flaw",
+    "Guard",
+    "Predicate",
+    "Schema",
+    "SchemaPatterns",
+    "Violation",
+    "compile_predicate",
+    "compile_schema",
+    "compile_shipped_schema",
+    "describe_engine",
+    "find_flaws",
+    "find_unread_keywords",
+    "list_keywords",
+]

@@ -1,0 +1,39 @@
+"""Finds what can be known of artifacts, settings, bundles and rows before scoring: every finding of every file."""
+
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+from evalstore.lint.rules import VALIDATION_RULES, ValidationRule
+from evalstore.lint.sources import (
+    ACCEPTED,
+    ValidationSource,
+    find_folder_sources,
+    find_store_sources,
+    make_file_source,
+    make_text_source,
+)
+
+if TYPE_CHECKING:
+    from evalstore.lint.context import KnownRules, PendingAcceptances
+    from evalstore.lint.run import find_obstacles, validate
+
+__all__ = [
+    "ACCEPTED",
+    "VALIDATION_RULES",
+    "KnownRules",
+    "PendingAcceptances",
+    "ValidationRule",
+    "ValidationSource",
+    "find_folder_sources",
+    "find_obstacles",
+    "find_store_sources",
+    "make_file_source",
+    "make_text_source",
+    "validate",
+]
+
+# What validates needs the check kinds and the schemas, which most readers of these names do not.
+__getattr__ = import_lazily(
+    __name__,
+    {"KnownRules": "context", "PendingAcceptances": "context", "find_obstacles": "run", "validate": "run"},
+)

@@ -1,0 +1,159 @@
+"""Lints a judge: its template asks for variables that are filled, its pattern compiles, its validation is fresh."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from evalstore.checks.judges import BUILTIN_VARIABLES
+from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer, is_pattern_idle
+from evalstore.checks.template import find_tag_starts, find_tags
+from evalstore.documents import Document, Pointer
+from evalstore.errors import Place
+from evalstore.languages.patterns.engine import find_dialect_difference
+from evalstore.languages.patterns.matcher import LIMIT_HINT
+from evalstore.lint.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
+from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
+
+_KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
+_SHOWN = 12  # characters of a digest
+_LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
+_RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
+_ANSWERS = {
+    ScoreType.BINARY: "verdict: pass, fail, yes, no, true, false, 1 or 0",
+    ScoreType.CONTINUOUS: "number",
+    ScoreType.LEVELS: "name of `level_names`",
+}
+_EVIDENCE = ("tpr", "tnr", "validated_at")
+
+
+def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+    """Yield a judge's own findings; `max_age` is in days."""
+    value = artifact.document.value
+    if isinstance(value, dict):
+        yield from lint_prompt(artifact)
+        yield from _lint_rates(value)
+        yield from _lint_age(artifact, max_age, today)
+        yield from _lint_evidence(artifact)
+        yield from _lint_retirement(value, today)
+
+
+def lint_prompt(artifact: Artifact) -> Iterator[Note]:
+    """Yield what is wrong with what a judge asks, and with how its reply is read."""
+    yield from _lint_template(artifact.document)
+    yield from _lint_reply_pattern(artifact.document.value)
+
+
+def _lint_template(document: Document) -> Iterator[Note]:
+    template = document.value.get("template")
+    if not isinstance(template, str):
+        return
+    filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
+    reported, place_of = set[str](), _find_tag_places(document)
+    for tag in find_tags(template):
+        place = place_of(tag.number)
+        if tag.problem:
+            yield make_note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
+        elif tag.sigil != "!" and tag.name not in filled and tag.name not in reported:
+            reported.add(tag.name)
+            hint = suggest_name(tag.name, filled, "name it under `variables:`, so that checks can fill it")
+            yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
+
+
+def _find_tag_places(document: Document) -> Callable[[int], Place]:
+    """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
+    begin, (_, _, start, end) = document.locate(("template",)), document.spans["template",]
+    text = document.text[:end]
+    offsets = [start + offset for offset in find_tag_starts(text[start:])]
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    if len(offsets) != sum(1 for _ in find_tag_starts(document.value["template"])):
+        return lambda _: begin
+
+    def place(number: int) -> Place:
+        line = bisect_right(lines, offsets[number])
+        return Place(document.file, line, offsets[number] - lines[line - 1] + 1)
+
+    return place
+
+
+def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
+    if not isinstance(pattern := value.get("reply_pattern"), str):
+        return
+    if broken := find_pattern_problem(pattern):
+        hint = "write it in the syntax of Python's re, with the answer in its first group"
+        yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
+    elif other := find_dialect_difference(pattern, ""):
+        yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
+    if limit := find_pattern_limit(pattern):
+        yield make_note("check-problem", ("reply_pattern",), message=limit, hint=LIMIT_HINT)
+    try:
+        judge = read_judge(value)
+    except MALFORMED_ERRORS:  # its schema says what is wrong
+        return
+    if answer := find_quoted_answer(judge):
+        yield make_note("reply-pattern-loose", ("reply_pattern",), found=describe_value(answer))
+    if is_pattern_idle(judge):
+        yield make_note("reply-pattern-idle", ("reply_pattern",), wanted=_ANSWERS[judge.score_type])
+
+
+def _lint_rates(value: dict[str, Any]) -> Iterator[Note]:
+    for key in ("tpr", "tnr"):
+        rate = get_mapping(value, "validation").get(key)
+        if isinstance(rate, int | Decimal) and not isinstance(rate, bool) and not 0 <= rate <= 1:
+            yield make_note("judge-rate-outside", ("validation", key), name=f"`{key}`", found=describe_value(rate))
+
+
+def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+    validation = get_mapping(artifact.value, "validation")
+    pointer: Pointer = ("validation",)
+    if missing := [key for key in _EVIDENCE if validation.get(key) is None]:
+        what = f"its validation lacks {', '.join(missing)}" if validation else "it has no validation"
+        yield make_note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
+    written = validation.get("validated_at")
+    if not isinstance(written, str):
+        return
+    try:
+        day = date.fromisoformat(written[:10])
+    except ValueError:
+        yield make_note("judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written))
+        return
+    if (days := (today - day).days) > max_age:
+        where, why = (*pointer, "validated_at"), f"that of {day} is {days} days old, more than {max_age}"
+        yield make_note("judge-validation-stale", where, why=why)
+
+
+def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
+    """Yield what makes a validation no evidence: other content, too few rows, or an answer that a constant gives."""
+    validation = get_mapping(artifact.value, "validation")
+    digest = validation.get("digest")
+    if isinstance(digest, str) and digest != artifact.scoring_digest:
+        why = f"it measured {digest[:_SHOWN]}…, and the judge is {artifact.scoring_digest[:_SHOWN]}… now"
+        yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
+    size = validation.get("sample_size")
+    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _LEAST_ROWS:
+        yield make_note("judge-sample-small", ("validation", "sample_size"), found=size, least=_LEAST_ROWS)
+    rates = [validation.get(key) for key in ("tpr", "tnr")]
+    numbers = [rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)]
+    # Youden's J: at 0 the verdicts do not depend on the answers, and so Cohen's kappa is 0, too.
+    if len(numbers) == len(rates) and sum(numbers) <= 1:
+        percents = [f"{rate * 100:.0f} %" for rate in numbers]
+        yield make_note("judge-no-better-than-baseline", ("validation", "tnr"), tpr=percents[0], tnr=percents[1])
+
+
+def _lint_retirement(value: dict[str, Any], today: date) -> Iterator[Note]:
+    written = value.get("retires")
+    if not isinstance(written, str):
+        return
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        yield make_note("judge-date-malformed", ("retires",), found=describe_value(written))
+        return
+    left = (day - today).days
+    if left <= _RETIREMENT_DAYS:
+        when = f"in {left} days, on {day}" if left > 0 else f"since {day}"
+        yield make_note("judge-model-retires", ("retires",), when=when, today=today)

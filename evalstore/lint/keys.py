@@ -1,0 +1,301 @@
+"""Finds keys that nothing reads: misspelt ones, those of other tools, and those that stand in the wrong place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from evalstore.documents import Pointer
+from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_note
+from evalstore.lint.slips import SLIPS, find_near_word, find_only_near
+from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
+from evalstore.model import Kind, is_cosmetic
+
+_SCORING = "write it under `scoring:`"
+_CHECKS = "write checks under `checks:`, each with its `kind`"
+_GATES = "list the ids of checks that must not fail under `required` of `scoring`"
+_THRESHOLD = "write `threshold`"
+_MODEL = "write it under `model:`"
+_RUBRIC_REF = "name a rubric: `rubric_ref: rubric/<id>@<version>`"
+_EXPECTED = "write `expected`, or keep it under `metadata:`"
+_INPUT = "write `input`, or keep it under `metadata:`"
+_JUDGE_FILE = "a judge is a file of its own; a check of kind llm_judge names it in `judge_prompt_ref`"
+
+
+def _share_hint(hint: str, keys: str) -> dict[str, str]:
+    return dict.fromkeys(keys.split(), hint)
+
+
+_HINTS: dict[str, dict[str, str]] = {
+    "rubric": {
+        **_share_hint(_SCORING, "combine errors missing required threshold weights"),
+        **_share_hint(f"{_SCORING} as `threshold`", "min_score pass_mark pass_threshold passing_score"),
+        **_share_hint(f"{_SCORING} as `combine`", "aggregate aggregation mode"),
+        **_share_hint(_CHECKS, "assert assertions asserts criteria expectations graders metrics rules tests"),
+        **_share_hint(_GATES, "gate gates must_pass"),
+        **_share_hint(_JUDGE_FILE, "judge judges judge_prompt_ref model prompt template"),
+        "name": "`id` is its name in references, `title` its name for people",
+    },
+    "checks": {
+        **_share_hint("write it under `weights` of `scoring`, by the id of the check", "weight weights"),
+        **_share_hint("list the id of the check under `required` of `scoring`", "critical gate must_pass required"),
+        **_share_hint("write `case_sensitive`, or `flags: i` in a regex", "case case_insensitive ignore_case"),
+        **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold"),
+        **_share_hint("write `negate: true`", "invert inverse negated not"),
+        **_share_hint(_JUDGE_FILE, "judge prompt rubric_prompt template"),
+        "name": "write `id`, or `description` for people",
+        "type": "write `kind`",
+        "value": "write `values`, a list",
+    },
+    "scoring": {
+        **_share_hint(_GATES, "gate gates must_pass"),
+        **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold passing_score"),
+        **_share_hint("write `combine`", "aggregate aggregation method mode"),
+        "weight": "write `weights`, by the id of the check",
+    },
+    "judge": {
+        **_share_hint("write it at the head of `template`: one text is sent", "system system_message system_prompt"),
+        **_share_hint("write `template`", "instructions messages prompt user"),
+        **_share_hint(_MODEL, "max_tokens seed temperature top_p"),
+        **_share_hint(f"{_MODEL} as `id`", "model_id model_name"),
+        **_share_hint("write `threshold` in the check that names this judge", "pass_threshold threshold"),
+        **_share_hint("write `level_names`", "choices labels levels options"),
+        "name": "`id` is its name in references, `title` its name for people",
+    },
+    "model": _share_hint("write `id`", "model model_id model_name name"),
+    "questions": {
+        **_share_hint(_RUBRIC_REF, "rubric rubrics"),
+        **_share_hint(_INPUT, "prompt query question user_input"),
+        **_share_hint(_EXPECTED, "answer expected_answer expected_output ground_truth ideal reference target"),
+        **_share_hint(
+            f"checks stand in a rubric; {_RUBRIC_REF}",
+            "assert assertions asserts checks criteria_checks expectations graders scorers scoring",
+        ),
+        **_share_hint("write `expected_facts`", "facts"),
+        **_share_hint("write `expected_tools`", "expected_tool_calls tools"),
+        **_share_hint("write `messages`", "conversation turns"),
+    },
+    "dataset": {
+        **_share_hint("write it under `defaults:`", "bundle rubric_ref"),
+        **_share_hint(f"under `defaults:`, {_RUBRIC_REF}", "rubric rubrics"),
+        **_share_hint("write `questions`", "cases data entries evals examples items samples tests"),
+        "renames": "write it in evalstore.yaml: `renames: {dataset/<id>: {<old>: <new>}}`",
+    },
+}
+
+PLACES: Iterable[str] = tuple(_HINTS)
+
+
+def find_hint(place: str, key: str) -> str | None:
+    """Return where a key belongs that stands in `place`, one of `PLACES` or another; None for a word nobody uses."""
+    return _HINTS.get(place, {}).get(key)
+
+
+def lint_artifact_keys(kind: Kind, value: Any, declared: frozenset[str] = frozenset()) -> Iterator[Note]:
+    """Yield an artifact's keys that nothing reads, in checks by their kind; `lint_questions` does the questions.
+
+    `declared` are keys that evalstore.yaml calls cosmetic.
+    """
+    if not isinstance(value, dict):
+        return
+    without_parts = {**value, **{key: [] for key in ("checks", "questions") if key in value}}
+    yield from lint_keys(ROOTS[kind], without_parts, declared=declared)
+    for index, check in list_mappings(value, "checks") if kind is Kind.RUBRIC else ():
+        known = check.get("kind") in list_check_kinds()
+        name = f"checks/{check['kind']}" if known else CHECK
+        yield from lint_keys(name, check, ("checks", index), declared=declared)
+
+
+def lint_keys(
+    name: str, value: Any, pointer: Pointer = (), *, declared: frozenset[str] = frozenset()
+) -> Iterator[Note]:
+    """Yield the keys of `value` and below it that nothing reads, by the schema `name`; `declared` keys are free.
+
+    Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save extensions;
+    elsewhere, where extra keys are allowed, it is those that look like a known one or that other tools use for one.
+    """
+    # Most values have no such key, which the keys alone tell: many rows have the same.
+    if (is_quiet := _compile_first_pass(name)) is None or is_quiet(value, declared):
+        return
+    root = load_schema(name)
+    yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
+
+
+# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
+_PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
+
+
+def _name_place(name: str) -> str:
+    return _PLACES.get(name, name.split("/", maxsplit=1)[0])
+
+
+# Whether something reads all keys of a value and below it, where the second are declared.
+_FirstPass = Callable[[Any, frozenset[str]], bool]
+_NONE_DECLARED: frozenset[str] = frozenset()
+_KEPT_SHAPES = 1024  # of one part of a schema
+_DEPTH_LIMIT = 20  # of a schema; what refers to itself ends there
+
+
+@cache
+def _compile_first_pass(name: str) -> _FirstPass | None:
+    return _compile_part(load_schema(name), load_schema(name), _name_place(name), _DEPTH_LIMIT)
+
+
+def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) -> _FirstPass | None:
+    """Return the first pass of a part of a schema; None where no value has a key that nothing reads."""
+    if not depth:
+        return lambda *_: False
+    part = _follow_reference(part, root)
+    item_pass = _compile_part(part["items"], root, place, depth - 1) if "items" in part else None
+    known, others = part.get("properties", {}), part.get("additionalProperties")
+    if not {"properties", "additionalProperties"} & part.keys():
+        return None if item_pass is None else lambda value, declared: _read_items(item_pass, value, declared)
+    inner = {key: found for key, schema in known.items() if (found := _compile_part(schema, root, key, depth - 1))}
+    is_free = isinstance(others, dict) and _compile_part(others, root, "", depth - 1) is None
+
+    @lru_cache(maxsize=_KEPT_SHAPES)
+    def read_all(keys: tuple[str, ...], declared: frozenset[str]) -> bool:
+        if isinstance(others, dict):
+            return is_free or known.keys() >= {*keys}
+        unknown = [key for key in keys if key not in known and key not in declared and not is_cosmetic(key)]
+        value = dict.fromkeys(keys)
+        return not any(any(_note_unknown_key(key, part, value, (), place)) for key in unknown)
+
+    def is_quiet(value: Any, declared: frozenset[str]) -> bool:
+        if not isinstance(value, dict):
+            return _read_items(item_pass, value, declared)
+        if not read_all(tuple(value), declared):
+            return False
+        return all(key not in value or found(value[key], _NONE_DECLARED) for key, found in inner.items())
+
+    return is_quiet
+
+
+def _read_items(item_pass: _FirstPass | None, value: Any, declared: frozenset[str]) -> bool:
+    return item_pass is None or not isinstance(value, list) or all(item_pass(item, declared) for item in value)
+
+
+class _KeyScope(NamedTuple):
+    """The schema that definitions are looked up in, the word for where a mapping stands, and the keys free there."""
+
+    root: Mapping[str, Any]
+    place: str
+    declared: frozenset[str] = frozenset()
+
+
+def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Iterator[Note]:
+    part = _follow_reference(part, scope.root)
+    if isinstance(value, list) and "items" in part:
+        for index, item in enumerate(value):
+            yield from _lint_part(part["items"], item, (*pointer, index), scope)
+    # Where a schema names no keys, any mapping is free.
+    if not isinstance(value, dict) or not {"properties", "additionalProperties"} & part.keys():
+        return
+    known, others = part.get("properties", {}), part.get("additionalProperties")
+    for key, item in value.items():
+        if key in known or isinstance(others, dict):
+            yield from _lint_part(known.get(key, others), item, (*pointer, key), _KeyScope(scope.root, key))
+        elif key not in scope.declared and not is_cosmetic(key):
+            yield from _note_unknown_key(key, part, value, (*pointer, key), scope.place)
+
+
+def _note_unknown_key(
+    key: str, part: Mapping[str, Any], value: Mapping[str, Any], at: Pointer, place: str
+) -> Iterator[Note]:
+    if hint := find_hint(place, key):
+        yield make_note("key-unread", at, of_key=True, found=key, hint=hint)
+    elif guess := _guess_key(key, part, value):
+        mend = Mend(guess) if _is_only_guess(key, guess, part, value) else None
+        yield make_note("key-misspelt", at, of_key=True, mend=mend, found=key, guess=guess)
+    elif "unevaluatedProperties" in part:
+        homes = _find_homes(key)
+        where = f"{list_names(homes)} can have it; " if homes else ""
+        yield make_note("key-unread", at, of_key=True, found=key, hint=f"{where}a note of your own is `x_{key}`")
+
+
+def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        return {}
+    reference = part.get("$ref")
+    return {**root["$defs"][reference.rsplit("/", 1)[1]], **part} if reference else part
+
+
+def _guess_key(key: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> str | None:
+    """Return the key that `key` misspells; a key of another schema is taken for a required one only."""
+    absent = tuple(name for name in part.get("properties", ()) if name not in value)
+    if key in _all_schema_keys():
+        return find_near_word(key, tuple(name for name in absent if name in part.get("required", ())), SLIPS)
+    # A key may stand beside the one that is meant, but then it differs by a single slip.
+    present = tuple(name for name in part.get("properties", ()) if name in value)
+    return find_near_word(key, absent, SLIPS) or find_near_word(key, present, 1)
+
+
+def _is_only_guess(key: str, guess: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Whether `key` can be nothing but `guess`: nothing else is near or would take the name, and the type is right."""
+    known = part.get("properties", {})
+    wanted = known.get(guess)
+    type_ = wanted.get("type") if isinstance(wanted, dict) else None
+    rivals = (other for other in value if other != key and other not in known)
+    return (
+        guess not in value
+        and find_only_near(key, tuple(name for name in known if name not in value)) == guess
+        and not any(_guess_key(other, part, value) == guess for other in rivals)
+        and (not isinstance(type_, str) or isinstance(value[key], _PYTHON_TYPES[type_]))
+    )
+
+
+# A value may have a type as JSON Schema names it -> the classes of Python.
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+    "boolean": (bool,),
+    "number": (int, Decimal),
+    "integer": (int,),
+    "null": (type(None),),
+}
+
+
+# What a key may belong to, for a sentence: schemas, or parts of them.
+_HOMES = {
+    "a rubric": ("base/rubric", ()),
+    "`scoring`": ("base/rubric", ("$defs", "scoring")),
+    "a judge": ("judge", ()),
+    "`validation` of a judge": ("judge", ("properties", "validation")),
+    "`model`": ("judge", ("$defs", "model")),
+    "a dataset": ("dataset", ()),
+    "a question": (QUESTION, ()),
+    "evalstore.yaml": (SETTINGS, ()),
+}
+
+
+@cache
+def _find_homes(key: str) -> tuple[str, ...]:
+    kinds = [kind for kind in list_check_kinds() if key in load_schema(f"checks/{kind}")["properties"]]
+    homes = [home for home, (name, path) in _HOMES.items() if key in _walk(load_schema(name), path)["properties"]]
+    return (*homes, f"a check of kind {' or '.join(kinds)}") if kinds else tuple(homes)
+
+
+def _walk(schema: Any, path: Iterable[str]) -> Any:
+    for step in path:
+        schema = schema[step]
+    return schema
+
+
+@cache
+def _all_schema_keys() -> frozenset[str]:
+    names = [*ROOTS.values(), SETTINGS, QUESTION, *(f"checks/{kind}" for kind in list_check_kinds())]
+    return frozenset(key for name in names for key in _list_property_names(load_schema(name)))
+
+
+def _list_property_names(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        properties = part.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+        for item in part.values():
+            yield from _list_property_names(item)
+    elif isinstance(part, list):
+        for item in part:
+            yield from _list_property_names(item)

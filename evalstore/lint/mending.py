@@ -1,0 +1,132 @@
+"""Mends what has one right answer: finds the characters of a file that are wrong, and writes them, and nothing else."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import EvalstoreError, LoadError
+from evalstore.files import move_below, open_below, read_below, write_below
+from evalstore.lint.notes import Mend, Note
+from evalstore.lint.sources import FileRole, ValidationSource
+from evalstore.model import Artifact, Finding, Kind, MendedPlace, TextEdit
+
+_LIMIT = 1 << 20
+_QUOTES = ('"', "'")
+_YML, _YAML, _JSON, _ROWS = ".yml", ".yaml", ".json", ".jsonl"
+_DEPTH = 2  # a folder and a file in it
+
+
+def find_edit(document: Document, note: Note, root: Path | None, path: str, line: int = 0) -> TextEdit | None:
+    """Return the edit that mends a note of a document, or of the document of one `line` of the rows at `path`."""
+    spans = document.key_spans if note.of_key else document.spans
+    if note.mend is None or root is None or note.pointer not in spans:
+        return None
+    span = spans[note.pointer]
+    old = document.text[span.start : span.end]
+    new = _write_scalar(old, note.mend, is_json=bool(line) or path.endswith(_JSON))
+    return TextEdit(root, path, line, span.start, span.end, old, new) if new not in {None, old} else None
+
+
+def find_rename(source: ValidationSource) -> TextEdit | None:
+    """Return the renaming of a file that only lacks a letter of its ending; None where its new name is taken."""
+    path = PurePosixPath(source.path)
+    if source.role is not FileRole.IGNORED or source.root is None or len(path.parts) != _DEPTH or path.suffix != _YML:
+        return None
+    new = path.with_suffix(_YAML)
+    if path.parts[0] not in {kind.folder for kind in Kind} or (source.root / new).exists():
+        return None
+    return TextEdit(source.root, source.path, 0, 0, 0, source.path, str(new))
+
+
+def mend_files(findings: Iterable[Finding]) -> list[MendedPlace]:
+    """Write the edits of findings; a file that would no longer be read as it must be is left as it is."""
+    by_file: defaultdict[tuple[Path, str], dict[TextEdit, Finding]] = defaultdict(dict)
+    for finding in findings:
+        if edit := finding.edit:
+            by_file[edit.root, edit.path].setdefault(edit, finding)
+    mended: list[MendedPlace] = []
+    for (root, path), edits in by_file.items():
+        with suppress(LoadError):  # what cannot be read any more is a finding of the next pass
+            mended += _mend_file(root, path, edits)
+    return mended
+
+
+def _mend_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterator[MendedPlace]:
+    rename = next((edit for edit in edits if edit.old == path), None)
+    if rename:
+        with suppress(OSError):
+            move_below(root, rename.old, root, rename.new)
+            yield _describe_edit(rename, edits[rename], moves=True)
+        return
+    if path.endswith(_ROWS):
+        write_below(root, path, _edit_rows(root, path, edits))
+        yield from (_describe_edit(edit, finding, moves=True) for edit, finding in edits.items())
+        return
+    data = read_below(root, path, _LIMIT)
+    changed = _splice(data, edits)
+    if changed == data or not _is_document(changed):
+        return
+    moves = _find_scoring_digest(data, path) != _find_scoring_digest(changed, path)
+    write_below(root, path, changed)
+    yield from (_describe_edit(edit, finding, moves=moves) for edit, finding in edits.items())
+
+
+def _describe_edit(edit: TextEdit, finding: Finding, *, moves: bool) -> MendedPlace:
+    return MendedPlace(finding.file, finding.line, finding.column, edit.old, edit.new, moves)
+
+
+def _is_document(data: bytes) -> bool:
+    try:
+        read_yaml(data, "")
+    except LoadError:
+        return False
+    return True
+
+
+def _edit_rows(root: Path, path: str, edits: Iterable[TextEdit]) -> Iterator[bytes]:
+    """Yield the lines of a file of rows with their edits made; the file is never whole in memory."""
+    by_line: defaultdict[int, list[TextEdit]] = defaultdict(list)
+    for edit in edits:
+        by_line[edit.line].append(edit)
+    with open_below(root, path) as file:
+        for number, line in enumerate(file, start=1):
+            yield _splice(line, by_line[number]) if number in by_line else line
+
+
+def _splice(data: bytes, edits: Iterable[TextEdit]) -> bytes:
+    text = data.decode("utf-8")
+    # Offsets are those of a text without its byte order mark.
+    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+    # From the end backwards, so that the offsets of the edits before stay right.
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        if text[edit.start : edit.end] == edit.old:
+            text = f"{text[: edit.start]}{edit.new}{text[edit.end :]}"
+    return f"{mark}{text}".encode()
+
+
+def _find_scoring_digest(data: bytes, path: str) -> str | None:
+    """Return the digest of what can move a score; None for a file that is no artifact."""
+    kind = next((kind for kind in Kind if kind.folder == PurePosixPath(path).parent.name), None)
+    if kind is None:
+        return None
+    try:
+        return Artifact(kind, "", "", read_yaml(data, path)).scoring_digest
+    except (EvalstoreError, AttributeError, TypeError):
+        return None
+
+
+def _write_scalar(old: str, mend: Mend, *, is_json: bool) -> str | None:
+    """Return a scalar as it is right, in the quotes that it has; None where it is written in some other way."""
+    quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
+    inner = old[len(quote) : len(old) - len(quote)]
+    # Escapes, anchors, tags and texts of several lines are left to people.
+    if not inner or any(mark in inner for mark in "\\\"'\n\r") or (not quote and inner[0] in "&*!|>"):
+        return None
+    word = mend.word or inner
+    if mend.quoted is None:
+        return f"{quote}{word}{quote}" if quote or not is_json else None
+    return f'"{word}"' if mend.quoted else word

@@ -1,0 +1,184 @@
+"""Lints questions, in a dataset's YAML or in its rows file, a line each: one broken row never hides another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+
+from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
+from evalstore.errors import LoadError, Place, SchemaError
+from evalstore.files import open_below
+from evalstore.lint.context import ValidationContext
+from evalstore.lint.keys import lint_keys
+from evalstore.lint.mending import find_edit
+from evalstore.lint.notes import (
+    Note,
+    describe_value,
+    get_list,
+    get_mapping,
+    list_mappings,
+    make_note,
+    note_error,
+    suggest_name,
+)
+from evalstore.lint.references import lint_pin, note_broken_bundle
+from evalstore.lint.wording import QUESTION, lint_shape, load_schema, note_violation
+from evalstore.model import Artifact
+
+_At = TypeVar("_At")  # where a question is: its pointer, or its line
+_RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
+
+
+def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
+    """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
+    first: dict[str, Pointer] = {}
+    value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
+    defaults, unscored = get_mapping(value, "defaults"), []
+    for index, row in list_mappings(value, "questions"):
+        pointer: Pointer = ("questions", index)
+        if (before := _find_first(row, pointer, first)) is not None:
+            yield _note_duplicate_id(row, find_line(before), pointer)
+        yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context)
+        if _is_unscored(row, defaults):
+            unscored.append(_note_unscored(row, pointer))
+    yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
+    if isinstance(value, dict) and value.get("questions") == []:
+        yield make_note("dataset-empty", ("questions",), of_key=True)
+
+
+def lint_rows_file(  # noqa: PLR0913  # which rows, by what they are judged
+    root: Path,
+    path: str,
+    file: str,
+    pointer: Pointer,
+    *,
+    defaults: Mapping[str, Any] | None,
+    context: ValidationContext,
+) -> Iterator[Note]:
+    """Yield what is wrong with the rows of a file, each by itself and beside the others; of all rows, at `pointer`."""
+    first: dict[str, int] = {}
+    notes, unscored, count = list[Note](), list[Note](), 0
+    with open_below(root, path) as stream:
+        for number, line in _read_lines(stream):
+            try:
+                row = read_row(line, file, number)
+            except LoadError as error:
+                notes.append(note_error("row-malformed", error, place=Place(file, number, _find_column(line, error))))
+                continue
+            if not isinstance(row, dict):
+                message = f"a row is a mapping, not {describe_value(row)}"
+                notes.append(make_note("row-malformed", place=Place(file, number, 1), message=message, hint=""))
+                continue
+            count += 1
+            # One broken row keeps no other from being scored.
+            found = [replace(note, soft=True) for note in lint_shape(QUESTION, row)]
+            if (before := _find_first(row, number, first)) is not None:
+                found.append(_note_duplicate_id(row, before, ()))
+            found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
+            if isinstance(ref := row.get("rubric_ref"), str):
+                found += lint_pin(("rubric_ref",), ref, context.lookup)
+            if found:
+                notes += _add_columns(found, line, Place(file, number), root, path)
+            if defaults is not None and _is_unscored(row, defaults):
+                unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
+    yield from notes
+    yield from _weigh_unscored(unscored, count, pointer)
+    if not count and not notes:
+        yield make_note("dataset-empty", pointer, of_key=True)
+
+
+def _read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) for every line that is not blank; of one beyond the limit, its beginning."""
+    number = 0
+    while line := stream.readline(LINE_LIMIT + 2):
+        number += 1
+        rest = line
+        while len(rest) > LINE_LIMIT and not rest.endswith(b"\n"):
+            rest = stream.readline(LINE_LIMIT + 2)
+        if not line.isspace():
+            yield number, line.removesuffix(b"\n")
+
+
+def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+    return "rubric_ref" not in row and "rubric_ref" not in defaults
+
+
+def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
+    found = f"the question {describe_value(row['id'])}" if "id" in row else "the question"
+    return make_note("question-unscored", pointer, found=found, hint=_RUBRIC_HINT)
+
+
+def _weigh_unscored(unscored: list[Note], count: int, pointer: Pointer) -> Iterator[Note]:
+    """Yield the notes of questions without a rubric, or a single one where there are no others."""
+    if unscored and len(unscored) == count:
+        yield make_note("dataset-unscored", pointer, of_key=True, hint=f"{_RUBRIC_HINT}, or score with --rubric")
+    else:
+        yield from unscored
+
+
+class _RowBundle(NamedTuple):
+    """The bundle of one row, and the folder of the store that may have its schema."""
+
+    root: Path
+    name: str
+
+
+def _find_row_bundle(row: dict[str, Any], defaults: Mapping[str, Any], root: Path | None) -> _RowBundle | None:
+    name = row.get("bundle", defaults.get("bundle"))
+    return _RowBundle(root, name) if root and isinstance(name, str) else None
+
+
+def _lint_row(
+    row: dict[str, Any], pointer: Pointer, bundled: _RowBundle | None, context: ValidationContext
+) -> Iterator[Note]:
+    bundle = context.bundles.find_bundle(*bundled) if bundled else None
+    declared = context.cosmetic.union(bundle.fields) if bundle else context.cosmetic
+    yield from lint_keys(QUESTION, row, pointer, declared=declared)
+    if bundled and bundle is None and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root))):
+        yield make_note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)
+    if bundled and bundle and bundle.broken:
+        yield bundle.broken
+    if bundled and bundle and bundle.schema:
+        extra = {key: item for key, item in row.items() if key not in load_schema(QUESTION)["properties"]}
+        try:
+            for violation in bundle.schema.find_violations(extra):
+                yield from (replace(note, soft=True) for note in note_violation(violation, pointer))
+        except SchemaError as error:
+            yield note_broken_bundle(bundled.name, error, None)
+
+
+def _find_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
+    """Return where the id of a row stood first, if that was before `here`; note it else."""
+    id_ = row.get("id")
+    before = first.setdefault(id_, here) if isinstance(id_, str) else here
+    return None if before is here else before
+
+
+def _note_duplicate_id(row: dict[str, Any], line: int | None, pointer: Pointer) -> Note:
+    return make_note("question-id-duplicate", (*pointer, "id"), found=row["id"], line=line)
+
+
+def _find_id_line(locate: Callable[[Pointer], Place], pointer: Pointer) -> int | None:
+    return locate((*pointer, "id")).line
+
+
+def _find_column(line: bytes, error: LoadError) -> int | None:
+    """Return where in its line an error is: the reader of rows is fast and does not always know."""
+    try:
+        read_json(line, "")
+    except LoadError as exact:
+        error = exact
+    return error.place.column if error.place else None
+
+
+def _add_columns(notes: Iterable[Note], line: bytes, at: Place, root: Path, path: str) -> Iterator[Note]:
+    """Yield the notes of one line with their columns; a line is read for positions only when it has notes."""
+    document = None
+    for found in notes:
+        document = document or read_json(line, at.file)
+        column = document.locate(found.pointer, of_key=found.of_key).column
+        edit = find_edit(document, found, root, path, at.line or 0)
+        yield found if found.place else replace(found, place=Place(at.file, at.line, column), edit=edit)

@@ -1,0 +1,172 @@
+"""Lints a rubric as a whole: check ids, weights, gates, what each kind knows of its checks, judges' variables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from evalstore.checks import KINDS
+from evalstore.checks.judges import BUILTIN_VARIABLES, FACT_VARIABLE
+from evalstore.documents import Pointer
+from evalstore.lint.notes import (
+    Mend,
+    Note,
+    describe_value,
+    get_list,
+    get_mapping,
+    list_mappings,
+    list_names,
+    list_texts,
+    make_note,
+    suggest_name,
+)
+from evalstore.lint.references import ReferenceLookup, find_referenced
+from evalstore.lint.slips import find_only_near
+from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
+from evalstore.model import Artifact, is_id, list_check_ids
+
+
+def lint_rubric(artifact: Artifact) -> Iterator[Note]:
+    """Yield the findings that need the rubric as a whole."""
+    value = artifact.document.value
+    yield from _lint_check_ids(artifact)
+    yield from _lint_scoring_names(value)
+    for index, check in list_mappings(value, "checks"):
+        yield from _lint_check(check, ("checks", index))
+    yield from _lint_partial(value)
+
+
+def lint_judged_checks(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
+    """Yield the findings of a rubric's checks that need the judges which they name."""
+    for index, check in list_mappings(artifact.document.value, "checks"):
+        yield from _lint_variables(check, ("checks", index), lookup)
+
+
+def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
+    first: dict[str, Pointer] = {}
+    for index, check in list_mappings(artifact.document.value, "checks"):
+        id_, pointer = check.get("id"), ("checks", index, "id")
+        if not isinstance(id_, str):
+            continue
+        if not is_id(id_):
+            yield make_note("id-malformed", pointer, found=describe_value(id_))
+        if id_ in first:
+            yield make_note("check-id-duplicate", pointer, found=id_, line=artifact.document.locate(first[id_]).line)
+        first.setdefault(id_, pointer)
+
+
+def _mend_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Mend | None:
+    """Return the check that is meant where it can be one only, and nothing else names it."""
+    guess = find_only_near(id_, tuple(ids))
+    return Mend(guess) if guess and guess not in taken else None
+
+
+def _lint_scoring_names(value: Any) -> Iterator[Note]:
+    """Yield the weights and gates that name no check; a check without a kind might be the one that is meant."""
+    checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
+    if not all(isinstance(check, dict) and isinstance(check.get("kind"), str) for check in checks):
+        return
+    if not all(isinstance(check.get("id", ""), str) for check in checks):
+        return
+    ids, weights = dict.fromkeys(list_check_ids(checks)), get_mapping(scoring, "weights")
+    for id_ in weights:
+        if id_ not in ids:
+            yield make_note(
+                "weight-without-check",
+                ("scoring", "weights", id_),
+                of_key=True,
+                mend=_mend_id(id_, ids, weights),
+                found=id_,
+                hint=_suggest_check(id_, ids),
+            )
+    for index, id_ in list_texts(scoring, "required"):
+        if id_ not in ids:
+            mend = _mend_id(id_, ids, get_list(scoring, "required"))
+            yield make_note(
+                "gate-without-check",
+                ("scoring", "required", index),
+                mend=mend,
+                found=id_,
+                hint=_suggest_check(id_, ids),
+            )
+    if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
+        yield make_note("weights-zero", ("scoring", "weights"), of_key=True)
+
+
+def _suggest_check(id_: str, ids: Iterable[str]) -> str:
+    return suggest_name(id_, ids, f"the checks are {list_names(ids)}")
+
+
+def _is_zero(weight: Any) -> bool:
+    return isinstance(weight, int | Decimal) and weight == 0
+
+
+def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
+    kind = check.get("kind")
+    # A kind may rely on its schema; one that has no module yet has no problems either.
+    if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
+        for problem in KINDS[kind].find_problems(check):
+            rule = "check-broken" if problem.blocks else "check-problem"
+            yield make_note(rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint)
+
+
+def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup) -> Iterator[Note]:
+    kind = check.get("kind")
+    if kind == "llm_judge":
+        filled = get_mapping(check, "variables")
+        judges = [find_referenced(ref, lookup) for ref in _list_judge_refs(check)]
+        where = (*pointer, "variables") if filled else pointer
+        yield from _lint_unfilled(judges, filled, where, "add it under `variables:`")
+        known = {name for judge in judges for name in _list_variables(judge)}
+        for name in filled if all(judges) else ():
+            if name not in known:
+                yield make_note(
+                    "variable-unknown", (*where, name), of_key=True, found=name, hint=_suggest_variable(name, known)
+                )
+    elif kind == "fact_match":
+        yield from _lint_fact_judge(
+            find_referenced(check.get("judge_prompt_ref"), lookup), (*pointer, "judge_prompt_ref")
+        )
+
+
+def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
+    """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
+    yield from _lint_unfilled(
+        [judge], (FACT_VARIABLE,), where, f"besides the question and the output it is given `{FACT_VARIABLE}` only"
+    )
+    if judge and FACT_VARIABLE not in _list_variables(judge):
+        hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT_VARIABLE} }}}} in its template"
+        yield make_note("variable-unknown", where, found=FACT_VARIABLE, hint=hint)
+
+
+def _lint_unfilled(
+    judges: Iterable[Artifact | None], filled: Collection[str], where: Pointer, hint: str
+) -> Iterator[Note]:
+    for judge in judges:
+        for name in _list_variables(judge):
+            if judge and name not in filled and name not in BUILTIN_VARIABLES:
+                yield make_note("variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint)
+
+
+def _list_judge_refs(check: dict[str, Any]) -> list[Any]:
+    if "jury" not in check:
+        return [check.get("judge_prompt_ref")]
+    return [member.get("judge_prompt_ref") for _, member in list_mappings(get_mapping(check, "jury"), "members")]
+
+
+def _list_variables(judge: Artifact | None) -> list[str]:
+    return [name for _, name in list_texts(judge.document.value, "variables")] if judge else []
+
+
+def _suggest_variable(name: str, known: set[str]) -> str:
+    otherwise = f"the variables are {list_names(sorted(known))}" if known else "the judge has no variables: remove it"
+    return suggest_name(name, sorted(known), otherwise)
+
+
+def _lint_partial(value: Any) -> Iterator[Note]:
+    unmapped = value.get("x_unmapped") if isinstance(value, dict) else None
+    if unmapped:
+        count = len(unmapped) if isinstance(unmapped, list | dict) else 1
+        checks = "1 check" if count == 1 else f"{count} checks"
+        yield make_note("rubric-partial", ("x_unmapped",), of_key=True, checks=checks)

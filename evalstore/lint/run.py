@@ -1,0 +1,268 @@
+"""Validates many files: reads each, runs the linters of its kind, then places and weighs their notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from evalstore.documents import Pointer, format_json_pointer, read_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.files import FolderReader
+from evalstore.lint.context import (
+    KnownRules,
+    SeverityPolicy,
+    ValidationContext,
+    read_policy,
+    read_target_policies,
+)
+from evalstore.lint.judges import lint_judge, lint_prompt
+from evalstore.lint.keys import lint_artifact_keys, lint_keys
+from evalstore.lint.mending import find_edit, find_rename
+from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
+from evalstore.lint.questions import lint_questions, lint_rows_file
+from evalstore.lint.references import (
+    UNKNOWN,
+    ArtifactFiles,
+    Bundles,
+    Load,
+    ReferenceLookup,
+    lint_composites,
+    lint_identity,
+    lint_references,
+    lint_targets,
+    lint_twins,
+    read_bundle,
+)
+from evalstore.lint.rubrics import lint_judged_checks, lint_rubric
+from evalstore.lint.rules import VALIDATION_RULES
+from evalstore.lint.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
+from evalstore.lint.sources import (
+    BUNDLE_SUFFIX,
+    FileRole,
+    Parse,
+    ReadFile,
+    ValidationSource,
+    add_source_lines,
+    find_kind_sources,
+    quote_span,
+    read_source,
+)
+from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
+from evalstore.model import Artifact, Finding, Findings, Kind, Severity
+
+
+class FileFindings(NamedTuple):
+    """The findings of one file, in the order of their places, and the rules of those that are switched off."""
+
+    findings: list[Finding]
+    off: list[str]
+
+
+def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
+    sources: Iterable[ValidationSource],
+    *,
+    load: Load | None,
+    settings: Any = None,
+    today: date,
+    strict: bool = False,
+    known: KnownRules | None = None,
+    locked: Container[str] = (),
+    watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
+    expect: Callable[[Sequence[Artifact]], None] | None = None,
+    parse: Parse = read_yaml,
+) -> Findings:
+    """Return every finding of every file, in the order of the files and their lines.
+
+    `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
+    those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
+    `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
+    evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
+    """
+    with FolderReader() as folders:
+        reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
+    settings = _find_settings(reads) if settings is None else settings
+    artifacts = [found.artifact for found in reads if found.artifact]
+    files = ArtifactFiles(artifacts)
+    if expect:
+        expect(artifacts)
+    base = read_policy(settings, strict=strict)
+    targets = read_target_policies(base, settings, files)
+    context = ValidationContext(
+        ReferenceLookup(files, load, locked),
+        Bundles(settings),
+        today,
+        base,
+        targets,
+        known or KnownRules(),
+        frozenset(key for _, key in list_texts(settings, "cosmetic")),
+    )
+    findings: dict[Finding, None] = {}
+    off: Counter[str] = Counter()
+    for item in watch(reads):
+        in_file = lint_file(item, context)
+        findings |= dict.fromkeys(in_file.findings)
+        off.update(in_file.off)
+    count = len(reads) + sum(find_rows_path(item) is not None for item in reads)
+    return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())))
+
+
+def _find_settings(reads: list[ReadFile]) -> Any:
+    return next((item.document.value for item in reads if item.document and item.source.role is FileRole.SETTINGS), {})
+
+
+def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
+    """Return the findings of a file, and the rules of those that the settings switch off."""
+    policy = context.find_policy(item.artifact) if item.artifact else context.base
+    notes = list(_lint_file(item, context))
+    found = [finding for note in notes if (finding := _make_finding(note, item, policy))]
+    found, file = add_source_lines(found, item.source), item.source.file
+    off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
+    found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
+    return FileFindings(found, off)
+
+
+def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
+    severity, rule = policy.find_severity(note.rule, soft=note.soft), VALIDATION_RULES[note.rule]
+    if severity is None:
+        return None
+    place, source = note.place or Place(item.source.file), None
+    if note.place is None and item.document is not None:
+        place = item.document.locate(note.pointer, of_key=note.of_key)
+        source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
+    edit = note.edit
+    if item.document is not None and note.place is None:
+        edit = find_edit(item.document, note, item.source.root, item.source.path)
+    elif note.rule == "file-ignored":
+        edit = find_rename(item.source)
+    message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
+    pointer = format_json_pointer(note.pointer)
+    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
+
+
+def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:
+    reported: set[str] = set()
+    for finding in findings:
+        if not (VALIDATION_RULES[finding.rule].once and finding.rule in reported):
+            yield finding
+        reported.add(finding.rule)
+
+
+def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
+    source = item.source
+    if item.failed:
+        yield item.failed
+    elif item.artifact:
+        yield from _lint_artifact(item, item.artifact, context)
+    elif item.document and source.role is FileRole.ACCEPTED:
+        yield from lint_acceptance_form(item.document.value)
+        yield from lint_acceptance_use(item.document.value, context.known.pending or {}, context.today)
+    elif item.document:
+        yield from lint_shape(SETTINGS, item.document.value)
+        yield from lint_keys(SETTINGS, item.document.value)
+        yield from lint_settings(item.document.value, context.known)
+        yield from lint_targets(item.document.value, context.lookup)
+    elif source.role is FileRole.ROWS:
+        yield from _lint_rows_file(source, source.path, (), defaults=None, context=context)
+    elif source.root:
+        name = PurePosixPath(source.path).name.removesuffix(BUNDLE_SUFFIX)
+        if failed := read_bundle(source.root, source.path, name, source.file).broken:
+            yield failed
+
+
+def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+    yield from _lint_by_itself(artifact, context.cosmetic)
+    yield from lint_twins(artifact, context.lookup.files)
+    yield from lint_references(artifact, context.lookup)
+    if artifact.kind is Kind.RUBRIC:
+        yield from lint_judged_checks(artifact, context.lookup)
+    elif artifact.kind is Kind.JUDGE:
+        yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
+    else:
+        yield from _lint_dataset(item, artifact, context)
+
+
+def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[Note]:
+    """Yield what is wrong with an artifact whatever else there is, and whatever day it is."""
+    yield from lint_artifact_shape(artifact.kind, artifact.document.value)
+    yield from lint_artifact_keys(artifact.kind, artifact.document.value, cosmetic)
+    yield from lint_identity(artifact)
+    if artifact.kind is Kind.RUBRIC:
+        yield from lint_rubric(artifact)
+
+
+def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+    notes = lint_questions(artifact, item.source.root, context)
+    if rows := find_rows_path(item):
+        defaults = get_mapping(artifact.document.value, "defaults")
+        notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), defaults=defaults, context=context))
+    for note in notes:
+        # Rows that judges are compared with are there to be labelled, not to be scored.
+        if note.rule != "dataset-unscored" or artifact.name not in _find_gold_names(item.source.root, context):
+            yield note
+
+
+def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset[str]:
+    """Return the datasets that judges of the store were validated against; the judges are read once a run."""
+    if root is None:
+        return frozenset()
+    if root not in context.gold_names:
+        documents = (
+            found.document
+            for source in find_kind_sources(root, Kind.JUDGE)
+            if (found := read_source(source)) and found.document
+        )
+        against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
+        context.gold_names[root] = frozenset(text.split("@")[0] for text in against if isinstance(text, str))
+    return context.gold_names[root]
+
+
+def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
+    """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
+
+    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own question, for it
+    releases several artifacts at once.
+    """
+    lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
+    notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
+    if artifact.kind is Kind.RUBRIC:
+        notes += [lint_rubric(artifact), lint_judged_checks(artifact, UNKNOWN), lint_composites(artifact, lookup)]
+    elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
+        notes += [lint_prompt(artifact)]
+    return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)
+
+
+def find_rows_path(item: ReadFile) -> str | None:
+    """Return the path, below the root, of the rows beside a dataset; None when it names no file beside it."""
+    if item.artifact is None or item.artifact.kind is not Kind.DATASET or item.source.root is None:
+        return None
+    value = item.artifact.document.value
+    name = value.get("rows") if isinstance(value, dict) else None
+    if not isinstance(name, str) or "/" in name or not name.endswith(".jsonl"):
+        return None
+    return str(PurePosixPath(item.source.path).with_name(name))
+
+
+def name_rows_file(source: ValidationSource, path: str) -> str:
+    """Return how the file of rows at `path`, beside a source or the source itself, is shown."""
+    return str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
+
+
+def _lint_rows_file(
+    source: ValidationSource,
+    path: str,
+    pointer: Pointer,
+    *,
+    defaults: Mapping[str, Any] | None,
+    context: ValidationContext,
+) -> Iterator[Note]:
+    file = name_rows_file(source, path)
+    try:
+        if source.root:
+            yield from lint_rows_file(source.root, path, file, pointer, defaults=defaults, context=context)
+    except LoadError as error:
+        yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

@@ -1,0 +1,325 @@
+"""Finds the files to validate (a store, a folder of one kind, a file, standard input) and reads each of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from evalstore.documents import LINE_LIMIT, Document, Span, read_json, read_yaml
+from evalstore.documents.yaml_reader import LIMIT
+from evalstore.errors import LoadError, Place
+from evalstore.files import open_below, read_below
+from evalstore.lint.notes import Note, make_note, note_error
+from evalstore.model import Artifact, Finding, Kind, SourceLine
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, read_lock
+
+Parse = Callable[[bytes, str], Document]
+Read = Callable[[Path, str, int], bytes]
+
+SETTINGS = "evalstore.yaml"
+ACCEPTED = ".evalstore/accepted.yaml"
+BUNDLE_FOLDER = "bundles"
+BUNDLE_SUFFIX = ".schema.json"
+_YAML = ".yaml"
+
+
+class FileRole(StrEnum):
+    """What a file is read as; ARTIFACT is of the kind that its keys tell, CANDIDATE only if they tell one."""
+
+    ARTIFACT = "artifact"
+    CANDIDATE = "candidate"
+    SETTINGS = "settings"
+    ACCEPTED = "accepted"
+    LOCK = "lock"
+    BUNDLE = "bundle"
+    ROWS = "rows"
+    LINK = "link"
+    IGNORED = "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationSource:
+    """One file: `root/path`, shown as `file`; or `data` from elsewhere (standard input), which has no root."""
+
+    file: str
+    root: Path | None
+    path: str
+    role: FileRole = FileRole.ARTIFACT
+    kind: Kind | None = None
+    data: bytes | None = None
+
+    @property
+    def stem(self) -> str | None:
+        """The id that the file's name stands for; None without a file."""
+        return self.path.rpartition("/")[2].removesuffix(_YAML) if self.root else None
+
+
+def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
+    """Yield the artifacts, bundles and settings below `folder`, in order; other files are ignored."""
+    if folder.name in _KINDS:
+        yield from find_kind_sources(folder.parent, _KINDS[folder.name], shown)
+    elif any((folder / name).exists() for name in (*_OWN, *_KINDS)):
+        yield from find_store_sources(folder, shown)
+    else:
+        yield from _find_candidates(folder, shown)
+
+
+def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource]:
+    """Yield what the layout of a store holds."""
+    for name, role in _OWN.items():
+        if os.path.lexists(root / name):
+            yield _mark_link(ValidationSource(_join_path(shown, name), root, name, role))
+    for folder, kind in _KINDS.items():
+        if (root / folder).is_symlink():
+            yield ValidationSource(_join_path(shown, folder), root, folder, FileRole.LINK)
+        elif (root / folder).is_dir():
+            yield from find_kind_sources(root, kind, _join_path(shown, folder))
+        yield from _find_ignored(root, folder, shown)
+    for name in _list_names(root / BUNDLE_FOLDER, BUNDLE_SUFFIX):
+        yield _mark_link(
+            ValidationSource(
+                _join_path(shown, f"{BUNDLE_FOLDER}/{name}"), root, f"{BUNDLE_FOLDER}/{name}", FileRole.BUNDLE
+            )
+        )
+
+
+def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[ValidationSource]:
+    """Yield the artifacts of one kind below the root of a store; `shown` is the name of their folder."""
+    for name in _list_names(root / kind.folder, _YAML):
+        yield _mark_link(ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind))
+
+
+def make_file_source(path: Path, shown: str) -> ValidationSource:
+    """Return a file that was named itself: by its place in a store's layout, else as an artifact of some kind."""
+    folder, name = path.parent.name, path.name
+    inner = f"{folder}/{name}"
+    if path.is_symlink():
+        return ValidationSource(shown, path.parent, name, FileRole.LINK)
+    if folder in _KINDS and name.endswith(_YAML):
+        return ValidationSource(shown, path.parents[1], inner, kind=_KINDS[folder])
+    if folder in _KINDS and name.endswith(".jsonl"):
+        return ValidationSource(shown, path.parents[1], inner, FileRole.ROWS)
+    if inner == ACCEPTED:
+        return ValidationSource(shown, path.parents[1], inner, FileRole.ACCEPTED)
+    if folder == BUNDLE_FOLDER and name.endswith(BUNDLE_SUFFIX):
+        return ValidationSource(shown, path.parents[1], inner, FileRole.BUNDLE)
+    role = _OWN.get(name, FileRole.ROWS if name.endswith(".jsonl") else FileRole.ARTIFACT)
+    return ValidationSource(shown, path.parent, name, role)
+
+
+def make_text_source(data: bytes) -> ValidationSource:
+    """Return the source for the bytes of standard input."""
+    return ValidationSource("<stdin>", None, "", data=data)
+
+
+def guess_kind(value: object) -> Kind | None:
+    """Return the artifact kind that most of a document's keys belong to, or None."""
+    keys = set(value) if isinstance(value, dict) else set()
+    best = max(Kind, key=lambda kind: len(keys & _KEYS[kind]))
+    return best if keys & _KEYS[best] else None
+
+
+def may_be_artifact(text: bytes) -> bool:
+    """Whether a text that cannot be parsed looks like an artifact."""
+    return _TOP_KEY.search(text) is not None
+
+
+_OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
+_KINDS = {kind.folder: kind for kind in Kind}
+_LOOKALIKES = (".yaml", ".yml", ".json")
+_DEPTH = 2  # a folder and a file in it
+_KEYS = {
+    Kind.RUBRIC: {"checks", "scoring"},
+    Kind.JUDGE: {"template", "score_type", "level_names", "reply_pattern"},
+    Kind.DATASET: {"questions", "rows", "defaults"},
+}
+_TOP_KEY = re.compile(rb"^(checks|scoring|template|score_type|questions|rows)[ ]*:", re.MULTILINE)
+
+
+def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
+    """Yield the files in the folder of a kind, below it, and in folders of a name like its own, that are not read."""
+    wanted = (folder, folder.removesuffix("s"))
+    for name in sorted(_list_folders(root), key=lambda name: (name != folder, name)):
+        if name.lower() not in wanted:
+            continue
+        for base, folders, files in os.walk(root / name):
+            folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+            here = Path(base).relative_to(root).as_posix()
+            for file in sorted(files):
+                path = f"{here}/{file}"
+                if file.lower().endswith(_LOOKALIKES) and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}":
+                    yield ValidationSource(_join_path(shown, path), root, path, FileRole.IGNORED)
+
+
+def _note_ignored(path: str) -> Note:
+    """Return the note on a file that looks like an artifact, and why no command reads it."""
+    parts = Path(path).parts
+    folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0].lower())), f"{Path(path).stem}{_YAML}"
+    if len(parts) > _DEPTH:
+        reason = f"artifacts lie in {folder}/ itself, not in a folder below it"
+    elif parts[0] != folder:
+        reason = f"the folder is called {folder}/"
+    else:
+        reason = f"an artifact's name ends in {_YAML}"
+    return make_note("file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store")
+
+
+def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
+    for name in _list_names(root, _YAML):
+        yield _mark_link(ValidationSource(_join_path(shown, name), root, name, FileRole.CANDIDATE))
+    for name in sorted(_list_folders(root)):
+        if not name.startswith("."):
+            yield from find_folder_sources(root / name, _join_path(shown, name))
+
+
+def _list_folders(root: Path) -> list[str]:
+    with os.scandir(root) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _list_names(folder: Path, suffix: str) -> list[str]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.name.endswith(suffix) and entry.name[0] != ".")
+
+
+def _mark_link(source: ValidationSource) -> ValidationSource:
+    if source.root is not None and os.path.islink(f"{source.root}/{source.path}"):  # noqa: PTH114  # of thousands
+        return ValidationSource(source.file, source.root, source.path, FileRole.LINK)
+    return source
+
+
+def _join_path(shown: str, name: str) -> str:
+    return f"{shown.rstrip('/')}/{name}" if shown else name
+
+
+_NOT_ARTIFACTS = frozenset({FileRole.SETTINGS, FileRole.ACCEPTED})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """One file after reading; rows and bundles are read by the rules themselves."""
+
+    source: ValidationSource
+    document: Document | None = None
+    artifact: Artifact | None = None
+    failed: Note | None = None
+
+
+def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below) -> ReadFile | None:
+    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
+
+    `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
+    """
+    if source.role is FileRole.LINK:
+        return ReadFile(source, failed=make_note("link-not-followed"))
+    if source.role is FileRole.IGNORED:
+        return ReadFile(source, failed=_note_ignored(source.path))
+    if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
+        return ReadFile(source)
+    try:
+        data = _read_bytes(source, read)
+    except LoadError as error:
+        return ReadFile(source, failed=note_error("file-unreadable", error, place=Place(source.file)))
+    try:
+        if source.role is FileRole.LOCK:
+            read_lock(data, source.file)
+            return None
+        document = (read_json if source.path.endswith(".json") else parse)(data, source.file)
+    except LoadError as error:
+        if source.role is FileRole.CANDIDATE and not may_be_artifact(data):
+            return None
+        return ReadFile(source, failed=note_error("document-malformed", error, place=error.place))
+    return ReadFile(source, document) if source.role in _NOT_ARTIFACTS else _make_artifact(source, document)
+
+
+def _make_artifact(source: ValidationSource, document: Document) -> ReadFile | None:
+    kind = source.kind or guess_kind(document.value)
+    if kind is None:
+        return (
+            None if source.role is FileRole.CANDIDATE else ReadFile(source, document, failed=make_note("kind-unknown"))
+        )
+    value = document.value if isinstance(document.value, dict) else {}
+    id_, version = (str(value[key]) if isinstance(value.get(key), str) else "" for key in ("id", "version"))
+    return ReadFile(source, document, Artifact(kind, source.stem or id_, version, document))
+
+
+def _read_bytes(source: ValidationSource, read: Read) -> bytes:
+    limit = LOCK_LIMIT if source.role is FileRole.LOCK else LIMIT
+    return read(source.root, source.path, limit) if source.root else source.data or b""
+
+
+_BEFORE, _AFTER = 200, 300  # characters: no screen is as wide
+_CUT = "…"
+_BREAK = re.compile(r"[\r\n]")
+# A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a word.
+_WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{}\[\]]+|.""")
+
+
+def quote_span(document: Document, span: Span | None) -> SourceLine | None:
+    """Return the line of a node, with the node marked; of one that goes on below only its first character."""
+    if span is None:
+        return None
+    text, begin = document.text, span.start - (span.column - 1)
+    end = found.start() if (found := _BREAK.search(text, span.start)) else len(text)
+    last = span.end if span.start < span.end <= end else span.start + 1
+    return _cut_line(text[begin:end], span.start - begin, last - begin)
+
+
+def add_source_lines(findings: Sequence[Finding], source: ValidationSource) -> list[Finding]:
+    """Return findings with the line of each; those at a place without a node (a row, a syntax error) read it again."""
+    quoted = list(findings)
+    places: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for index, finding in enumerate(findings):
+        if finding.line and finding.source is None:
+            places[finding.file][finding.line].append(index)
+    for file, by_line in places.items():
+        # Of a long line only what is shown is kept, and of the others nothing.
+        for number, line in _read_lines(source, file, by_line.keys()):
+            for index in by_line[number]:
+                quoted[index] = replace(quoted[index], source=_quote_column(line, quoted[index].column))
+    return quoted
+
+
+def _quote_column(line: str, column: int | None) -> SourceLine:
+    start = (column or 0) - 1
+    if not 0 <= start <= len(line):
+        return _cut_line(line, 0, 0)
+    # An error at the end of a line is marked behind it.
+    word = _WORD.match(line, start)
+    return _cut_line(line, start, word.end() if word else start + 1)
+
+
+def _read_lines(source: ValidationSource, file: str, numbers: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
+    if source.root is None:
+        yield from _pick_lines((source.data or b"").splitlines(keepends=True), numbers)
+        return
+    path = file.removeprefix(source.file.removesuffix(source.path))
+    with suppress(LoadError), open_below(source.root, path) as stream:
+        yield from _pick_lines(iter(lambda: stream.readline(LINE_LIMIT + 2), b""), numbers)
+
+
+def _pick_lines(lines: Iterable[bytes], numbers: Collection[int]) -> Iterator[tuple[int, str]]:
+    last = max(numbers)
+    for number, line in enumerate(lines, start=1):
+        if number in numbers:
+            yield number, line.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
+        if number >= last:
+            return
+
+
+def _cut_line(line: str, start: int, end: int) -> SourceLine:
+    first = max(start - _BEFORE, 0)
+    text = line[first : start + _AFTER]
+    lead, tail = _CUT if first else "", _CUT if len(line) > start + _AFTER else ""
+    shift = len(lead) - first
+    return SourceLine(f"{lead}{text}{tail}", start + shift, min(end, start + _AFTER) + shift)

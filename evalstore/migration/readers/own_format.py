@@ -1,0 +1,303 @@
+"""Reads suites by a table of the user's own: which key is what, and which check each of the others becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.checks import KINDS
+from evalstore.documents import Pointer, compute_digest
+from evalstore.errors import LoadError
+from evalstore.lint.wording import QUESTION, is_valid_by_schema, load_schema
+from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
+from evalstore.migration.detect import find_list, select_variant
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+    make_judge_draft,
+)
+from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
+from evalstore.migration.remainder import encode_value, is_same_data
+from evalstore.migration.suite_names import find_suite_name
+from evalstore.migration.table import CheckRow, FormatTable, get_path, has_path, split_path
+from evalstore.migration.value_readings import describe_type, describe_unknown_keys, read_value
+from evalstore.model import Kind
+from evalstore.text import make_excerpt
+
+_NO_SORT = "no row of the table is for items whose {} is {}"
+
+
+@dataclass(slots=True)
+class RowChecks:
+    """The checks of one case by id and their weights; leftovers that no row makes a check of, with their notes."""
+
+    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
+    weights: dict[str, Any] = field(default_factory=dict)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[MigrationNote] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    names: UniqueLabels = field(default_factory=UniqueLabels)
+
+    def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
+        """Keep a part that no row is for as a leftover, with a note."""
+        self.leftovers.append({"value": encode_value(value), "reason": reason})
+        self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
+
+
+def collect_checks(case: Mapping[str, Any], at: Pointer, table: FormatTable) -> RowChecks:
+    """Return the checks that a case asks for. Raises `LoadError` for a value that the table does not foresee."""
+    checks = RowChecks()
+    for row in table.checks:
+        if has_path(case, row.key):
+            value, pointer = get_path(case, row.key), (*at, *split_path(case, row.key))
+            for one, part in _list_parts(row, value, pointer, checks):
+                _add_checks(one, part, checks)
+    return checks
+
+
+def _list_parts(row: CheckRow, value: Any, at: Pointer, checks: RowChecks) -> Iterator[tuple[CheckRow, Any]]:
+    """Yield the row itself with the value; of a list whose items name their sort, the row of each item's sort."""
+    if not row.by:
+        yield row, value
+        return
+    if not isinstance(value, list | None):
+        raise LoadError(f"{row.key} is {describe_type(value)} where the table wants a list")
+    options = {option.key: option for option in row.options}
+    for index, item in enumerate(value or ()):
+        sort = item.get(row.by) if isinstance(item, dict) else None
+        option = options.get(sort) if isinstance(sort, str) else None
+        place = (*at, index)
+        if option is None:
+            checks.set_aside(item, place, _NO_SORT.format(row.by, _describe_sort(sort)))
+            continue
+        known = (row.by, row.value)
+        for key in (key for key in item if key not in known):
+            reason = "; ".join(describe_unknown_keys([key], known))
+            checks.notes.append(MigrationNote((*place, key), MigrationOutcome.UNMAPPED, reason))
+        yield option, item.get(row.value)
+
+
+def _describe_sort(sort: Any) -> str:
+    return repr(make_excerpt(sort)) if isinstance(sort, str) else describe_type(sort)
+
+
+def _add_checks(row: CheckRow, raw: Any, checks: RowChecks) -> None:
+    reading = read_value(raw, row)
+    if reading.outcome is MigrationOutcome.REFUSED:
+        raise LoadError("; ".join(reading.reasons))
+    (checks.losses if reading.outcome is MigrationOutcome.LOSSY else checks.remarks).extend(reading.reasons)
+    built = list(build_checks(row, reading.value))
+    checks.losses += [f"{row.key}: {row.lossy}"] if built and row.lossy else []
+    name = make_id(make_slug(row.id or row.key) or row.kind)
+    for number, check in enumerate(built, start=1):
+        if problem := _find_problem(check):
+            raise LoadError(f"{row.key} makes no check: {problem}")
+        id_ = checks.names.claim(name if len(built) == 1 else f"{name}_{number}")
+        checks.by_id[id_] = check
+        checks.weights |= {} if row.weight is None else {id_: row.weight}
+
+
+def build_checks(row: CheckRow, value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the checks that a value asks for: one, or where the row says so one for each item; none for nothing."""
+    if value is None or value is False or value in ([], {}):
+        return
+    head = {"kind": row.kind, **({"judge_prompt_ref": make_judge_ref(row.judge)} if row.judge else {})}
+    if row.options:
+        yield {**head, **value, **row.parameters}
+        return
+    for part in value if row.is_each and isinstance(value, list) else [value]:
+        check = {**head, **row.parameters}
+        yield _set_path(check, row.into, _spell_part(row, part)) if row.into else check
+
+
+def make_judge_ref(id_: str) -> str:
+    """Return the reference to a judge of the table."""
+    return ArtifactDraft(Kind.JUDGE, id_, {}).ref
+
+
+def _spell_part(row: CheckRow, part: Any) -> Any:
+    """Return the value of a parameter: texts are escaped where the row says so, and several patterns become one."""
+    if row.escaped and isinstance(part, str | list):
+        texts = [row.escaped.replace("{}", re.escape(text)) for text in ([part] if isinstance(part, str) else part)]
+        part = texts if isinstance(part, list) else texts[0]
+    # A parameter that is a list takes a text as its only item; a pattern is one text.
+    if (
+        isinstance(part, str)
+        and load_schema(f"checks/{row.kind}")["properties"].get(row.into, {}).get("type") == "array"
+    ):
+        return [part]
+    if row.kind == "regex" and isinstance(part, list):
+        return part[0] if len(part) == 1 else "|".join(f"(?:{pattern})" for pattern in part)
+    return part
+
+
+def _set_path(value: Mapping[str, Any], path: str, part: Any) -> dict[str, Any]:
+    key, _, rest = path.partition("/")
+    return {**value, key: _set_path(value.get(key) or {}, rest, part) if rest else part}
+
+
+def _find_problem(check: Mapping[str, Any]) -> str:
+    """Return why a check cannot be graded; empty where it can."""
+    kind = check["kind"]
+    if not is_valid_by_schema(f"checks/{kind}", check):
+        return f"its value is none that {kind} takes"
+    return next((problem.message for problem in KINDS[kind].find_problems(check) if problem.blocks), "")
+
+
+_NOTHING = "no key of the table asks for anything: any answer that is not empty passes"
+_NO_FIELD = "{}: not what the field {} of a question takes, kept as data"
+_APART = "some of its parts are set aside, each reported by itself"
+_SAME = "same_as_grader"
+_WORDS = 4  # of a rubric that several cases share
+
+
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
+    """Return the questions and rubrics of a suite that has one of the table's lists."""
+    root = legacy.document.value
+    variant = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    key = find_list(root, table) or ""
+    at: Pointer = split_path(root, key) if key else ()
+    if isinstance(variant, str):
+        return Extraction(table.lists[key], notes=(MigrationNote(at, MigrationOutcome.REFUSED, variant),))
+    table = variant if key in variant.lists else table
+    rows = get_path(root, key) if key else root
+    if not isinstance(rows, list):
+        problem = f"{key} is {describe_type(rows)} where the list of cases belongs"
+        return Extraction(table.lists[key], notes=(MigrationNote(at, MigrationOutcome.REFUSED, problem),))
+    head = root if isinstance(root, dict) else {}
+    dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
+    cases = tuple(_read_cases(rows, at, table))
+    refs = {
+        str(check.get("judge_prompt_ref")) for case in cases if case.rubric for check in case.rubric.value["checks"]
+    }
+    judges = tuple(judge for judge in map(_draft_judge, table.judges) if judge.ref in refs)
+    return Extraction(table.lists[key], dataset, cases, judges)
+
+
+def _draft_judge(judge: Mapping[str, Any]) -> ArtifactDraft:
+    draft = make_judge_draft({key: item for key, item in judge.items() if key != _SAME})
+    return replace(draft, facts=JudgeFacts("")) if judge.get(_SAME) else draft
+
+
+def _read_cases(rows: Sequence[Any], at: Pointer, table: FormatTable) -> Iterator[LegacyCase]:
+    labels = [_make_label(row, place, table) for place, row in enumerate(rows, start=1)]
+    names = UniqueLabels({label for label, _ in labels})
+    for index, (row, (label, remarks)) in enumerate(zip(rows, labels, strict=True)):
+        pointer = (*at, index)
+        name, twin_remarks = names.claim_for_case(label, pointer)
+        try:
+            yield _read_case(row, pointer, table, name=name, remarks=(*remarks, *twin_remarks))
+        except LoadError as error:
+            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
+
+
+def _make_label(row: Any, place: int, table: FormatTable) -> tuple[str, tuple[str, ...]]:
+    """Return the label of a case and remarks on it; without a usable id, the label is its place in the list."""
+    id_ = get_path(row, table.id)
+    if isinstance(id_, str | int) and id_ != "" and not isinstance(id_, bool):
+        return id_ if isinstance(id_, str) else table.number_format.format(id_), ()
+    problem = f"it has no {table.id}" if id_ is None else f"{table.id} is {describe_type(id_) if id_ else 'empty'}"
+    return str(place), (f"{problem}: it is called {place}, by its place",)
+
+
+def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks: tuple[str, ...]) -> LegacyCase:
+    if not isinstance(row, dict):
+        raise LoadError(f"the case is {describe_type(row)} where an object belongs")
+    input_ = get_path(row, table.input)
+    if not isinstance(input_, str) or not input_:
+        problem = "missing" if input_ is None else "empty" if input_ == "" else f"{describe_type(input_)}, not a text"
+        raise LoadError(f"{table.input} is {problem}, so nothing can be asked")
+    checks = collect_checks(row, at, table)
+    losses = dict.fromkeys([*checks.losses, *([_APART] if checks.leftovers else [])])
+    fields, misfits = _read_fields(row, table)
+    metadata = _select_metadata(row, fields, table)
+    return LegacyCase(
+        at,
+        row,
+        classify_losses(losses),
+        tuple(losses),
+        {"id": name, "input": input_, **fields, **({"metadata": metadata} if metadata else {})},
+        _build_rubric(checks, table),
+        (*checks.notes, *_note_unknown_keys(row, at, table)),
+        remarks=(*remarks, *checks.remarks, *misfits, *(() if checks.by_id else (_NOTHING,))),
+    )
+
+
+def _read_fields(row: Mapping[str, Any], table: FormatTable) -> tuple[dict[str, Any], list[str]]:
+    """Return the further fields of a question, and remarks on values that such a field does not take."""
+    found = {field: get_path(row, path) for field, path in table.fields.items() if has_path(row, path)}
+    taken = {
+        field: value
+        for field, value in found.items()
+        if value is not None
+        and is_same_data(encode_value(value), value)
+        and is_valid_by_schema(QUESTION, {"id": "x", "input": "x", field: value})
+    }
+    odd = [field for field, value in found.items() if value is not None and field not in taken]
+    return taken, [_NO_FIELD.format(table.fields[field], field) for field in odd]
+
+
+def _select_metadata(row: Mapping[str, Any], fields: Mapping[str, Any], table: FormatTable) -> dict[str, Any]:
+    """Return what the question has no field for and no check reads, as far as YAML can hold it."""
+    read_keys = {_first_step(row, path) for path in _list_read_paths(table, fields)}
+    rest = {key: item for key, item in row.items() if key not in read_keys and isinstance(key, str)}
+    return {key: item for key, item in rest.items() if is_same_data(encode_value(item), item)}
+
+
+def _list_read_paths(table: FormatTable, fields: Mapping[str, Any]) -> list[str]:
+    return [table.id, table.input, *(table.fields[field] for field in fields), *(row.key for row in table.checks)]
+
+
+def _first_step(row: Mapping[str, Any], path: str) -> str:
+    return split_path(row, path)[0]
+
+
+def _note_unknown_keys(row: Mapping[str, Any], at: Pointer, table: FormatTable) -> Iterator[MigrationNote]:
+    """Yield a note on each key of a case, and of the mappings that the table's paths lead through, that it lacks."""
+    known = [*_list_read_paths(table, table.fields), *table.data]
+    tree: dict[Pointer, set[Any]] = {(): set()}
+    for path in known:
+        steps: Pointer = split_path(row, path)
+        for size, step in enumerate(steps):
+            tree.setdefault(steps[:size], set()).add(step)
+    for place, names in tree.items():
+        holder: Any = row
+        for step in place:
+            holder = holder.get(step) if isinstance(holder, dict) else None
+        for key in holder if isinstance(holder, dict) else ():
+            if key not in names:
+                reason = "; ".join(describe_unknown_keys([key], names))
+                yield MigrationNote((*at, *place, key), MigrationOutcome.UNMAPPED, reason)
+
+
+def _build_rubric(checks: RowChecks, table: FormatTable) -> ArtifactDraft:
+    leftovers = {"x_unmapped": checks.leftovers} if checks.leftovers else {}
+    scoring = dict(table.scoring)
+    if not checks.by_id:
+        head = {key: item for key, item in table.no_check.items() if key != "id"}
+        value = head | {"scoring": scoring} | leftovers
+        name = "set_aside" if leftovers else table.no_check["id"]
+        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
+    weights = {"weights": checks.weights} if checks.weights else {}
+    value = {
+        "checks": [{"id": id_, **check} for id_, check in checks.by_id.items()],
+        "scoring": scoring | weights,
+        **leftovers,
+    }
+    name = _name_checks(checks, table.checks)
+    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
+
+
+def _name_checks(checks: RowChecks, rows: Sequence[CheckRow]) -> str:
+    """Return the first words of the first thing that the checks ask for."""
+    first = next(iter(checks.by_id.values()))
+    intos = [row.into for row in rows if row.into and row.kind == first["kind"]]
+    part = next((item for item in (get_path(first, into) for into in intos) if item), "")
+    words = make_slug(str(part[0] if isinstance(part, list) else part)) or str(first["kind"])
+    return "_".join(words.split("_")[:_WORDS])

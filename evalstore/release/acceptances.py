@@ -1,0 +1,179 @@
+"""Reads accepted changes (.evalstore/accepted.yaml), strictly, and says at which level changes count on a day."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.lint import ACCEPTED, VALIDATION_RULES
+from evalstore.lint.notes import Note
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, read_lock
+from evalstore.places import SETTINGS_FILE
+from evalstore.store import ArtifactStore
+from evalstore.store.contents import FILE_LIMIT, read_root_file, read_settings
+from evalstore.store.objects import find_file
+from evalstore.store.working_files import is_blob
+from evalstore.versions import Bump, Version, parse_version
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """One entry: which change (artifact, the release it is since, fingerprint), its level, and who accepted it why."""
+
+    artifact: str
+    since: Version
+    fingerprint: str
+    rule: str
+    change: str
+    accepted: AcceptedLevel
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePolicy:
+    """How a store judges changes on a day: by its settings, and by what people accepted.
+
+    Without `today` an acceptance that ends on a day does not count.
+    """
+
+    settings: ComparisonSettings
+    acceptances: tuple[Acceptance, ...]
+    today: date | None
+
+    def restrict_to_change(self, artifact: str, since: Version) -> ComparisonSettings:
+        """Return the settings for one artifact's changes since one release, with the acceptances of those alone."""
+        mine = (
+            acceptance
+            for acceptance in self.acceptances
+            if acceptance.artifact == artifact and acceptance.since == since
+        )
+        return replace(
+            self.settings,
+            accepted={acceptance.fingerprint: acceptance.accepted for acceptance in mine if self._is_valid(acceptance)},
+        )
+
+    def _is_valid(self, acceptance: Acceptance) -> bool:
+        until = acceptance.accepted.until
+        return until is None or (self.today is not None and self.today <= until)
+
+
+def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
+    """Read how a store judges changes; `LoadError` for a setting or an acceptance that is not valid."""
+    _check_settings(store)
+    return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
+
+
+def read_change_policy_at(
+    store: ArtifactStore, commit: str, today: date | None, profile: Profile | None = None
+) -> ChangePolicy:
+    """Read how a store judged changes at a commit: by the settings, the lock and the acceptances of that commit.
+
+    Raises as `read_change_policy`.
+    """
+    locked = _read_committed(store, commit, LOCK_FILE, LOCK_LIMIT)
+    refs = read_lock(locked).refs if locked else {}
+    terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
+    data = _read_committed(store, commit, ACCEPTED, FILE_LIMIT)
+    accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
+    return ChangePolicy(terms, _parse_document(accepted), today)
+
+
+def _check_settings(store: ArtifactStore) -> None:
+    """Refuse settings that do not meet their schema: passed over, a word could be the one that asks for more."""
+    if not store.settings:
+        return
+    from evalstore.lint.wording import SETTINGS, lint_shape
+
+    for note in lint_shape(SETTINGS, store.settings):
+        raise _build_note_error(
+            read_settings(store.repository, store.objects, root=store.root, prefix=store.prefix), note
+        )
+
+
+def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
+    """Return the settings of a store as of a commit; none where it had no such file."""
+    file = f"git:{commit[:12]}:{SETTINGS_FILE}"
+    data = _read_committed(store, commit, SETTINGS_FILE, FILE_LIMIT)
+    value = read_yaml(data, file).value if data else None
+    if not isinstance(value, dict | None):
+        raise LoadError("settings are a mapping", place=Place(file))
+    return value or {}
+
+
+def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
+    blob = find_file(store.objects, commit, store.moves.find_prefix(commit) + name)
+    return store.objects.read(blob, limit).data if blob else None
+
+
+def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
+    """Read the settings by which a store compares, without acceptances."""
+    return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
+
+
+def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
+    """Read how changes count by the rules alone: with what a store declares, without overrides and acceptances."""
+    return ChangePolicy(read_base_settings(store).without_opinions, (), None)
+
+
+def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
+    """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
+    return _parse_document(read_accepted_file(store))
+
+
+def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:
+    return tuple(map(_parse_acceptance, document.value["accepted"])) if document else ()
+
+
+def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> frozenset[tuple[str, str]]:
+    """Return the changes that the file accepts (artifact, release); none where the file is committed as it stands."""
+    blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
+    if blob and store.root and os.path.lexists(store.root / ACCEPTED) and is_blob(store.root, ACCEPTED, blob):
+        return frozenset()
+    return frozenset((acceptance.artifact, str(acceptance.since)) for acceptance in read_acceptances(store))
+
+
+def read_accepted_file(store: ArtifactStore) -> Document | None:
+    """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
+    data = read_root_file(
+        store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=FILE_LIMIT
+    )
+    return None if data is None else _read_accepted(data, ACCEPTED)
+
+
+def _read_accepted(data: bytes, file: str) -> Document:
+    from evalstore.lint.settings import lint_acceptance_form
+
+    document = read_yaml(data, file)
+    for note in lint_acceptance_form(document.value):
+        raise _build_note_error(document, note)
+    return document
+
+
+def _build_note_error(document: Document, note: Note) -> LoadError:
+    rule, place = VALIDATION_RULES[note.rule], document.locate(note.pointer, of_key=note.of_key)
+    return LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
+
+
+def _parse_acceptance(entry: Mapping[str, Any]) -> Acceptance:
+    until = entry.get("until")
+    return Acceptance(
+        artifact=entry["artifact"],
+        since=parse_version(entry["since"]),
+        fingerprint=entry["fingerprint"],
+        rule=entry["rule"],
+        change=entry.get("change", ""),
+        accepted=AcceptedLevel(
+            level=Bump(entry["level"]),
+            was=Bump(entry["was"]),
+            reason=entry["reason"],
+            by=entry["by"],
+            day=date.fromisoformat(entry["day"]),
+            until=date.fromisoformat(until) if until else None,
+        ),
+    )

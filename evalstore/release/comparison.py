@@ -1,0 +1,193 @@
+"""Compares stored artifacts: working files by their bytes first, and only what differs there by what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
+from evalstore.errors import EvalstoreError, LoadError, RefError
+from evalstore.model import Artifact, Kind, Ref, find_kind, parse_ref
+from evalstore.release.acceptances import ChangePolicy, read_rules_policy
+from evalstore.release.references import Mentions, find_working_rows, scan_working_file
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.revisions import find_head, is_ancestor
+from evalstore.store.tags import find_last_release
+from evalstore.store.working_files import is_blob, is_release, read_working_files
+from evalstore.versions import Bump, Version, find_version
+
+if TYPE_CHECKING:
+    from evalstore.diff.changes.by_kind import DatasetRows
+
+Load = Callable[[str], Artifact]
+Rows = Iterable[Mapping[str, Any]]
+# What can be compared: a version in a store, or an artifact or its mapping from anywhere.
+Ruler = Resolved | Artifact | Mapping[str, Any]
+
+
+def find_base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
+    """Return the release that a file was edited from: the last, or on a branch without it the last that it has."""
+    last = find_last_release(releases)
+    # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
+    if last is None or working >= last.version or store.repository.shallow:
+        return last
+    tip = find_head(store.git)
+    if tip is None:
+        return last
+    # The newest final release in the history of this branch.
+    finals = (release for release in reversed(releases) if not release.version.prerelease)
+    return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingScan:
+    """The working files that are not, byte for byte, their last release, and what every working file mentions."""
+
+    changed: tuple[Ref, ...]
+    mentions: Mapping[str, Mentions]
+
+
+def scan_working_files(
+    store: ArtifactStore,
+    refs: Sequence[Ref],
+    last: Mapping[str, Release],
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> WorkingScan:
+    """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
+    mentions: dict[str, Mentions] = {}
+    rows: dict[str, str] = {}
+    same: set[str] = set()
+    blobs = _find_released_blobs(store, last, {ref.name: ref.path for ref in refs if ref.name in last})
+    for ref, data in read_working_files(store, watch(refs)):
+        mentions[str(ref)] = scan_working_file(store, ref, data)
+        blob = blobs.get(ref.name)
+        if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
+            same.add(ref.name)
+            if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
+                rows[ref.name] = path
+    # A dataset is unchanged only if its rows are, too.
+    rows_blobs = _find_released_blobs(store, last, rows)
+    same -= {name for name, path in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
+    return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
+
+
+def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+    store: ArtifactStore,
+    old: Ruler,
+    new: Ruler,
+    policy: ChangePolicy,
+    *,
+    load: Load | None = None,
+    rows: DatasetRows | None = None,
+    detail: Detail = Detail.WITNESSES,
+) -> Diff:
+    """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
+
+    A side that is no version of the store has no rows, and nobody accepts its changes. `load` reads references, by
+    default as the new side does: a working file may name versions that are not released yet. `rows` are both sides'
+    rows where they are not those in the store.
+    """
+    terms = _find_terms(policy, old, new)
+    if isinstance(old, Resolved) and isinstance(new, Resolved):
+        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+        # Rows are not part of the digest, so that datasets with rows are always compared.
+        if old.digest == new.digest and not has_rows:
+            return _build_empty_diff(old, new, terms)
+        rows = store.pair_rows(old, new) if rows is None and has_rows else rows
+    from evalstore.diff import compare
+
+    load = load or make_loader(store, new)
+    return compare(get_artifact(old), get_artifact(new), load=load, rows=rows, terms=terms, detail=detail)
+
+
+def compare_by_rules(store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES) -> Diff:
+    """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
+    return compare_versions(store, old, new, read_rules_policy(store), load=store.load, detail=detail)
+
+
+def compare_with_release(  # noqa: PLR0913  # as above
+    store: ArtifactStore,
+    release: Release,
+    new: Resolved,
+    policy: ChangePolicy,
+    *,
+    load: Load,
+    rows: Rows | None = None,
+    detail: Detail = Detail.WITNESSES,
+) -> Diff:
+    """Return the difference from a release to a working file; `rows` stand for those on disk, about to be rewritten."""
+    old = store.resolve(f"{new.name}@{release.version}")
+    pair = None if rows is None or "rows" not in {*old.artifact.value, *new.artifact.value} else (store.rows(old), rows)
+    return compare_versions(store, old, new, policy, load=load, rows=pair, detail=detail)
+
+
+def get_artifact(ruler: Ruler) -> Artifact | Mapping[str, Any]:
+    """Return the artifact of a version, and anything else as it is."""
+    return ruler.artifact if isinstance(ruler, Resolved) else ruler
+
+
+def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSettings:
+    """Return the settings for a change: with what was accepted since `old`, where it is a release of the same name."""
+    since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
+    name = _find_name(old)
+    return policy.restrict_to_change(name, since) if since and name == _find_name(new) else policy.settings
+
+
+def _find_name(ruler: Ruler) -> str:
+    if isinstance(ruler, Artifact | Resolved):
+        return ruler.name
+    return f"{find_kind(ruler)}/{ruler.get('id')}"
+
+
+def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -> Diff:
+    before, after = (Side(f"{one.name}@{one.version}", one.digest) for one in (old, new))
+    still = TotalEffect(Direction.NONE, Direction.NONE, Fraction(0), Fraction(0))
+    return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
+
+
+def _find_released_blobs(
+    store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]
+) -> dict[str, str | None]:
+    files = [(last[name].commit, path) for name, path in paths.items()]
+    return dict(zip(paths, store.moves.find_blobs(files), strict=True))
+
+
+def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:
+    with suppress(LoadError):
+        return root is not None and blob is not None and is_blob(root, path, blob)
+    return False
+
+
+def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
+    try:
+        return find_working_rows(store, ref, data)
+    except LoadError:
+        return ref.path  # it cannot be parsed, and it could not when it was released: its bytes decide
+
+
+def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:
+    """Return a function that loads what a side refers to: from working files, or from releases."""
+    is_working = isinstance(ruler, Resolved) and ruler.commit is None
+    return make_working_loader(store) if is_working else store.load
+
+
+def make_working_loader(store: ArtifactStore) -> Load:
+    """Return a function that loads the references of working files; an unreleased version is that of a working file."""
+
+    def load(text: str) -> Artifact:
+        ref = parse_ref(text)
+        try:
+            return store.load(ref)
+        except RefError:
+            with suppress(EvalstoreError):
+                draft = store.load(f"{ref.name}@worktree")
+                if ref.version is not None and find_version(draft.version) == ref.version:
+                    return draft
+            raise
+
+    return load

@@ -1,0 +1,158 @@
+"""Drift: floating references of unchanged artifacts that mean another version now than at the artifact's release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evalstore.diff import ComparisonSettings, Detail
+from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.model import Ref, parse_ref
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.release.acceptances import ChangePolicy
+from evalstore.release.comparison import compare_versions
+from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
+from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.listing import group_releases
+from evalstore.store.objects import find_file
+from evalstore.store.resolve import can_mean, find_locked_version
+from evalstore.store.revisions import is_ancestor
+from evalstore.store.working_files import read_working_files
+from evalstore.versions import Bump, Version
+
+_UNKNOWN = "what its references meant when it was released cannot be told"
+
+
+@dataclass(slots=True)
+class MovedReferenceFinder:
+    """Finds floating references that moved; each pair of versions is compared once, each lock read once."""
+
+    store: ArtifactStore
+    releases: Mapping[str, Sequence[Release]]
+    settings: ComparisonSettings
+    _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=dict)
+
+    def find_moved(self, base: Release, references: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
+        """Yield the references that meant another version when `base`, the artifact that holds them, was released."""
+        for reference in references:
+            if not reference.ref.is_floating or not reference.scores:
+                continue
+            meant = [
+                release
+                for release in self.releases.get(reference.ref.name, ())
+                if can_mean(reference.ref, release.version)
+            ]
+            # What it meant then: by the lock of that commit, else the newest release that existed.
+            before = (release for release in reversed(meant) if self._was_released(release, base))
+            was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
+            now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
+            if was and now and was != now:
+                yield MovedReference(
+                    str(reference.ref), was, now, self._measure_step(reference.ref, was, now), reference.place
+                )
+
+    @staticmethod
+    def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
+        """Return the version at which a lock holds a reference, else the `newest` that it could mean."""
+        entry = lock.refs.get(str(ref))
+        return find_locked_version(ref, entry) if entry else next((release.version for release in newest), None)
+
+    def _read_lock_at(self, commit: str) -> Lock:
+        blob = find_file(self.store.objects, commit, self.store.moves.find_prefix(commit) + LOCK_FILE)
+        if blob and blob not in self._locks:
+            self._locks[blob] = read_lock(self.store.objects.read(blob, LOCK_LIMIT).data)
+        return self._locks[blob] if blob else NO_LOCK
+
+    def _was_released(self, release: Release, base: Release) -> bool:
+        """Whether a version was already released when `base` was: by its ledger, or without one by git's history."""
+        if release.commit == base.commit:
+            return True
+        # A ledger at that commit lists every release of then; older stores have none, and ask the history.
+        if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
+            return str(release.version) in known
+        if self.store.repository.shallow:
+            raise RefusedError("a shallow clone does not have that history", hint="git fetch --unshallow --tags")
+        return is_ancestor(self.store.git, release.commit, base.commit)
+
+    def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
+        key = (ref.name, was, now)
+        if key not in self._levels:
+            self._levels[key] = self._compare_versions(*(f"{ref.name}@{version}" for version in (was, now)))
+        return self._levels[key]
+
+    def _compare_versions(self, was: str, now: str) -> Bump:
+        policy, resolve = ChangePolicy(self.settings, (), None), self.store.resolve
+        try:
+            return compare_versions(
+                self.store, resolve(was), resolve(now), policy, load=self.store.load, detail=Detail.BUMP
+            ).required_bump
+        except EvalstoreError:
+            return Bump.MAJOR  # what cannot be compared counts as major
+
+
+def find_moved_artifacts(
+    finder: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
+) -> Iterator[ArtifactStatus]:
+    """Yield the status of each artifact of `unchanged` (by last release) of which a reference has moved."""
+    for base in unchanged:
+        if graph.mentions[f"{base.name}@worktree"].floating and (moves := _describe_moves(finder, graph, base)):
+            description, moved = moves
+            version = str(base.version)
+            message = f"unchanged, but {description}"
+            # What cannot be told may be a major change: fail closed.
+            is_ok = bool(moved) and find_moved_level(moved) is not Bump.MAJOR
+            rule = None if is_ok else VersionRule.REFERENCE_MOVED
+            yield ArtifactStatus(
+                base.name, ArtifactState.MOVED, is_ok, message, version, version, rule=rule, moved=moved
+            )
+
+
+def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
+    """Return the bump that references need which mean other versions than at the release."""
+    return max((move.level for move in moved), default=Bump.NONE)
+
+
+def find_kept_moves(finder: MovedReferenceFinder, base: Release) -> tuple[MovedReference, ...]:
+    """Return the references, held by a release and the working file alike, that mean another version now."""
+    store, name = finder.store, base.name
+    files = read_working_files(store, [parse_ref(f"{name}@worktree")])
+    if not any(scan_working_file(store, ref, data).floating for ref, data in files):
+        return ()
+    then, now = (
+        read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (base.version, "worktree")
+    )
+    old_refs = {str(reference.ref) for reference in then}
+    return tuple(finder.find_moved(base, [reference for reference in now if str(reference.ref) in old_refs]))
+
+
+def describe_moved_references(
+    store: ArtifactStore, name: str, version: Version, settings: ComparisonSettings
+) -> tuple[str, ...]:
+    """Say which floating references, held by a release and the working file alike, mean another version now."""
+    releases = group_releases(store)
+    base = next(release for release in releases[name] if release.version == version)
+    try:
+        moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base)
+        return tuple(move.sentence for move in moved)
+    # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth showing.
+    except EvalstoreError as error:
+        return (f"{_UNKNOWN}: {error}",)
+
+
+def _describe_moves(
+    finder: MovedReferenceFinder, graph: ReferenceGraph, base: Release
+) -> tuple[str, tuple[MovedReference, ...]] | None:
+    try:
+        moved = tuple(finder.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
+    except EvalstoreError as error:
+        return f"{_UNKNOWN}: {error}", ()
+    return (_summarize_moves(moved), moved) if moved else None
+
+
+def _summarize_moves(moved: Sequence[MovedReference]) -> str:
+    first = max(moved, key=lambda move: move.level)
+    more = f", and {len(moved) - 1} more" if moved[1:] else ""
+    return f"{first.ref} now means {first.now}, was {first.was} ({first.level}){more}"

@@ -1,0 +1,324 @@
+"""The journal of a bump: what it is about to change, written before the first change and removed after the last.
+
+The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older journal must still be
+readable.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalstore.errors import ConflictError, EvalstoreError, LoadError, RefusedError
+from evalstore.files import read_below, remove_below, sweep_below, write_below
+from evalstore.model import parse_ref
+from evalstore.store import ArtifactStore
+from evalstore.store.git import Git
+from evalstore.store.remote import Remote, find_tracking_refs
+from evalstore.store.revisions import list_refs
+from evalstore.store.writing import MANY
+from evalstore.versions import Bump
+
+STATE_FOLDER = "evalstore"
+REFLOG_REASON = "evalstore bump"  # in the reflogs
+_TRIES, _PAUSE = 200, 0.05  # ten seconds: a bump of a few artifacts takes less than one
+_WRITING = 600.0  # seconds for one command: thousands of objects are synced to disk
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRepository:
+    """A repository whose lock is held: its git, the top of the working tree, and the common git directory.
+
+    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    """
+
+    git: Git
+    top: Path
+    common: Path
+    hex_digits: int
+    signature: Mapping[str, str]
+
+    @property
+    def journal_name(self) -> str:
+        """The journal of this working tree, relative to the common git directory."""
+        return find_journal_name(self.git, self.common)
+
+
+def find_journal_name(git: Git, common: Path) -> str:
+    """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
+    own = git.directory.name
+    return f"{STATE_FOLDER}/journal.json" if git.directory == common else f"{STATE_FOLDER}/journal.{own}.json"
+
+
+@contextmanager
+def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
+    """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
+    top = store.repository.top
+    if top is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    common = store.git.find_common_directory()
+    descriptor = _open_lock_file(common)
+    try:
+        _acquire_lock(descriptor)
+        # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
+        git = store.git._replace(inherited_fds=(descriptor,), timeout=_WRITING)
+        yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock_file(common: Path) -> int:
+    # Neither the folder nor the file may be a link: a hostile .git must not lead our writes elsewhere.
+    try:
+        with suppress(FileExistsError):
+            (common / STATE_FOLDER).mkdir()
+        folder = os.open(common / STATE_FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RefusedError(
+            f"the repository cannot be written: {reason}", hint=f"look at the permissions of {common}"
+        ) from None
+
+
+def _acquire_lock(descriptor: int) -> None:
+    # flock(2): the kernel frees the lock when its last holder dies, so there is no stale lock to remove.
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_PAUSE)
+    raise ConflictError("another bump holds the lock of this repository", hint="wait for it, then run this one again")
+
+
+PENDING_REFS = "refs/evalstore/pending/"
+_LIMIT = 64 << 20
+_REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NAMED_LIMIT = 3  # artifacts of an interrupted bump that are named; of more only their number
+
+
+class PinMove(NamedTuple):
+    """A pin that followed a release, as it was written and as it is now."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedVersion:
+    """One released version, and the pins in it that moved; tag and commit are None where none was made."""
+
+    ref: str
+    tag: str | None
+    commit: str | None
+    previous: str | None
+    bump: Bump
+    moved: tuple[PinMove, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file of the release: its blob, and the blobs in the working tree (`before`) and the index when it began.
+
+    `worked` is the blob that the working tree gets where its line ends differ from those that git keeps.
+    """
+
+    path: str
+    mode: str
+    blob: str
+    before: str | None
+    staged: str | None
+    worked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
+
+    `released` is what the next bump reports to the user when it finishes this one.
+    """
+
+    branch: str
+    old: str | None
+    commit: str
+    tags: Mapping[str, str]
+    changes: tuple[FileChange, ...]
+    released: tuple[ReleasedVersion, ...]
+
+    @property
+    def refs(self) -> dict[str, str]:
+        """Every ref that the bump writes, and its object."""
+        return {**self.tags, self.branch: self.commit}
+
+    @property
+    def pending(self) -> dict[str, str]:
+        """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has.
+
+        Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost more than the bump.
+        Many signed tags are in none; a bump whose tags were pruned is dropped, as it has published nothing.
+        """
+        blobs = [change.worked for change in self.changes if change.worked and change.worked != change.blob]
+        few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]
+        objects = dict.fromkeys([self.commit, *few])
+        return {f"{PENDING_REFS}{number}": oid for number, oid in enumerate(objects)}
+
+
+def write_journal(common: Path, name: str, journal: Journal) -> None:
+    """Write a journal, atomically and synced to disk."""
+    write_below(common, name, json.dumps(journal, default=_list_fields).encode())
+
+
+def read_journal(common: Path, name: str) -> Journal:
+    """Read a journal back; `RefusedError` when something else wrote it."""
+    # Its refs and ids become arguments of git, so they are checked like any other input.
+    try:
+        journal = _parse_journal(json.loads(read_below(common, name, _LIMIT)))
+        if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
+            return journal
+    except (LoadError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    raise RefusedError(
+        f"the journal of an interrupted bump cannot be read: {common / name}",
+        hint="look at the branch and its tags, then remove that file",
+    )
+
+
+def _list_fields(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+def _parse_journal(data: Any) -> Journal:
+    changes = tuple(FileChange(**change) for change in data["changes"])
+    released = tuple(_parse_released_version(**version) for version in data["released"])
+    return Journal(**{**data, "changes": changes, "released": released})
+
+
+def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
+    return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))
+
+
+def find_interrupted_bump(store: ArtifactStore) -> str | None:
+    """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
+    common = store.git.find_common_directory()
+    name = find_journal_name(store.git, common)
+    try:
+        descriptor = os.open(common / STATE_FOLDER / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None  # no bump was ever here
+    try:
+        # A running bump holds the lock: its journal is no leftover, and this fails.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return _describe_interrupted(common, name) if (common / name).exists() else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _describe_interrupted(common: Path, name: str) -> str:
+    try:
+        refs = [parse_ref(version.ref) for version in read_journal(common, name).released]
+    except EvalstoreError as error:
+        return f"{error}; {error.hint}"
+    what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
+    names = " ".join(ref.name for ref in refs)
+    # Of many no command is shown: --all could release what nobody named.
+    again = f"evalstore bump {names}" if len(refs) <= _NAMED_LIMIT else "the same bump again"
+    return f"a bump of {what} was interrupted: {again} finishes it"
+
+
+# Not synced: it is git that prunes, and after a power cut nobody has anything to publish.
+_UPDATE = ("-c", "core.fsync=all,-reference", "update-ref", "--stdin")
+
+
+def hold_pending(repository: LockedRepository, journal: Journal) -> None:
+    """Hold the objects of a journal, and all that they need, until `release_pending`."""
+    lines = "".join(f"update {name} {oid}\n" for name, oid in journal.pending.items())
+    repository.git.run(*_UPDATE, stdin=lines.encode())
+
+
+def release_pending(repository: LockedRepository) -> None:
+    """Let go of whatever was held; under the lock of the repository that is of this bump or of a killed one."""
+    lines = "".join(f"delete {name}\n" for name in list_refs(repository.git, PENDING_REFS))
+    if lines:
+        repository.git.run(*_UPDATE, stdin=lines.encode())
+
+
+_LIVE_LOCK_SECONDS = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
+
+
+def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
+    """Remove the locks that a killed git left on refs: younger than the note of them, and not in use.
+
+    `written` is the file that notes the refs, written before git was started. git holds a lock for milliseconds: one
+    that is the same file with the same time a second later belongs to nobody.
+    """
+    note_time = written.stat().st_mtime_ns
+    suspects = [
+        (path, identity)
+        for path in _list_lock_paths(repository, refs)
+        if (identity := _identify_file(path)) and identity[1] >= note_time
+    ]
+    if suspects:
+        time.sleep(_LIVE_LOCK_SECONDS)
+    for path, identity in suspects:
+        if _identify_file(path) == identity:
+            path.unlink(missing_ok=True)
+
+
+def _list_lock_paths(repository: LockedRepository, refs: Iterable[str]) -> list[Path]:
+    names = [*refs, "packed-refs", "reftable/tables.list"]
+    return [repository.git.directory / "HEAD.lock", *(repository.common / f"{name}.lock" for name in names)]
+
+
+def _identify_file(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+_NOTE = f"{STATE_FOLDER}/push.json"
+_NOTE_LIMIT = 1 << 16  # bytes
+_PUSH_REF = re.compile(r"refs/remotes/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
+
+
+def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -> None:
+    """Set the remote-tracking branches to what was just pushed; a failure is no harm: the next fetch sets them too."""
+    tracking = find_tracking_refs(remote, refs)
+    if not tracking:
+        return
+    lines = "".join(f"update {name} {oid}\n" for name, oid in tracking.items())
+    with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
+        forget_push(repository)
+        # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump removes it.
+        write_below(repository.common, _NOTE, json.dumps(list(tracking)).encode())
+        repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
+        remove_below(repository.common, _NOTE)
+
+
+def forget_push(repository: LockedRepository) -> None:
+    """Remove the locks that a killed push has left on remote-tracking branches, and its note of them."""
+    sweep_below(repository.common, _NOTE)
+    note = repository.common / _NOTE
+    try:
+        names = json.loads(read_below(repository.common, _NOTE, _NOTE_LIMIT))
+    except (LoadError, ValueError):
+        names = []
+    if note.is_file():
+        refs = [name for name in names if isinstance(name, str) and _PUSH_REF.fullmatch(name)]
+        remove_stale_locks(repository, refs, note)
+        remove_below(repository.common, _NOTE)

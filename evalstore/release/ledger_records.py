@@ -1,0 +1,221 @@
+"""What a store has recorded of its releases: the ledgers at HEAD and on other branches, and a lock; and their rules."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from evalstore.documents import format_json_pointer
+from evalstore.errors import EvalstoreError, Place
+from evalstore.model import Finding
+from evalstore.model.lock import Lock, LockedLedger
+from evalstore.places import LEDGER_FOLDER
+from evalstore.release.integrity_rules import make_finding
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.objects import find_file
+from evalstore.store.revisions import find_head, list_branch_tips
+from evalstore.store.store_moves import PathChange, read_changes
+from evalstore.store.tags import TAG_REFS
+
+_SHOWN_HASH = 16  # characters of a hash that no other line of a ledger begins with
+
+
+@dataclass(slots=True)
+class ReleaseRecords:
+    """The ledgers and the lock of a store, each read once."""
+
+    store: ArtifactStore
+    lock: Lock
+    _readable_rows: set[str] = field(default_factory=set)
+    _tips: list[str] | None = None
+    _branch_hashes: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+
+    def find_ledger(self, name: str) -> Ledger | None:
+        """Return the ledger at HEAD, empty when there is none; None when it cannot be read."""
+        try:
+            return self.store.ledgers.read(name)
+        except EvalstoreError:
+            return None
+
+    def list_branch_hashes(self, name: str, version: str) -> set[str]:
+        """Return the hashes that the branches of this clone list for a version that HEAD does not."""
+        if name not in self._branch_hashes:
+            self._branch_hashes[name] = self._read_branch_hashes(name)
+        return self._branch_hashes[name].get(version, set())
+
+    def is_recorded(self, name: str, version: str) -> bool:
+        """Whether a ledger at HEAD or the lock lists a release; of a ledger that cannot be read, yes."""
+        ledger = self.find_ledger(name)
+        return ledger is None or version in ledger.by_version or f"{name}@{version}" in self.lock.releases
+
+    def check_rows_readable(self, blob: str) -> None:
+        """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
+        if blob not in self._readable_rows:
+            deque(self.store.objects.stream(blob), maxlen=0)
+            self._readable_rows.add(blob)
+
+    def quote_ledger_path(self, name: str) -> str:
+        """Return the path of a ledger in the repository, quoted for a shell."""
+        return shlex.quote(self.store.ledgers.locate(name))
+
+    def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
+        """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
+        entry = self.lock.refs.get(ref)
+        if entry:
+            return f"put it back: git update-ref {TAG_REFS}{tag} {entry.tag_object or entry.commit}"
+        if not sha256:
+            return "fetch it again from a clone that has the right one"
+        path = self.quote_ledger_path(ref.partition("@")[0])
+        return f"its commit is in: git log -S{sha256[:_SHOWN_HASH]} -- {path}"
+
+    def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
+        if self._tips is None:
+            self._tips = list_branch_tips(self.store.git)
+        # Two branches may list one version with other bytes: then each has its own release of that name.
+        hashes: defaultdict[str, set[str]] = defaultdict(set)
+        for ledger in self._read_branch_ledgers(name, self._tips):
+            for line in ledger.lines:
+                hashes[str(line.version)].add(line.sha256)
+        return dict(hashes)
+
+    def _read_branch_ledgers(self, name: str, tips: list[str]) -> Iterator[Ledger]:
+        blobs = find_committed_blobs(self.store.git, [(tip, self.store.ledgers.locate(name)) for tip in tips])
+        for blob in sorted({blob for blob in blobs if blob}):
+            yield parse_ledger(self.store.objects.read(blob).data)
+
+
+def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
+    """Yield what is wrong with one ledger by itself: unreadable, or with lines malformed or repeated."""
+    place = locate_ledger(name)
+    try:
+        ledger = records.store.ledgers.read(name)
+    except EvalstoreError as error:
+        yield make_finding("ledger-unreadable", Place(place), name=name, message=error.message, hint=error.hint or "")
+        return
+    for number in ledger.unreadable:
+        yield make_finding("ledger-malformed", Place(place, number), path=records.quote_ledger_path(name))
+    for line in ledger.lines:
+        first = ledger.by_version[str(line.version)]
+        if first is not line:
+            here, path = Place(place, line.number), records.quote_ledger_path(name)
+            yield make_finding("ledger-repeated", here, version=line.version, line=first.number, path=path)
+
+
+def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -> Finding:
+    """Return the finding of a line whose release has no tag."""
+    ref = f"{name}@{line.version}"
+    restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
+    back = f"git fetch --tags; or {restore}"
+    return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
+
+
+def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) -> Iterator[Finding]:
+    """Yield the ledgers among `names` whose first lines are no longer those that were locked."""
+    wanted = frozenset(names)
+    for name, locked in records.lock.ledgers.items():
+        ledger = records.find_ledger(name) if name in wanted else None
+        if ledger and (change := describe_rewrite(ledger, locked)):
+            place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
+            path = records.quote_ledger_path(name)
+            yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
+
+
+def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
+    """Return the tag object of a resolved release; None where its tag is lightweight, or it is of no tag."""
+    oid = store.tags.find_oid(resolved.tag) if resolved.tag else None
+    return None if oid == resolved.commit else oid
+
+
+def describe_rewrite(ledger: Ledger, locked: LockedLedger) -> str:
+    """Say how a ledger differs from what was locked of it; "" where lines were only appended."""
+    if len(ledger.raw) < locked.lines:
+        return f"it has {_count_lines(len(ledger.raw))}, and had {_count_lines(locked.lines)}"
+    if ledger.hash_prefix(locked.lines) == locked.sha256:
+        return ""
+    return f"its first {_count_lines(locked.lines)} read differently"
+
+
+def _count_lines(number: int) -> str:
+    return f"{number} line{'' if number == 1 else 's'}"
+
+
+_SHOWN_COMMIT = 12  # characters of a commit, and of a hash
+_SHOWN_LINES = 3
+
+
+def check_ledger_history(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield each commit that took lines from a ledger which HEAD lacks to this day; `is_wanted` by `<kind>/<id>`.
+
+    Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep the lines of both
+    sides in an order of their own. Lines that were put back are no finding.
+    """
+    try:
+        yield from _find_lost_lines(records, is_wanted)
+    except EvalstoreError as error:
+        yield make_finding("history-unreadable", Place(LEDGER_FOLDER), message=error.message, hint=error.hint or "")
+
+
+def check_depth(store: ArtifactStore) -> Iterator[Finding]:
+    """Yield a finding in a shallow clone with ledgers: what came before its first commit cannot be looked at."""
+    if store.repository.shallow and store.ledgers.list_names():
+        yield make_finding("history-missing", Place(LEDGER_FOLDER))
+
+
+def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    store, head = records.store, find_head(records.store.git)
+    changes = _list_changes(store, head) if head else []
+    store.objects.expect(blob for change in changes for blob in (change.old, change.new) if blob)
+    known: dict[str, set[str]] = {}
+    for change in changes:
+        name = store.moves.strip_prefix(change.path).removeprefix(f"{LEDGER_FOLDER}/")
+        ledger = records.find_ledger(name) if is_wanted(name) else None
+        if ledger is None:  # it cannot be read, which `check_ledger` reports
+            continue
+        # What HEAD has, and what a newer commit was already found to have taken.
+        kept = known.setdefault(name, {*_list_lines(ledger.lines)})
+        old, new = _read_lines(store, change.old), _read_lines(store, change.new)
+        if lost := {text: line for text, line in old.items() if text not in new and text not in kept}:
+            kept |= lost.keys()
+            yield _report_lost_lines(records, name, change.commit, list(lost.values()))
+
+
+def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
+    """Return what commits changed in ledgers, newest first; one that came with its store to another folder is there."""
+    # The tags are where a store of another folder would have lain.
+    prefixes = [store.prefix]
+    if any(store.moves.find_prefix(commit) != store.prefix for commit in _list_release_commits(store)):
+        prefixes = [*store.moves.list_prefixes()]
+    changes = read_changes(store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT")
+    return [change if change.new else change._replace(new=_find_moved(store, change)) for change in changes]
+
+
+def _list_release_commits(store: ArtifactStore) -> set[str]:
+    # Most tags were read by now; to list the commits of all by git takes as long as all else that git does.
+    commits = [store.ahead.commits.get(name) for name in store.tags.list_unread()]
+    return {commit or "" for commit in commits} if all(commits) else {one.commit for one in store.releases()}
+
+
+def _find_moved(store: ArtifactStore, change: PathChange) -> str | None:
+    now = store.moves.find_prefix(change.commit) + store.moves.strip_prefix(change.path)
+    return find_file(store.objects, change.commit, now) if now != change.path else None
+
+
+def _read_lines(store: ArtifactStore, blob: str | None) -> Mapping[str, LedgerLine]:
+    return _list_lines(parse_ledger(store.objects.read(blob).data).lines) if blob else {}
+
+
+def _list_lines(lines: tuple[LedgerLine, ...]) -> Mapping[str, LedgerLine]:
+    return {f"{line.version} {line.sha256}": line for line in lines}
+
+
+def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: list[LedgerLine]) -> Finding:
+    shown = ", ".join(f"{line.version} {line.sha256[:_SHOWN_COMMIT]}…" for line in lines[:_SHOWN_LINES])
+    more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
+    facts = {"name": name, "commit": commit[:_SHOWN_COMMIT], "lines": shown + more}
+    return make_finding(
+        "ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=records.quote_ledger_path(name)
+    )

@@ -1,0 +1,296 @@
+"""Checks a lock, block by block, against what is there: tag and tag object, commit, bytes and digests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+from evalstore.documents import format_json_pointer
+from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
+from evalstore.files import read_below, sweep_below, write_below
+from evalstore.model import Artifact, Finding, PinType, Ref, compute_digests, parse_ref
+from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
+from evalstore.release.integrity_rules import make_finding
+from evalstore.release.journal import lock_repository
+from evalstore.release.ledger_records import ReleaseRecords, describe_rewrite, find_tag_object
+from evalstore.release.references import FindPlace, walk_references
+from evalstore.release.release_tags import (
+    ReleaseTag,
+    make_invalid_tag_finding,
+    make_unreadable_finding,
+    read_release_file,
+    read_tag_object,
+)
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.resolve import CommittedArtifact, find_locked_version, resolve_at_commit, resolve_unlocked
+from evalstore.store.rows import find_rows_blob
+from evalstore.store.tags import TAG_REFS, GitTag
+
+_FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})  # kinds of pins that cannot move
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRef:
+    """One reference and the version that it is locked at; `previous` is the one before, None when it was not locked."""
+
+    ref: str
+    version: str
+    previous: str | None
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LockResult:
+    """The lock after `lock`: `written` is False when nothing changed; to `removed` nothing refers any more."""
+
+    path: str
+    written: bool
+    refs: tuple[LockedRef, ...]
+    removed: tuple[str, ...]
+    ledgers: int
+
+
+def lock(
+    store: ArtifactStore,
+    refs: Sequence[str] = (),
+    *,
+    update: bool = False,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> LockResult:
+    """Write the lock of a store; a reference that was locked before stays where it was.
+
+    `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today: those of `refs`,
+    by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content that was locked
+    has changed since, and `RefError` for one of `refs` that nothing refers to. `watch` wraps the iterations over
+    artifacts and references (a progress bar).
+    """
+    if store.root is None:
+        raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
+    old, selectors = store.lock, [parse_ref(text) for text in refs]
+    references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors), watch)
+    unused = (selector for selector in selectors if not any(_selects(selector, ref) for ref, _ in references))
+    if selector := next(unused, None):
+        raise RefError(f"nothing in this store refers to {selector}", hint="evalstore lock names what it holds")
+    entries = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
+    new = Lock(entries, _lock_ledgers(store, old))
+    data = write_lock(new)
+    written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
+    if written:
+        with lock_repository(store, {}):
+            # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+            sweep_below(store.root, LOCK_FILE)
+            write_below(store.root, LOCK_FILE, data)
+        store.forget()
+    locked = tuple(_make_locked_ref(ref, entry, old.refs.get(ref)) for ref, entry in sorted(entries.items()))
+    return LockResult(LOCK_FILE, written, locked, tuple(sorted(old.refs.keys() - entries.keys())), len(new.ledgers))
+
+
+def _can_move(ref: Ref, selectors: Sequence[Ref]) -> bool:
+    return ref.type not in _FIXED and (not selectors or any(_selects(selector, ref) for selector in selectors))
+
+
+def _selects(selector: Ref, ref: Ref) -> bool:
+    return str(selector) == str(ref) or (selector.type is PinType.NONE and selector.name == ref.name)
+
+
+def _resolve_references(
+    store: ArtifactStore, moves: Callable[[Ref], bool], watch: Callable[[Sequence[Any]], Iterable[Any]]
+) -> list[tuple[Ref, Resolved]]:
+    def resolve_at(find_place: FindPlace, ref: Ref) -> Resolved:
+        try:
+            return resolve_unlocked(store, ref) if moves(ref) else store.resolve(ref)
+        except EvalstoreError as error:
+            error.place = error.place or find_place()
+            raise
+
+    return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at, watch=watch) if resolved]
+
+
+def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
+    digest, scoring_digest = compute_digests(resolved.artifact)
+    return LockEntry(
+        version=resolved.version,
+        tag_object=find_tag_object(store, resolved),
+        commit=resolved.commit or "",
+        blob=resolved.blob or "",
+        digest=digest,
+        scoring_digest=scoring_digest,
+        rows=find_rows_blob(store, resolved.artifact, resolved.commit),
+    )
+
+
+def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
+    for name, locked_ledger in old.ledgers.items():
+        if change := describe_rewrite(store.ledgers.read(name), locked_ledger):
+            raise RefusedError(
+                f"the ledger of {name} does not go on from what was locked: {change}",
+                place=Place(LOCK_FILE, locked_ledger.line),
+                hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
+            )
+    # A ledger only grows, so that the lines of today hold until the next lock, too.
+    store.ledgers.expect(names := store.ledgers.list_names())
+    ledgers = {name: store.ledgers.read(name) for name in names}
+    lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
+    return {name: LockedLedger(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
+
+
+def _make_locked_ref(ref: str, entry: LockEntry, old: LockEntry | None) -> LockedRef:
+    return LockedRef(ref, entry.version, old.version if old else None, entry != old)
+
+
+@dataclass(frozen=True, slots=True)
+class LockBlock:
+    """One reference of a lock, what it was locked to, and the lock's file."""
+
+    ref: Ref
+    entry: LockEntry
+    file: str
+
+    def make_finding(self, rule: str, **facts: object) -> Finding:
+        """Return a finding at this block."""
+        place = Place(self.file, self.entry.line or None)
+        return make_finding(rule, place, format_json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
+
+    def describe_restore(self, tag_name: str) -> str:
+        """Say how the tag is put back to what was locked."""
+        return f"put it back: git update-ref {TAG_REFS}{tag_name} {self.entry.tag_object or self.entry.commit}"
+
+
+def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
+    """Return the blocks of a lock, and the findings of those whose reference cannot be parsed."""
+    blocks, findings = [], []
+    for text, entry in records.lock.refs.items():
+        try:
+            blocks.append(LockBlock(parse_ref(text), entry, file))
+        except RefError as error:
+            place, pointer = Place(file, entry.line), format_json_pointer(("refs", text))
+            findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
+    return blocks, findings
+
+
+def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
+    """Return the name of the tag that a block needs; None when it needs none."""
+    version = find_locked_version(block.ref, block.entry) if block.ref.type is not PinType.REVISION else None
+    return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+
+
+def report_untagged_block(block: LockBlock, tag_name: str) -> Finding:
+    """Return the finding of a block whose tag is not there."""
+    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag_name)}")
+
+
+def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+    """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
+    back = "evalstore lock holds what is there now, when that is what you want"
+    try:
+        if block.ref.type is not PinType.REVISION:
+            yield from _check_release_block(records, block, tags)
+            return
+        here = resolve_at_commit(records.store, block.ref, block.entry.commit)
+        yield from _check_content(
+            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
+        )
+    except EvalstoreError as error:
+        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), back)
+
+
+def check_resolved_block(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
+    """Yield what `check_block` does for a reference that resolves: the version, blob and rows are those of the lock."""
+    entry = block.entry
+    if compute_digests(here.artifact) != (entry.digest, entry.scoring_digest):
+        yield block.make_finding("lock-edited", what="its digests are not those of its blob")
+        return
+    # The same content under another tag object: somebody made the tag again.
+    if here.tag and (find_tag_object(store, here), here.commit) != (entry.tag_object, entry.commit):
+        yield block.make_finding("tag-remade", back=block.describe_restore(here.tag))
+
+
+class LockedReleases:
+    """The blocks of a lock by the tags that they need: each is checked while its release is at hand.
+
+    `findings` are those of the blocks that were.
+    """
+
+    def __init__(self, records: ReleaseRecords, blocks: Iterable[tuple[str | None, LockBlock]]) -> None:
+        self.findings: list[Finding] = []
+        self._records = records
+        self._rest: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
+        for tag, block in blocks:
+            self._rest[tag].append(block)
+
+    def check(self, git_tag: GitTag, file: CommittedArtifact, digests: tuple[str, str]) -> None:
+        """Check the blocks of one release of these digests; those that raise stay, for `check_block` to report."""
+        blocks = self._rest.get(git_tag.name, ())
+        if "rows" not in file.artifact.value:
+            # Nearly all are as they were locked: a comparison for each costs a tenth of asking what differs.
+            here = git_tag.oid if git_tag.target else None, git_tag.commit, file.blob, *digests, None
+            blocks = [block for block in blocks if block.entry.content != here]
+        with suppress(EvalstoreError):
+            found = [list(check_tagged_block(self._records, block, git_tag, file, digests)) for block in blocks]
+            self.findings += chain.from_iterable(found)
+            self._rest.pop(git_tag.name, None)
+
+    def list_rest(self) -> list[LockBlock]:
+        """Return the blocks that are not checked yet."""
+        return list(chain.from_iterable(self._rest.values()))
+
+
+class _ReleaseContent(NamedTuple):
+    artifact: Artifact
+    blob: str
+    commit: str
+    digests: tuple[str, str] | None = None  # where they are known
+
+
+def _check_release_block(
+    records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
+) -> Iterator[Finding]:
+    name = find_expected_tag(records, block)
+    if name is None:
+        version = block.entry.version or "(none)"
+        yield block.make_finding("lock-edited", what=f"it cannot mean the version {version}")
+        return
+    tag = tags.get(name)
+    if tag is None:
+        return
+    git_tag, _ = read_tag_object(records.store, tag)
+    if git_tag.flaw:
+        yield make_invalid_tag_finding(tag, git_tag.flaw)
+        return
+    file = read_release_file(records.store, tag, git_tag.commit)
+    yield from check_tagged_block(records, block, git_tag, file)
+
+
+def check_tagged_block(
+    records: ReleaseRecords,
+    block: LockBlock,
+    git_tag: GitTag,
+    file: CommittedArtifact,
+    digests: tuple[str, str] | None = None,
+) -> Iterator[Finding]:
+    """Yield what `check_block` does, of a release that is read already; raises where its rows cannot be found."""
+    entry, back = block.entry, block.describe_restore(git_tag.name)
+    findings = list(
+        _check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit, digests), back)
+    )
+    yield from findings
+    # The same content under another tag object: somebody made the tag again.
+    if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
+        yield block.make_finding("tag-remade", back=back)
+
+
+def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseContent, back: str) -> Iterator[Finding]:
+    entry = block.entry
+    if here.blob != entry.blob:
+        yield block.make_finding(
+            "tag-moved", what=f"its file is blob {here.blob[:12]}, and {entry.blob[:12]} was locked", back=back
+        )
+    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
+        change = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
+        yield block.make_finding("tag-moved", what=change, back=back)
+    elif (here.digests or compute_digests(here.artifact)) != (entry.digest, entry.scoring_digest):
+        yield block.make_finding("lock-edited", what="its digests are not those of its blob")

@@ -1,0 +1,217 @@
+"""Finishes what a journal says (refs, then working files, then the index), or undoes it where no ref has moved.
+
+Every bump ends here, and a killed one is ended here by the next, so the code that recovers runs every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
+from evalstore.files import place_below, sweep_below, write_aside_below, write_below
+from evalstore.release.journal import (
+    REFLOG_REASON,
+    STATE_FOLDER,
+    FileChange,
+    Journal,
+    LockedRepository,
+    ReleasedVersion,
+    forget_push,
+    read_journal,
+    release_pending,
+    remove_stale_locks,
+)
+from evalstore.store.object_reader import ObjectReader
+from evalstore.store.packing import release_packs
+from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
+from evalstore.store.working_files import (
+    find_staged_blobs,
+    hash_working_file,
+    lock_index,
+    release_index_lock,
+    stage_files,
+)
+from evalstore.store.writing import MANY, IndexEntry, RefUpdate, can_sync_all, pack_tags, update_refs, wait_for_disk
+
+
+def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
+    """Finish or undo what killed bumps left behind; returns what the one of this working tree has released."""
+    # Our own index.lock and half-written journals first: they stand in the way, and nothing refers to them.
+    release_index_lock(repository.git.directory)
+    sweep_below(repository.common, repository.journal_name)
+    released: tuple[ReleasedVersion, ...] = ()
+    forget_push(repository)
+    for path in sorted((repository.common / STATE_FOLDER).glob("journal*.json")):
+        name = f"{STATE_FOLDER}/{path.name}"
+        journal = read_journal(repository.common, name)
+        remove_stale_locks(repository, [*journal.refs, *journal.pending], path)
+        if name == repository.journal_name:
+            with lock_index(repository.git):
+                released = journal.released if finish_or_undo(repository, journal) else ()
+        # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
+        # written by the next bump there, which needs the journal, unless nothing was released.
+        elif not _finish_or_undo_refs(repository, journal):
+            release_pending(repository)
+            path.unlink()
+    return released
+
+
+def finish_or_undo(
+    repository: LockedRepository,
+    journal: Journal,
+    *,
+    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
+) -> bool:
+    """Finish a bump, under the lock of the index, when any of its refs has moved; else undo it and return False.
+
+    Each step can be repeated: killed at any point, the next bump reads the same journal and does the rest.
+    """
+    # Step 1, the refs: all or none. Killed here: some refs of a torn transaction; the next bump completes them.
+    released = _finish_or_undo_refs(repository, journal)
+    # Many tags are packed, as a clone has them: a file each would slow every git command. Killed here: they are tags
+    # all the same, and the locks that are left go in step 4.
+    if released and len(journal.tags) >= MANY:
+        with suppress(GitError):
+            pack_tags(repository.git)
+    # Step 2, temporary files that a killed one left beside the working files.
+    sweep_below(repository.top, *(change.path for change in journal.changes))
+    # Step 3, working files and index, unless another branch is checked out by now. Killed here: git status shows the
+    # files that are left as modified; the next bump writes those that nobody has edited since.
+    if released and find_head_ref(repository.git) == journal.branch:
+        _update_working_tree(repository, journal, watch)
+    # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
+    remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
+    # Step 5, what keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
+    release_pending(repository)
+    release_packs(repository.common)
+    # Step 6, the lock of the index; one that undoes may try again under it.
+    if released:
+        release_index_lock(repository.git.directory)
+    # Step 7, the journal last: while it exists, the bump is not finished.
+    (repository.common / repository.journal_name).unlink(missing_ok=True)
+    return released
+
+
+def _finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
+    """Return whether the bump is released; its refs are then complete, else all gone."""
+    current = find_refs(repository.git, journal.refs)
+    # git may have pruned what no ref held: of that nothing can be published any more.
+    lost = find_missing_objects(repository.git, journal.refs.values()) if current != journal.refs else set()
+    created = {name: oid for name, oid in journal.tags.items() if current.get(name) == oid}
+    tip = current.get(journal.branch)
+    branch_moved = tip == journal.commit or (
+        tip is not None and journal.commit not in lost and is_ancestor(repository.git, journal.commit, tip)
+    )
+    if not created and not branch_moved:
+        return False
+    if not branch_moved and (tip != journal.old or lost):
+        # The branch has moved elsewhere since, without this commit: the tags would release what is on no branch.
+        _update_refs(repository, (RefUpdate(name, None, oid) for name, oid in created.items()))
+        return False
+    # git writes loose refs one by one, so that a kill may leave tags without their branch, or without each other.
+    missing = [
+        RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in current and oid not in lost
+    ]
+    _update_refs(
+        repository, missing if branch_moved else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)]
+    )
+    return True
+
+
+def _update_refs(repository: LockedRepository, updates: Iterable[RefUpdate]) -> None:
+    if wanted := list(updates):
+        update_refs(repository.git, wanted, reason=REFLOG_REASON, signature=repository.signature)
+
+
+def _update_working_tree(
+    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+) -> None:
+    try:
+        _update_files(repository, journal, watch)
+        _update_index(repository, journal)
+    except (EvalstoreError, OSError) as error:
+        raise _make_stuck_error(journal, error) from None
+
+
+def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
+    reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+    what = f"{journal.released[0].ref} is" if len(journal.released) == 1 else f"{len(journal.released)} versions are"
+    return RefusedError(
+        f"{what} {'released' if journal.tags else 'committed'}, and the working tree cannot follow: {reason}",
+        hint="mend that first, and commit nothing before; the same bump again finishes what this one began",
+    )
+
+
+def _update_files(
+    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+) -> None:
+    changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
+    objects = ObjectReader(repository.git)
+    try:
+        if len(changes) < MANY or not can_sync_all():
+            for change in changes:
+                if _is_unedited(repository, change):
+                    write_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
+        else:
+            _update_many_files(repository, objects, changes, watch)
+    finally:
+        objects.close()
+
+
+def _update_many_files(
+    repository: LockedRepository,
+    objects: ObjectReader,
+    changes: Iterable[FileChange],
+    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
+) -> None:
+    # The same order as for each: written aside, synced, renamed, and the folders synced; but all are synced at once.
+    # Killed here: temporary files, which step 2 of the next bump removes.
+    unedited = [change for change in changes if _is_unedited(repository, change)]
+    try:
+        objects.expect(_find_new_blob(change) for change in unedited)
+        for change in watch(unedited):
+            write_aside_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
+        wait_for_disk(repository.top)
+        for change in unedited:
+            if _is_unedited(repository, change):
+                place_below(repository.top, change.path)
+    finally:
+        sweep_below(repository.top, *(change.path for change in unedited))
+    wait_for_disk(repository.top)
+
+
+def _find_new_blob(change: FileChange) -> str:
+    return change.worked or change.blob
+
+
+def _is_unedited(repository: LockedRepository, change: FileChange) -> bool:
+    """Whether a file is as it was when the bump began; one that somebody has edited since is left alone."""
+    return _find_working_blob(repository, change.path) == change.before
+
+
+def _read_pieces(objects: ObjectReader, blob: str) -> Iterable[bytes]:
+    try:
+        return [objects.read(blob).data]
+    except LoadError:  # too large to be read as a whole
+        return objects.stream(blob)
+
+
+def _find_working_blob(repository: LockedRepository, path: str) -> str | None:
+    try:
+        return hash_working_file(repository.top, path, repository.hex_digits)
+    except AbsentError:
+        return None
+    except LoadError:
+        return ""  # equals no blob: what cannot be read is not ours to replace
+
+
+def _update_index(repository: LockedRepository, journal: Journal) -> None:
+    current = find_staged_blobs(repository.git, [change.path for change in journal.changes])
+    stale = {
+        change.path: IndexEntry(change.mode, change.blob)
+        for change in journal.changes
+        if current.get(change.path) == change.staged != change.blob  # what somebody has staged since stays
+    }
+    if stale:
+        stage_files(repository.git, stale)

@@ -1,0 +1,388 @@
+"""Reads the references of artifacts, their rows included: of one artifact, or of all that a store leads to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError
+from evalstore.files import open_below
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
+from evalstore.places import SETTINGS_FILE
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.objects import list_folder
+from evalstore.store.resolve import expect_releases, resolve_unlocked
+from evalstore.store.revisions import resolve_head
+from evalstore.store.working_files import read_working_files
+
+# Where a reference is written: computed on demand, for the position of a key costs a second parse of its file.
+FindPlace = Callable[[], Place]
+ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
+
+_ROWS_KEY = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactReference:
+    """One reference that an artifact holds, equal ones counted as one.
+
+    `user` is the holder with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of the `places` (a count)
+    where the reference is written. `questions` counts the questions that it grades; `scores` is False where it only
+    records what a judge was measured on, so that no score depends on it.
+    """
+
+    user: str
+    ref: Ref
+    place: Place
+    places: int = 1
+    questions: int = 0
+    scores: bool = True
+
+    @property
+    def name(self) -> str:
+        """The user's `<kind>/<id>`."""
+        return self.user.partition("@")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FileReferences:
+    """All references of one artifact, its version, and how many questions it has."""
+
+    version: str
+    questions: int
+    references: tuple[ArtifactReference, ...]
+
+
+def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> FileReferences:
+    """Return what an artifact refers to, equal references as one; what cannot be parsed as a reference is left out."""
+    first: dict[str, Place] = {}
+    places: Counter[str] = Counter()
+    graded: Counter[str] = Counter()
+    document, value = resolved.artifact.document, resolved.artifact.value
+    # The place of a pointer is computed once for each text: of a large dataset that is most of the work.
+    for pointer, text in find_pins(resolved.kind, value):
+        if text not in first:
+            first[text] = document.locate(pointer)
+        places[text] += 1
+        graded[text] += pointer[0] == "questions"
+    inline = value.get("questions")
+    questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
+    for line, row in enumerate(store.rows(resolved), start=1):
+        questions += 1
+        if isinstance(ref := row.get("rubric_ref"), str):
+            first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))
+            places[ref] += 1
+            graded[ref] += 1
+    # Questions that name no rubric are graded by the dataset's default.
+    if default := _find_default_ref(value):
+        graded[default] += questions - graded.total()
+    scores = resolved.kind is not Kind.JUDGE  # which says only what it was measured on
+    references = (
+        ArtifactReference(user, parsed, place, places[text], graded[text], scores)
+        for text, place in first.items()
+        if (parsed := _parse_ref_or_none(text)) is not None
+    )
+    return FileReferences(resolved.version, questions, tuple(references))
+
+
+def _find_default_ref(value: Mapping[str, Any]) -> str | None:
+    """Return the reference that grades the questions of a dataset which name none."""
+    defaults = value.get("defaults")
+    text = defaults.get("rubric_ref") if isinstance(defaults, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _parse_ref_or_none(text: str) -> Ref | None:
+    try:
+        return parse_ref(text)
+    except RefError:
+        return None
+
+
+def list_references(
+    store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
+) -> Iterator[tuple[FindPlace, Ref]]:
+    """Yield every reference of an artifact with what finds its place; `moves` are replaced first (old text: new text).
+
+    Raises `RefError`, with the place, for one that cannot be parsed.
+    """
+    document, moved = resolved.artifact.document, moves or {}
+    for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
+        yield _parse_at(partial(document.locate, pointer), moved.get(text, text))
+    for number, row in enumerate(store.rows(resolved), start=1):
+        ref = row.get("rubric_ref")
+        if isinstance(ref, str):
+            place = partial(Place, f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
+            yield _parse_at(place, moved.get(ref, ref))
+
+
+def _parse_at(find_place: FindPlace, text: str) -> tuple[FindPlace, Ref]:
+    try:
+        return find_place, parse_ref(text)
+    except RefError as error:
+        raise RefError(error.message, place=find_place(), hint=error.hint) from None
+
+
+def walk_references(
+    store: ArtifactStore,
+    resolve: ReferenceResolver,
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
+    """Yield each reference of a store once: what finds the first place that has it, and what `resolve` says it means.
+
+    Breadth first, from the artifacts and the settings; what a reference resolves to is followed, because scoring by a
+    released dataset reads the rubrics that *it* pins. References to working files (`@worktree`) are left out: a lock
+    cannot hold them. `watch` wraps the iteration over the artifacts, then over the references of each level (a progress
+    bar). Raises what reading the store's own files raises.
+    """
+    seen: set[str] = set()
+    listed: set[str] = set()
+    level = _keep_new(_walk_roots(store, watch, listed), seen)
+    while level:
+        expect_releases(store, (ref for _, ref in level))
+        following: list[tuple[FindPlace, Ref]] = []
+        for find_place, ref in watch(level):
+            resolved = resolve(find_place, ref)
+            yield find_place, ref, resolved
+            if resolved and resolved.blob not in listed:
+                following += list_references(store, resolved)
+        level = _keep_new(following, seen)
+
+
+def _keep_new(references: Iterable[tuple[FindPlace, Ref]], seen: set[str]) -> list[tuple[FindPlace, Ref]]:
+    """Return the first of equal references, without those in `seen`, to which they are added."""
+    new: dict[str, tuple[FindPlace, Ref]] = {}
+    for find_place, ref in references:
+        if ref.type is not PinType.WORKTREE and (text := str(ref)) not in seen:
+            new.setdefault(text, (find_place, ref))
+    seen.update(new)
+    return list(new.values())
+
+
+def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> None:
+    """Say that the references of these working files will be resolved, so that git reads ahead."""
+    pins = dict.fromkeys(text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value))
+    expect_releases(store, [ref for text in pins if (ref := _parse_ref_or_none(text))])
+
+
+def _walk_roots(
+    store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]], listed: set[str]
+) -> Iterator[tuple[FindPlace, Ref]]:
+    """Yield the references of the store's own artifacts, and of the targets in its settings.
+
+    `listed` gets the blobs of which that are all references: most releases are what the working files are.
+    """
+    for ref in watch(list_root_artifacts(store)):
+        resolved = resolve_unlocked(store, ref)
+        yield from list_references(store, resolved)
+        if resolved.blob and "rows" not in resolved.artifact.value:
+            listed.add(resolved.blob)
+    targets = store.settings.get("targets")
+    for target in targets.values() if isinstance(targets, dict) else ():
+        if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
+            yield _parse_at(partial(Place, SETTINGS_FILE), text)
+
+
+def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
+    """Return the artifacts on disk, or in a bare repository those of HEAD."""
+    if store.root is not None:
+        return store.working()
+    commit = resolve_head(store.git)
+    return [
+        Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)
+        for kind in Kind
+        for name in sorted(list_folder(store.objects, commit, store.prefix + kind.folder))
+        if name.endswith(".yaml") and is_id(name[:-5])
+    ]
+
+
+def find_rows_path(artifact: Artifact) -> str | None:
+    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
+    name = artifact.value.get("rows")
+    has_rows = isinstance(name, str) and name.endswith(_ROWS_KEY) and is_id(name.removesuffix(_ROWS_KEY))
+    return f"{artifact.kind.folder}/{name}" if has_rows else None
+
+
+def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
+    """Return where a working dataset of these bytes keeps its rows, as `find_rows_path`.
+
+    One that cannot have any is not parsed.
+    """
+    # The key stands in the file as it is, unless an escape hides it.
+    return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
+
+
+# One expression a kind, tried where its first letters are found: most rows name no artifact at all.
+_MENTIONS = {
+    first: re.compile(rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?" % first)
+    for first in (f"{kind}/".encode() for kind in Kind)
+}
+# Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
+_HIDING = re.compile(rb"\\[xuU/\r\n]")
+_OVERLAP = 128  # bytes, more than any mention has
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The names that some bytes may refer to.
+
+    `floating`: perhaps one without an exact version. `hidden`: escapes could spell any name, so it must be parsed.
+    """
+
+    names: frozenset[str] = frozenset()
+    floating: bool = False
+    hidden: bool = False
+
+
+ANYTHING = Mentions(floating=True, hidden=True)
+
+
+def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
+    """Return what bytes mention, read piece by piece; never less than what they refer to."""
+    names: set[str] = set()
+    floating = hidden = False
+    rest = b""
+    for piece in pieces:
+        data = rest + piece
+        mentions = [found for first, pattern in _MENTIONS.items() if first in data for found in pattern.findall(data)]
+        names |= {name.decode("ascii") for name, _ in mentions}
+        floating = floating or not all(pin for _, pin in mentions)
+        hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)
+        # A mention may begin in one piece and end in the next; found twice it changes nothing.
+        rest = data[-_OVERLAP:]
+    return Mentions(frozenset(names), floating or hidden, hidden)
+
+
+def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Mentions:
+    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read (None)."""
+    if data is None:
+        return ANYTHING
+    if ref.kind is not Kind.DATASET:
+        return scan_mentions([data])
+    try:
+        rows = find_working_rows(store, ref, data)
+        # What ends one file is no beginning of the next.
+        return scan_mentions(chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data])
+    except LoadError:
+        return ANYTHING
+
+
+def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
+    if store.root is None:
+        return
+    with open_below(store.root, path) as file:
+        yield from iter(partial(file.read, _CHUNK), b"")
+
+
+def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
+    """Return what the file of a release mentions; `ANYTHING` where it cannot be read, or has rows beside it."""
+    try:
+        data = store.objects.read(blob).data
+    except EvalstoreError:
+        return ANYTHING
+    # Rows are another blob, possibly a large one, which is read only when somebody asks for its references.
+    return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else scan_mentions([data])
+
+
+_NOTHING = FileReferences("", 0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedArtifacts:
+    """What depends on an artifact, directly or not: names of rubrics, and the number of graded questions by dataset."""
+
+    rubrics: frozenset[str] = frozenset()
+    questions: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReferenceGraph:
+    """The references between files; a file goes by the reference that names it (`<kind>/<id>@<version or worktree>`).
+
+    `mentions` says of each file which names stand in it. A file that cannot be read refers to nothing, and `unread`
+    says why; it is filled while the graph is asked.
+    """
+
+    store: ArtifactStore
+    mentions: Mapping[str, Mentions]
+    unread: dict[str, EvalstoreError] = field(default_factory=dict)
+    _read_files: dict[str, FileReferences] = field(default_factory=dict)
+    _users: dict[str, tuple[ArtifactReference, ...]] = field(default_factory=dict)
+    _by_name: Mapping[str, list[str]] = field(init=False)
+    _hidden: list[str] = field(init=False)  # files that must be parsed for every name
+
+    def __post_init__(self) -> None:
+        # The index from a name to the files that mention it: each question parses these alone, and the hidden ones.
+        by_name = defaultdict(list)
+        for key, mentions in self.mentions.items():
+            for name in () if mentions.hidden else mentions.names:
+                by_name[name].append(key)
+        self._by_name = by_name
+        self._hidden = [key for key, mentions in self.mentions.items() if mentions.hidden]
+
+    def read_references(self, key: str) -> FileReferences:
+        """Return what one of the files refers to, read once."""
+        if key not in self._read_files:
+            try:
+                self._read_files[key] = read_references(self.store, self.store.resolve(key), key)
+            except EvalstoreError as error:
+                self.unread[key] = error
+                self._read_files[key] = _NOTHING
+        return self._read_files[key]
+
+    def find_references_to(self, name: str) -> tuple[ArtifactReference, ...]:
+        """Return every reference to an artifact (`<kind>/<id>`), whatever its pin."""
+        if name not in self._users:
+            keys = sorted({*self._by_name.get(name, ()), *self._hidden})
+            self._users[name] = tuple(
+                reference
+                for key in keys
+                for reference in self.read_references(key).references
+                if reference.ref.name == name
+            )
+        return self._users[name]
+
+    def find_reached(self, name: str) -> ReachedArtifacts:
+        """Return everything whose scores depend on an artifact, whatever the pins on the way."""
+        seen, waiting = {name}, [name]
+        questions: defaultdict[str, int] = defaultdict(int)
+        while waiting:
+            for reference in self.find_references_to(waiting.pop()):
+                # A judge records what it was measured on: no score goes through that.
+                if not reference.scores:
+                    continue
+                if reference.ref.kind is Kind.RUBRIC and reference.name.startswith(Kind.DATASET):
+                    questions[reference.name] += reference.questions
+                if reference.name not in seen:
+                    seen.add(reference.name)
+                    waiting.append(reference.name)
+        rubrics = frozenset(other for other in seen - {name} if other.startswith(Kind.RUBRIC))
+        return ReachedArtifacts(rubrics, dict(questions))
+
+
+def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
+    """Return the graph of the working files, their rows included."""
+    return ReferenceGraph(
+        store,
+        {str(ref): scan_working_file(store, ref, data) for ref, data in read_working_files(store, store.working())},
+    )
+
+
+def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
+    """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
+    releases = store.releases()
+    files = [(release.commit, release.path) for release in releases]
+    blobs = store.moves.find_blobs(files)
+    released = {
+        f"{release.name}@{release.version}": scan_release(store, release, blob)
+        for release, blob in zip(releases, blobs, strict=True)
+        if blob
+    }
+    return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

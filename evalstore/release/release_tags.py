@@ -1,0 +1,191 @@
+"""Release tags: lists them without reading their objects, and checks each against its file and the ledgers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
+from evalstore.model import Finding, PinType, Ref, compute_digests
+from evalstore.release.integrity_rules import make_finding
+from evalstore.release.ledger_records import ReleaseRecords
+from evalstore.store import ArtifactStore
+from evalstore.store.ledger import LedgerLine, locate_ledger
+from evalstore.store.object_reader import MissingObjectError
+from evalstore.store.objects import parse_tag
+from evalstore.store.resolve import CommittedArtifact, read_tagged
+from evalstore.store.rows import find_rows_blob
+from evalstore.store.tags import TAG_REFS, GitTag
+from evalstore.versions import Version
+
+_NOT_RELEASED = "nobody released it with evalstore: git tag -d {tag}; or, if it is yours"
+_RELEASED = (
+    "its own commit {commit} lists it: its branch is not here, and git fetch brings it; or, if it was taken back"
+)
+_DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
+
+
+class ReleaseTag(NamedTuple):
+    """A ref below refs/tags/ whose name is that of a release; `oid` is what it points at, read by nobody yet."""
+
+    name: str
+    oid: str
+    symref: str
+    ref: Ref  # which names this release
+    version: Version
+
+
+class TagListing(NamedTuple):
+    """All tags below the folders of releases: the releases by tag name, and the names that are of none."""
+
+    releases: dict[str, ReleaseTag]
+    others: list[str]
+
+
+def list_tag_refs(store: ArtifactStore) -> TagListing:
+    """List the tags below the folders of releases, by one call to git.
+
+    git reads no object for it: one that is damaged would end the listing of all.
+    """
+    listing = TagListing({}, [])
+    for name, (oid, symref) in store.tags.list_unread().items():
+        if release := store.tags.grammar.parse_name(name):
+            kind, id_, version = release
+            ref = Ref(kind, id_, str(version), PinType.EXACT, version)
+            listing.releases[name] = ReleaseTag(name, oid, symref, ref, version)
+        else:
+            listing.others.append(name)
+    return listing
+
+
+def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]:
+    """Return a tag as its object says, and the digest that its trailers say, "" without one.
+
+    Raises `GitError` when the object is missing or damaged.
+    """
+    if ahead := store.ahead.find(tag.name):
+        return ahead.tag, _find_digest(ahead.tag_data)
+    stored = store.objects.read(tag.oid)
+    if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
+        return GitTag(tag.name, tag.oid, tag.symref, stored.type, "", "", ""), ""
+    fields = parse_tag(stored.data)
+    git_tag = GitTag(tag.name, tag.oid, tag.symref, stored.type, fields.target, fields.type, fields.name)
+    return git_tag, _find_digest(stored.data)
+
+
+def _find_digest(tag_data: bytes) -> str:
+    digests = _DIGEST.findall(tag_data)
+    return digests[-1].decode("ascii") if digests else ""
+
+
+def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
+    """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
+    file = read_tagged(store, tag.ref, commit, tag=tag.name)
+    if file.artifact.version == tag.ref.pin:
+        return file
+    place = file.artifact.document.locate(("version",))
+    raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
+
+
+def check_release(
+    records: ReleaseRecords,
+    tag: ReleaseTag,
+    receive: Callable[[GitTag, CommittedArtifact, tuple[str, str]], None] | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
+
+    `receive` gets the tag, the file and both digests when they are those of one release.
+    """
+    # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
+    try:
+        git_tag, said = read_tag_object(records.store, tag)
+        if git_tag.flaw:
+            yield make_invalid_tag_finding(tag, git_tag.flaw)
+            return
+        file = read_release_file(records.store, tag, git_tag.commit)
+        if receive is None:
+            digest = file.artifact.digest
+        else:
+            digest, scoring_digest = compute_digests(file.artifact)
+            receive(git_tag, file, (digest, scoring_digest))
+        if said and said != digest:
+            what = f"its tag was made for digest {said[:12]}…, and its file has {digest[:12]}…"
+            raise RefusedError(what, place=file.artifact.document.locate())
+        if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
+            records.check_rows_readable(rows)
+        yield from _check_against_ledgers(records, tag, git_tag.commit, file)
+    except RefError as error:
+        if records.is_recorded(tag.ref.name, str(tag.version)):
+            yield make_unreadable_finding(
+                error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag)
+            )
+        else:  # a repository can hold several stores: no reference of this one can mean that tag
+            yield make_finding("tag-ignored", Place(TAG_REFS + tag.name), tag=tag.name, why=error.message)
+    except EvalstoreError as error:
+        yield make_unreadable_finding(error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag))
+
+
+def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:
+    """Return the finding of a tag that is no release."""
+    return make_finding("tag-invalid", Place(TAG_REFS + tag.name), tag=tag.name, what=flaw)
+
+
+def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
+    """Return the finding of a release that cannot be read, or whose file is that of another."""
+    place = error.place or place
+    if isinstance(error, GitError):
+        rule = "object-missing" if isinstance(error, MissingObjectError) else "object-damaged"
+        return make_finding(rule, place, ref=ref, message=error.message, hint=error.hint or "")
+    return make_finding("release-invalid", place, ref=ref, message=error.message, back=back)
+
+
+def _check_against_ledgers(
+    records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
+) -> Iterator[Finding]:
+    ledger = records.find_ledger(tag.ref.name)
+    if ledger is None:  # it cannot be read, which `check_ledger` reports
+        return
+    line = ledger.by_version.get(tag.ref.pin)
+    if line is None:
+        yield from _check_unlisted(records, tag, commit, file)
+    elif line.sha256 != file.sha256:
+        yield _make_moved_finding(records, tag, file, line)
+
+
+def _check_unlisted(
+    records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
+) -> Iterator[Finding]:
+    # A release of another branch is listed there, or at its own commit; one that nobody lists was not released with
+    # evalstore, unless the artifact has no ledger at all.
+    name, version = tag.ref.name, str(tag.version)
+    others = records.list_branch_hashes(name, version)
+    own = records.store.ledgers.read_at(commit, name).by_version.get(version)
+    if file.sha256 in others:
+        return
+    if others or (own and own.sha256 != file.sha256):
+        recorded = min(others) if others else own.sha256 if own else ""
+        yield _make_moved_finding(records, tag, file, LedgerLine(0, tag.version, recorded))
+    elif own is None and not records.store.ledgers.read(name).raw:
+        yield make_finding("release-unrecorded", Place(locate_ledger(name)), name=name)
+    else:
+        place, line = Place(TAG_REFS + tag.name), f"{version} {file.sha256}"
+        yield make_finding(
+            "release-unlisted",
+            place,
+            tag=tag.name,
+            ref=tag.ref,
+            why=_RELEASED.format(commit=commit[:12]) if own else _NOT_RELEASED.format(tag=tag.name),
+            path=records.quote_ledger_path(name),
+            line=line,
+        )
+
+
+def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:
+    digest = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
+    place = Place(locate_ledger(tag.ref.name), line.number or None)
+    return make_finding("tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256))
+
+
+def _describe_restore(records: ReleaseRecords, tag: ReleaseTag, sha256: str = "") -> str:
+    return records.describe_restore(tag.name, str(tag.ref), sha256)

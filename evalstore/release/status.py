@@ -1,0 +1,298 @@
+"""Where every artifact stands against its last release, and which accepted changes have ended or are needed by none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from evalstore.diff import Detail
+from evalstore.diff.settings import RULE_SETS
+from evalstore.errors import EvalstoreError
+from evalstore.lint import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, make_file_source, validate
+from evalstore.model import Finding, Findings, PinType, Ref
+from evalstore.places import SETTINGS_FILE
+from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
+from evalstore.release.base_policy import BasePolicies
+from evalstore.release.comparison import (
+    Load,
+    compare_with_release,
+    find_base_release,
+    make_working_loader,
+)
+from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
+from evalstore.release.journal import find_interrupted_bump
+from evalstore.release.references import ArtifactReference, ReferenceGraph, expect_references, list_references
+from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
+from evalstore.release.store_diff import find_store_changes
+from evalstore.release.validity import (
+    check_gradable,
+    check_ledger_complete,
+    check_pins,
+    read_working_ledger,
+    require_version,
+)
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.resolve import may_mean
+from evalstore.store.revisions import find_branch_with, resolve_revision
+from evalstore.store.tags import find_last_release
+from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, Profile
+    from evalstore.lint import PendingAcceptances
+
+
+_UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
+_PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name versions
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSurvey:
+    """Every artifact that differs from its last release, the number of all, and those last releases by name."""
+
+    artifacts: tuple[ArtifactStatus, ...]
+    total: int
+    last: Mapping[str, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class _SurveyContext:
+    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found."""
+
+    store: ArtifactStore
+    load: Load
+    list_policies: Callable[[Release], Sequence[ChangePolicy]]
+    finder: MovedReferenceFinder
+    find_branch: Callable[[str], str | None]
+    detail: Detail
+
+
+def read_status(
+    store: ArtifactStore,
+    *,
+    today: date | None = None,
+    profile: Profile | None = None,
+    base: str | None = None,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> Status:
+    """Compare every working file with its last release; raises `RefusedError` in a bare repository.
+
+    `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
+    the one that evalstore.yaml names. Settings that were loosened since the last release do not count, and are
+    findings; with `base`, a revision, those of that commit count, with its acceptances, and releases that were made
+    since then are judged as changes. `watch` wraps the iteration over the files (a progress bar).
+    """
+    policy = read_change_policy(store, today, profile)
+    commit = None if base is None else resolve_revision(store.git, store.objects, base)
+    bases = BasePolicies(store, policy, commit, profile)
+    survey = survey_store(store, policy, bases, watch=watch)
+    pending = dict(_match_acceptances(policy.acceptances, survey))
+    findings = _validate_acceptances(store, pending, today) if pending else ()
+    findings = (*bases.find_loosenings(), *findings)
+    return Status(
+        survey.artifacts,
+        survey.total,
+        findings,
+        pending,
+        profile=str(policy.settings.profile),
+        rule_set=policy.settings.rule_set,
+        interrupted=find_interrupted_bump(store),
+    )
+
+
+def _match_acceptances(
+    acceptances: Iterable[Acceptance], survey: StoreSurvey
+) -> Iterator[tuple[tuple[str, str, str], bool]]:
+    """Yield each acceptance of a change since the last release, and whether there is such a change."""
+    statuses = {status.ref: status for status in survey.artifacts}
+    for entry in acceptances:
+        status = statuses.get(entry.artifact)
+        if status and status.state is ArtifactState.BROKEN:
+            continue  # its changes are not known
+        # On a branch that has not seen the last release, changes are those since the one it began from.
+        base = parse_version(status.released) if status and status.released else survey.last.get(entry.artifact)
+        # Older acceptances were used up by a release: they are history, needed or not.
+        if base is None or entry.since >= base:
+            prints = {finding.fingerprint for finding in status.findings} if status else ()
+            is_needed = entry.since == base and entry.fingerprint in prints
+            yield (entry.artifact, str(entry.since), entry.fingerprint), is_needed
+
+
+def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, today: date | None) -> tuple[Finding, ...]:
+    if store.root is None:
+        return ()
+    from evalstore.lint import KnownRules, validate
+
+    sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
+    known = KnownRules(pending=pending)
+    return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
+
+
+def survey_store(
+    store: ArtifactStore,
+    policy: ChangePolicy,
+    bases: BasePolicies | None = None,
+    *,
+    detail: Detail = Detail.BUMP,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> StoreSurvey:
+    """Compare every working file with its last release; `policy` says at which level each change counts.
+
+    With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen. `detail` is
+    what is found out of each change.
+    """
+    changes = find_store_changes(store, bases, watch=watch)
+    finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
+    list_policies = bases.list_policies if bases else lambda _: [policy]
+    find_branch = lru_cache(partial(find_branch_with, store.git))
+    context = _SurveyContext(store, make_working_loader(store), list_policies, finder, find_branch, detail)
+    statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
+    # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
+    graph = ReferenceGraph(store, changes.scan.mentions)
+    statuses += [*changes.removed, *find_moved_artifacts(finder, graph, changes.unchanged)]
+    artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
+    return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()})
+
+
+def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+    try:
+        return _compare_artifact(context, ref, releases)
+    except EvalstoreError as error:
+        # What cannot be read or compared counts as major: fail closed.
+        last = find_last_release(releases)
+        broken = ArtifactStatus(
+            ref.name,
+            ArtifactState.BROKEN,
+            False,
+            str(error),
+            required_bump=Bump.MAJOR,
+            place=error.place,
+            hint=error.hint or "",
+        )
+        return replace(broken, released=str(last.version)) if last else broken
+
+
+def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+    store = context.store
+    new = store.resolve(ref)
+    check_gradable(new, context.load)
+    check_pins(store, list_references(store, new), context.finder.releases)
+    tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
+    check_ledger_complete(ref.name, read_working_ledger(store, ref), tagged)
+    working = require_version(new)
+    # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
+    last = find_base_release(store, releases, working)
+    if last is None:
+        return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
+    diff, needed = _compare_strictly(context, last, new)
+    # What a reference means counts as much as what it says.
+    moved = find_kept_moves(context.finder, last)
+    required = max(needed, find_moved_level(moved))
+    judgement = judge_version(last.version, working, required)
+    # Only with a base there are tags of versions that count as changes.
+    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if working in tagged else judgement.message
+    newest = find_last_release(releases)
+    return ArtifactStatus(
+        ref.name,
+        ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
+        judgement.ok,
+        message + ("" if newest is None or last == newest else f"; {_describe_newer(context, newest)}"),
+        released=str(last.version),
+        working=str(working),
+        required_bump=required,
+        next_version=str(bump_version(last.version, required)) if required else None,
+        rule=judgement.rule,
+        moved=moved,
+        findings=diff.findings,
+        place=new.artifact.document.locate(("version",)),
+    )
+
+
+def _describe_newer(context: _SurveyContext, release: Release) -> str:
+    """Say where a release is that this branch has not."""
+    branch = context.find_branch(release.commit)
+    where = f"{branch} has" if branch else "no branch here has"
+    return f"{where} the released {release.version}"
+
+
+def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff, Bump]:
+    """Compare a file with its last release by today's policy; and return the bump by the policy that asks for most."""
+    diffs = [
+        compare_with_release(context.store, last, new, policy, load=context.load, detail=context.detail)
+        for policy in context.list_policies(last)
+    ]
+    return diffs[0], max(diff.required_bump for diff in diffs)
+
+
+def add_dependents(status: ArtifactStatus, graph: ReferenceGraph) -> ArtifactStatus:
+    """Return a status with what refers to its artifact, directly or not."""
+    users, reach = graph.find_references_to(status.ref), graph.find_reached(status.ref)
+    return replace(
+        status,
+        dependents=tuple(sorted({reference.name for reference in users})),
+        reached=ReachCounts(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
+        pins=tuple(_find_stale_pins(status, users)),
+    )
+
+
+def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference]) -> Iterator[StalePin]:
+    versions = [find_version(text) for text in (status.working, status.next_version) if text]
+    if status.released is None or status.state is not ArtifactState.CHANGED or not status.required_bump:
+        return
+    # The next release has at least the version of the file, and at least the one that the change needs.
+    new = max(version for version in versions if version)
+    for reference in users:
+        # What a judge was measured on is a record of the past, which stays.
+        if reference.scores and reference.ref.type in _PINNED and not may_mean(reference.ref, new):
+            yield StalePin(reference.name, str(reference.ref), reference.place)
+
+
+def make_validator(  # what a run is measured by, each by its name
+    store: ArtifactStore | None,
+    sources: Sequence[ValidationSource],
+    *,
+    today: date,
+    strict: bool = False,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> Callable[..., Findings]:
+    """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
+
+    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar).
+    """
+    known = find_known_rules(store, sources, today)
+    options: dict[str, Any] = {"load": None}
+    if store is not None:
+        options = {
+            "load": store.load,
+            "locked": store.lock.refs,
+            "expect": partial(expect_references, store),
+            "parse": store.documents.read,
+        }
+    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, **options)
+
+
+def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
+    """Return what the files of a store are measured by."""
+    pending = _find_pending_acceptances(store, sources, today)
+    # Only settings name the rules of changes, which are slow to load.
+    if not any(source.path == SETTINGS_FILE for source in sources):
+        return KnownRules(rule_sets=RULE_SETS, pending=pending)
+    from evalstore.diff.rules import RULES
+
+    return KnownRules(RULES, RULE_SETS, pending)
+
+
+def _find_pending_acceptances(
+    store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
+) -> PendingAcceptances | None:
+    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
+    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
+        return None
+
+    try:
+        return read_status(store, today=today).pending
+    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
+        return None

@@ -1,0 +1,229 @@
+"""What a status answers: where each artifact stands against its last release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalstore.diff.settings import RULE_SETS
+from evalstore.errors import Place
+from evalstore.lint.rules import ValidationRule
+from evalstore.model import Finding, Severity
+from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
+
+
+class VersionRule(StrEnum):
+    """The rules by id; each is judged after the diff, with overrides and acceptances applied."""
+
+    NOT_BUMPED = "version-not-bumped"
+    TOO_SMALL = "version-bump-too-small"
+    DECREASED = "version-decreased"
+    WITHOUT_CHANGE = "version-bump-without-change"
+    REFERENCE_MOVED = "reference-moved"
+    LOOSENED = "override-loosened"
+
+
+MOVED_HINT = "pin the version that is meant, and bump; to go on floating, write the next major version into the file"
+_BUMP = "evalstore bump REF sets the version that the change needs"
+
+_VERSION_ROWS = (
+    ValidationRule(
+        VersionRule.NOT_BUMPED,
+        Severity.ERROR,
+        "needs {needed}, and is still {version}",
+        _BUMP,
+        "Two contents under one version are two rulers of one name.",
+    ),
+    ValidationRule(
+        VersionRule.TOO_SMALL,
+        Severity.ERROR,
+        "needs {needed}, and {version} says too little",
+        f"{_BUMP}; what may count less is accepted (evalstore accept) or overridden (evalstore.yaml), and shown so",
+        "Who reads a minor version compares scores across it.",
+    ),
+    ValidationRule(
+        VersionRule.DECREASED,
+        Severity.ERROR,
+        "{version} is below the released {released}",
+        "write a version above the last release, or take the release's own",
+        "What is released is never released again as something else.",
+    ),
+    ValidationRule(
+        VersionRule.WITHOUT_CHANGE,
+        Severity.INFO,
+        "{version} says more than the change needs, or nothing changed",
+        "nothing, if it is meant: a version may always say more",
+        "A number that says more than it needs makes readers look for what moved.",
+    ),
+    ValidationRule(
+        VersionRule.REFERENCE_MOVED,
+        Severity.ERROR,
+        "a floating reference means another version than at the release, by a major change",
+        MOVED_HINT,
+        "Scores move under a version that stays the same.",
+    ),
+    ValidationRule(
+        VersionRule.LOOSENED,
+        Severity.WARNING,
+        "{now} lets more through than {base} did ({was})",
+        "a bump would count it, and its tag say so; where REV has it, reviewed: evalstore status --check --base REV",
+        "A change that brings its own measure is measured by nobody.",
+    ),
+)
+
+RULES = {rule.id: rule for rule in _VERSION_ROWS}
+
+
+class VersionJudgement(NamedTuple):
+    """Whether a version is enough, and in which words; `rule` is None where no rule applies."""
+
+    rule: VersionRule | None
+    ok: bool
+    message: str
+
+
+def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
+    """Judge the version of a working file whose change since `released` needs `required`."""
+    # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
+    old, new = drop_build(released), drop_build(working)
+    needed = bump_version(old, required)
+    if new < old:
+        # Where nothing else changed, bump has nothing to release.
+        mend = "" if required else f", and nothing else changed: write {released} there again"
+        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}")
+    if required is Bump.NONE:
+        return _judge_unneeded(released, working)
+    if new == old:
+        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
+    if new.prerelease:
+        message = f"needs {needed}, and {working} is a pre-release; bump --level {required} makes the final version"
+        return VersionJudgement(VersionRule.TOO_SMALL, False, message)
+    if compute_bump(old, new) < required:
+        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
+    if new > needed:
+        return VersionJudgement(
+            VersionRule.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
+        )
+    return VersionJudgement(None, True, f"{working} says enough; not released yet")
+
+
+def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
+    if drop_build(working) == drop_build(released):
+        return VersionJudgement(None, True, "nothing that anyone could notice")
+    return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
+
+
+def drop_build(version: Version) -> Version:
+    """Return a version without build metadata: equal ones have the same precedence."""
+    return replace(version, build="")
+
+
+class ArtifactState(StrEnum):
+    """Where an artifact stands against its last release.
+
+    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`, with a floating
+    reference that means another version now.
+    """
+
+    NEW = "new"
+    CHANGED = "changed"
+    BEHIND = "behind"
+    MOVED = "moved"
+    REMOVED = "removed"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedReference:
+    """A floating reference of an unchanged artifact: its version at the artifact's release, and now, and their bump."""
+
+    ref: str
+    was: Version
+    now: Version
+    level: Bump
+    place: Place
+
+    @property
+    def sentence(self) -> str:
+        """The move in one sentence, with file and line."""
+        where = f"{self.place.file}:{self.place.line}"
+        return f"{self.ref} now means {self.now}, was {self.was} ({self.level}), {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class StalePin:
+    """A pin in a working file (`user`) that will not follow the next release by itself, and its first place."""
+
+    user: str
+    ref: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ReachCounts:
+    """How many rubrics, datasets and questions depend on an artifact, directly or not."""
+
+    rubrics: int = 0
+    datasets: int = 0
+    questions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactStatus:
+    """One artifact: its last release, its working file, and whether the version there says enough (`ok`).
+
+    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
+    release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
+    one that cannot be compared.
+    """
+
+    ref: str
+    state: ArtifactState
+    ok: bool
+    message: str
+    released: str | None = None
+    working: str | None = None
+    required_bump: Bump = Bump.NONE
+    next_version: str | None = None
+    rule: VersionRule | None = None
+    dependents: tuple[str, ...] = ()
+    reached: ReachCounts = ReachCounts()
+    pins: tuple[StalePin, ...] = ()
+    moved: tuple[MovedReference, ...] = ()
+    findings: tuple[DiffFinding, ...] = ()
+    place: Place | None = None
+    hint: str = ""
+
+    @property
+    def adjusted(self) -> tuple[DiffFinding, ...]:
+        """The findings that count at another level than their rule's: overridden in the settings, or accepted."""
+        return tuple(finding for finding in self.findings if finding.adjusted)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
+
+    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of changes since the
+    last releases (artifact, release, fingerprint), and whether there is such a change. `rule_set` is the number of the
+    rules that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed
+    bump is finished, None without one.
+    """
+
+    artifacts: tuple[ArtifactStatus, ...]
+    total: int
+    findings: tuple[Finding, ...] = ()
+    pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
+    profile: str = "score"
+    rule_set: int = RULE_SETS[-1]
+    interrupted: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every change has a version that says enough."""
+        return all(artifact.ok for artifact in self.artifacts)

@@ -1,0 +1,280 @@
+"""Compares two sides as people ask for it, with what moves scores beside them; and all that changed in a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalstore.diff import Diff, Profile
+from evalstore.errors import EvalstoreError, Place, RefusedError
+from evalstore.model import Artifact, Ref, parse_ref
+from evalstore.places import LEDGER_FOLDER
+from evalstore.release.acceptances import (
+    ChangePolicy,
+    read_base_settings,
+    read_change_policy,
+    read_settings_at,
+)
+from evalstore.release.comparison import (
+    Load,
+    Ruler,
+    WorkingScan,
+    compare_versions,
+    find_base_release,
+    make_loader,
+    scan_working_files,
+)
+from evalstore.release.drift import describe_moved_references
+from evalstore.release.status_values import ArtifactState, ArtifactStatus
+from evalstore.release.validity import check_ledger_complete, read_working_ledger
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.listing import group_releases
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.revisions import find_fork, find_head
+from evalstore.store.tags import find_last_release
+from evalstore.versions import Bump, Version, find_version, parse_version
+
+if TYPE_CHECKING:
+    from evalstore.diff.changes.by_kind import DatasetRows
+    from evalstore.diff.findings import SettingChange
+    from evalstore.release.base_policy import BasePolicies
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChanges:
+    """The working files of a store (`refs`), the releases by name, and what of the files is not as released.
+
+    `known` are the releases that the base of the judgement has seen, `last` the last of those; `removed` are artifacts
+    whose file is gone although HEAD, or the commit by which changes are judged, holds it.
+    """
+
+    refs: tuple[Ref, ...]
+    releases: Mapping[str, Sequence[Release]]
+    known: Mapping[str, Sequence[Release]]
+    last: Mapping[str, Release]
+    scan: WorkingScan
+    removed: tuple[ArtifactStatus, ...]
+
+    @property
+    def total(self) -> int:
+        """How many artifacts there are, with those whose file was just removed."""
+        return len(self.refs) + len(self.removed)
+
+    @property
+    def unchanged(self) -> list[Release]:
+        """The releases that the working files still are."""
+        differ = {ref.name for ref in self.scan.changed}
+        return [self.last[ref.name] for ref in self.refs if ref.name in self.last and ref.name not in differ]
+
+    def list_tagged(self, name: str) -> list[Version]:
+        """Return the versions of an artifact that have a tag."""
+        return [release.version for release in self.releases.get(name, ())]
+
+
+def find_store_changes(
+    store: ArtifactStore,
+    bases: BasePolicies | None = None,
+    *,
+    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+) -> StoreChanges:
+    """Hold every working file against its last release; raises `RefusedError` in a bare repository.
+
+    With `bases` releases that theirs have not seen do not count. `watch` wraps the iteration over the files.
+    """
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
+    releases, refs = group_releases(store), tuple(store.working())
+    known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
+    last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
+    scan = scan_working_files(store, refs, last, watch=watch)
+    scan = replace(scan, changed=(*scan.changed, *_find_conflicted(store, refs, scan)))
+    removed = tuple(_find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None))
+    return StoreChanges(refs, releases, known, last, scan, removed)
+
+
+def _find_conflicted(store: ArtifactStore, refs: Sequence[Ref], scan: WorkingScan) -> Iterator[Ref]:
+    """Yield what is as released, and whose next release its ledger stops: a merge left its markers there."""
+    # A sparse clone may lack the ledgers, as files and as objects.
+    if store.root is not None and (store.root / LEDGER_FOLDER).is_dir():
+        names = store.ledgers.list_conflicted() - {ref.name for ref in scan.changed}
+        yield from (ref for ref in refs if ref.name in names)
+
+
+def _find_removed(
+    store: ArtifactStore, present: set[str], last: Mapping[str, Release], base: str | None
+) -> Iterator[ArtifactStatus]:
+    missing = {name: release for name, release in last.items() if name not in present}
+    head = find_head(store.git) if missing else None
+    if head is None:
+        return
+    # What HEAD never held belongs to another store or branch, and what it has removed is history. With a base history
+    # ends where this branch began: what the base gained since then is not gone from here.
+    tip = (find_fork(store.git, base, head) or base) if base else head
+    prefix = store.moves.find_prefix(tip)
+    paths = [(tip, prefix + release.path) for release in missing.values()]
+    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
+        if blob is not None:
+            yield _describe_removed(store.root, name, release, "since the base" if base else "from the working tree")
+
+
+def _describe_removed(root: Path | None, name: str, release: Release, whence: str) -> ArtifactStatus:
+    if root and os.path.lexists(root / release.path):
+        message, state, required = (
+            f"{release.path} is no regular file, and no link is followed",
+            ArtifactState.BROKEN,
+            Bump.MAJOR,
+        )
+    else:
+        message, state, required = f"removed {whence}; its releases stay", ArtifactState.REMOVED, Bump.NONE
+    is_ok, released = state is ArtifactState.REMOVED, str(release.version)
+    return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)
+
+
+FileWatch = Callable[[Sequence[Any]], Iterable[Any]]
+RowWatch = Callable[[Iterable[Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenComparison:
+    """An artifact (`<kind>/<id>`) that could not be compared, why, and where."""
+
+    ref: str
+    message: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDiff:
+    """Each changed artifact against its last release; the names that were never released, or that are gone.
+
+    `total` counts the artifacts there are. What is `broken` could not be compared.
+    """
+
+    total: int
+    diffs: tuple[Diff, ...] = ()
+    new: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    broken: tuple[BrokenComparison, ...] = ()
+
+    @property
+    def required_bump(self) -> Bump:
+        """The highest bump that a change needs."""
+        return max((diff.required_bump for diff in self.diffs), default=Bump.NONE)
+
+
+def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
+    """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds."""
+    parsed = parse_ref(ref) if isinstance(ref, str) else ref
+    return (store if parsed.pin else store.without_lock()).resolve(parsed)
+
+
+def name_side(side: Resolved) -> str:
+    """Return how a side is named: by its version, or as it was asked for where that is the working tree or a commit."""
+    ref = parse_ref(side.ref)
+    return f"{side.name}@{side.version}" if ref.names_release else f"{side.name}@{ref.pin}"
+
+
+def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+    store: ArtifactStore,
+    old: Ruler,
+    new: Ruler,
+    policy: ChangePolicy,
+    *,
+    load: Load | None = None,
+    rows: DatasetRows | None = None,
+    watch: RowWatch = iter,
+) -> Diff:
+    """Return what changed between two sides, and what moves scores beside them: references, and settings.
+
+    `watch` wraps the iteration over the rows of each side (a progress bar).
+    """
+    load = load or make_loader(store, new)
+    if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
+        return _name_sides(compare_versions(store, old, new, policy, load=load, rows=rows), old, new)
+    if rows is None and "rows" in {*old.artifact.value, *new.artifact.value}:
+        before, after = store.pair_rows(old, new)
+        rows = watch(before), watch(after)
+    diff = compare_versions(store, old, new, policy, load=load, rows=rows)
+    settings = tuple(_find_setting_changes(store, old, new, load))
+    return _name_sides(replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new)
+
+
+def compare_all(
+    store: ArtifactStore,
+    today: date,
+    profile: Profile | None = None,
+    watches: tuple[FileWatch, RowWatch] = (iter, iter),
+) -> StoreDiff:
+    """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
+
+    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
+    """
+    watch, watch_rows = watches
+    changes, policy = find_store_changes(store, watch=watch), read_change_policy(store, today, profile)
+    changed = changes.scan.changed
+    watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
+    diffs: list[Diff] = []
+    new: list[str] = []
+    broken = [BrokenComparison(gone.ref, gone.message) for gone in changes.removed if not gone.ok]
+    for ref in watch(changed):
+        try:
+            diff = _compare_working_file(store, ref, changes, policy, watch_rows)
+        except EvalstoreError as error:
+            broken.append(BrokenComparison(ref.name, error.message, error.place))
+            continue
+        if diff is None:
+            new.append(ref.name)
+        else:
+            # On a branch that has not seen the last release, the file may well be the one that it began from.
+            diffs += [diff] if diff.findings or _is_last(changes, ref.name, diff) else []
+    removed = tuple(gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
+    return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken))
+
+
+def _compare_working_file(
+    store: ArtifactStore, ref: Ref, changes: StoreChanges, policy: ChangePolicy, watch_rows: RowWatch
+) -> Diff | None:
+    """Compare a file with the release that it was edited from; None where there is none."""
+    name = ref.name
+    # In a clone without tags everything would be new.
+    check_ledger_complete(name, read_working_ledger(store, ref), changes.list_tagged(name))
+    if (last := changes.last.get(name)) is None:
+        return None
+    working = store.resolve(f"{name}@worktree")
+    version = find_version(working.version)
+    base = (find_base_release(store, changes.releases.get(name, ()), version) if version else None) or last
+    return compare_sides(store, store.resolve(f"{name}@{base.version}"), working, policy, watch=watch_rows)
+
+
+def _is_last(changes: StoreChanges, name: str, diff: Diff) -> bool:
+    return diff.old.ref == f"{name}@{changes.last[name].version}"
+
+
+def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
+    names = (
+        name_side(side) if isinstance(side, Resolved) else known.ref
+        for side, known in ((old, diff.old), (new, diff.new))
+    )
+    before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
+    return replace(diff, old=before, new=after)
+
+
+def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple[str, ...]:
+    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
+    if not old.tag or new.commit or old.name != new.name:
+        return ()
+    settings = read_base_settings(store).without_opinions
+    return describe_moved_references(store, old.name, parse_version(old.version), settings)
+
+
+def _find_setting_changes(
+    store: ArtifactStore, old: Resolved, new: Resolved, load: Callable[[str], Artifact]
+) -> Iterator[SettingChange]:
+    from evalstore.diff.settings import find_setting_changes
+
+    was, now = (read_settings_at(store, side.commit) if side.commit else store.settings for side in (old, new))
+    return find_setting_changes(was, now, new.artifact, load)

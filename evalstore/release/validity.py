@@ -1,0 +1,116 @@
+"""What a working file must be to be released: valid, with a version, and with a tag here for all that is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
+from evalstore.files import read_below
+from evalstore.lint import VALIDATION_RULES
+from evalstore.model import Artifact, Ref
+from evalstore.release.references import FindPlace
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.ledger import locate_ledger, parse_ledger
+from evalstore.store.resolve import build_unknown_error, is_covered
+from evalstore.store.working_files import normalize_line_ends
+from evalstore.versions import Version, find_version
+
+LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
+
+
+def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
+    """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
+    from evalstore.lint import find_obstacles
+
+    note = next(find_obstacles(resolved.artifact, load), None)
+    if note is not None:
+        raise RefusedError(
+            VALIDATION_RULES[note.rule].message.format(**note.facts),
+            place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
+            hint="evalstore validate lists all that is wrong with it",
+        )
+
+
+def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
+    """Refuse a pin (with its place) that names no release, which no release can carry."""
+    for find_place, ref in pins:
+        if not ref.names_release:
+            raise RefusedError(
+                f"{ref} is no release, and a release may name nothing else",
+                place=find_place(),
+                hint=f"pin a release: {ref.name}@<version>",
+            )
+
+
+def check_pins(
+    store: ArtifactStore, pins: Iterable[tuple[FindPlace, Ref]], releases: Mapping[str, Sequence[Release]]
+) -> None:
+    """Refuse a pin (with its place) that means none of `releases` (by name), and no working file by its version.
+
+    Raises `RefError` for one that means nothing, `RefusedError` for one that names no release.
+    """
+    seen: set[Ref] = set()
+    for find_place, ref in pins:
+        if ref in seen:
+            continue
+        seen.add(ref)
+        check_names_releases([(find_place, ref)])
+        if any(is_covered(ref, release.version) for release in releases.get(ref.name, ())):
+            continue
+        draft = _find_working_version(store, ref)
+        if draft is None or not is_covered(ref, draft):
+            error = build_unknown_error(store, ref)
+            raise RefError(error.message, place=find_place(), hint=error.hint)
+
+
+def _find_working_version(store: ArtifactStore, ref: Ref) -> Version | None:
+    try:
+        return find_version(store.load(f"{ref.name}@worktree").version)
+    except EvalstoreError:  # what is wrong with that file is said of it
+        return None
+
+
+def require_version(resolved: Resolved) -> Version:
+    """Return the version of a working file; `RefusedError` for one without, or with build metadata."""
+    version = find_version(resolved.version)
+    if version is None:
+        place = resolved.artifact.document.locate()
+        raise RefusedError("has no version, so it cannot be released", place=place, hint='add version: "1.0.0"')
+    if version.build:
+        # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them apart.
+        raise RefusedError(
+            f"the version {version} has build metadata, which no release carries",
+            place=resolved.artifact.document.locate(("version",)),
+            hint=f"write {replace(version, build='')} there",
+        )
+    return version
+
+
+def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
+    """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
+    try:
+        data = read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
+    except LoadError:
+        return b""
+    return normalize_line_ends(data)
+
+
+def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
+    """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release.
+
+    The next version would be computed wrong.
+    """
+    parsed = parse_ledger(ledger)
+    if parsed.unreadable:
+        raise RefusedError(
+            "this line of the ledger is none that a bump writes",
+            place=Place(locate_ledger(name), parsed.unreadable[0]),
+            hint="after a conflict keep the lines of both sides, and no marker",
+        )
+    recorded = max((line.version for line in parsed.lines), default=None)
+    if recorded is not None and (not tagged or recorded > max(tagged)):
+        raise RefusedError(
+            f"{name}@{recorded} was released, but its tag is not in this clone",
+            hint=f"git fetch --tags (--unshallow); else evalstore verify {name} says how it is put back",
+        )

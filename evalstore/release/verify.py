@@ -1,0 +1,313 @@
+"""Verifies all releases against their files, the ledgers and a lock; and a lock against the store that it is of."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError
+from evalstore.model import Finding, Ref, Severity, parse_ref
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
+from evalstore.release.integrity_rules import make_finding
+from evalstore.release.ledger_records import (
+    ReleaseRecords,
+    check_depth,
+    check_ledger,
+    check_ledger_history,
+    check_rewritten,
+    report_untagged_line,
+)
+from evalstore.release.lock import (
+    LockBlock,
+    LockedReleases,
+    check_block,
+    check_resolved_block,
+    find_expected_tag,
+    read_lock_blocks,
+    report_untagged_block,
+)
+from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
+from evalstore.release.release_bumps import check_bumps
+from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.remote import is_signature_required, open_signature_check, read_signers
+from evalstore.store.resolve import build_unknown_error, expect_releases, is_covered
+from evalstore.store.revisions import find_refs
+from evalstore.store.tags import TAG_REFS
+from evalstore.versions import Version, find_version
+
+
+def check_signatures(store: ArtifactStore, tags: Iterable[ReleaseTag], signers: bytes | None) -> Iterator[Finding]:
+    """Yield the releases that no allowed signer has signed, where the settings ask for it.
+
+    `signers` is a file of allowed signers from elsewhere, which asks for it, too; by default it is the store's own.
+    """
+    if signers is None and not is_signature_required(store):
+        return
+    try:
+        allowed = read_signers(store) if signers is None else signers
+    except EvalstoreError as error:
+        place = error.place or Place("evalstore.yaml")
+        yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
+        return
+    with open_signature_check(store.git, store.repository.hex_digits, allowed) as find_flaw:
+        for tag in tags:
+            try:
+                object_ = store.objects.read(tag.oid)
+            except EvalstoreError:  # `check_release` reports it
+                continue
+            flaw = find_flaw(tag.oid, object_.data) if object_.type == "tag" else "it is a lightweight tag"
+            if flaw:
+                yield make_finding("release-unsigned", Place(TAG_REFS + tag.name), ref=tag.ref, what=flaw, tag=tag.name)
+
+
+# Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
+ReleaseFilter = Callable[[str, Version | None], bool]
+# The name of a tag that should be there -> the finding to report where it is not.
+ExpectedTags = Mapping[str, Callable[[], Finding]]
+
+_MANY_MISSING = 2  # from here on one finding for all: the clone never fetched its tags
+_BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many releases, ledgers and lock entries a command verified, and every finding."""
+
+    releases: int
+    ledgers: int
+    locked: int
+    findings: tuple[Finding, ...]
+    command: str = "verify"
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was verified is what was released; notes (severity info) do not count."""
+        return all(finding.severity is Severity.INFO for finding in self.findings)
+
+
+def verify(  # noqa: PLR0913  # what is verified against what, each by its name
+    store: ArtifactStore,
+    refs: Sequence[str] = (),
+    *,
+    lock: Lock | None = None,
+    file: str = LOCK_FILE,
+    watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
+    remote: bool | str = False,
+    signers: bytes | None = None,
+) -> Verification:
+    """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
+
+    `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
+    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own.
+    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. Reads only.
+    Raises `RefError` for a reference that names no release.
+    """
+    own, unread = _read_own_lock(store) if lock is None else (lock, [])
+    records, listing = ReleaseRecords(store, own), list_tag_refs(store)
+    selected = [_parse_release_ref(text) for text in refs]
+    is_wanted = partial(_is_selected, selected)
+    releases = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, tag.version)]
+    ledgers = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
+    blocks, malformed = read_lock_blocks(records, file)
+    blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
+    store.ahead.expect((tag.name, tag.ref.path) for tag in releases)
+    store.ledgers.expect(ledgers)
+    # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
+    tagged_blocks = [(find_expected_tag(records, block), block) for block in blocks]
+    expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
+    _check_known(store, selected, [*listing.releases, *expected_tags])
+    missing = tuple(_report_missing_tags(store, expected_tags, listing))
+    unchecked = LockedReleases(records, tagged_blocks)
+    checked = {
+        tag.name: tuple(check_release(records, tag, unchecked.check if blocks else None)) for tag in watch(releases)
+    }
+    unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
+    findings = chain(
+        chain.from_iterable(checked.values()),
+        check_bumps(store, listing.releases.values(), lambda tag: is_wanted(tag.ref.name, tag.version), unsound),
+        check_signatures(store, releases, signers),
+        chain.from_iterable(check_ledger(records, name) for name in ledgers),
+        check_ledger_history(records, lambda name: is_wanted(name, None)),
+        check_rewritten(records, ledgers, file),
+        unchecked.findings,
+        _check_blocks(records, unchecked.list_rest(), listing),
+        missing,
+        # Where the clone lacks its tags, the same command fetches both.
+        () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),
+        unread,
+        _check_remote(store, name=remote) if remote else (),
+        () if selected else malformed,
+        () if selected else _report_ignored_tags(listing),
+    )
+    return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
+
+
+def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding]:
+    """Yield the releases of HEAD's ledgers that a remote lacks, or has as other objects.
+
+    Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
+    """
+    from evalstore.release.push import find_push_route
+    from evalstore.store.remote import list_remote_tags
+
+    route = find_push_route(store.git, remote_name=name)
+    if route is None:
+        return
+    there = list_remote_tags(store.git, store.repository, route.to)
+    tags = store.list_recorded_tags()
+    here = find_refs(store.git, [TAG_REFS + tag for tag in tags]) if tags else {}
+    for tag in tags:
+        ref = TAG_REFS + tag
+        facts = {"tag": tag, "remote": route.to.name, "ref": shlex.quote(ref)}
+        if tag not in there:
+            yield make_finding("release-unpushed", Place(ref), **facts)
+        elif ref in here and here[ref] != there[tag]:
+            objects = {"there": there[tag][:12], "here": here[ref][:12]}
+            yield make_finding("release-differs-there", Place(ref), **facts, **objects)
+
+
+def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Verification:
+    """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only.
+
+    `watch` wraps the iterations over the lock, artifacts and references (a progress bar).
+    """
+    lock, unread = _read_own_lock(store)
+    if unread or not lock.exists:
+        return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
+    records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
+    blocks, malformed = read_lock_blocks(records, LOCK_FILE)
+    expected_tags = _expect_block_tags((find_expected_tag(records, block), block) for block in blocks)
+    unchecked = {str(block.ref): block for block in blocks}
+    store.ledgers.expect(store.ledgers.list_names())
+    found: list[Finding] = []
+
+    def resolve_and_check(_: FindPlace, ref: Ref) -> Resolved | None:
+        # Each reference is resolved once: to be checked, and for what it refers to itself.
+        resolved = _resolve_or_none(store, ref)
+        if block := unchecked.pop(str(ref), None):
+            found.extend(
+                check_resolved_block(store, block, resolved)
+                if resolved
+                else check_block(records, block, listing.releases)
+            )
+        return resolved
+
+    found += _check_references(store, resolve_and_check, watch)
+    unused = list(unchecked.values())
+    findings = chain(
+        malformed,
+        found,
+        _check_blocks(records, unused, listing, watch=watch),
+        check_rewritten(records, lock.ledgers, LOCK_FILE),
+        _report_missing_tags(store, expected_tags, listing),
+    )
+    return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
+
+
+def _check_blocks(
+    records: ReleaseRecords,
+    blocks: Sequence[LockBlock],
+    listing: TagListing,
+    *,
+    watch: Callable[[Sequence[LockBlock]], Iterable[LockBlock]] = iter,
+) -> Iterator[Finding]:
+    # Said when they are about to be read: what was read ahead for something else may be gone by now.
+    expect_releases(records.store, (block.ref for block in blocks))
+    for block in watch(blocks):
+        yield from check_block(records, block, listing.releases)
+
+
+def _read_own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
+    try:
+        return store.lock, []
+    except LoadError as error:
+        place = error.place or Place(LOCK_FILE)
+        return NO_LOCK, [make_finding("lock-unreadable", place, message=error.message, hint=error.hint or "")]
+
+
+def _parse_release_ref(text: str) -> Ref:
+    ref = parse_ref(text)
+    if not ref.names_release:
+        raise RefError(f"{ref} names no release", hint=f"evalstore verify {ref.name}")
+    return ref
+
+
+def _is_selected(refs: Sequence[Ref], name: str, version: Version | None) -> bool:
+    return not refs or any(ref.name == name and (version is None or is_covered(ref, version)) for ref in refs)
+
+
+def _check_known(store: ArtifactStore, refs: Sequence[Ref], tags: Iterable[str]) -> None:
+    known = [release for tag in tags if (release := store.tags.grammar.parse_name(tag))] if refs else []
+    for ref in refs:
+        if not any(f"{kind}/{id_}" == ref.name and is_covered(ref, version) for kind, id_, version in known):
+            raise build_unknown_error(store, ref)
+
+
+def _expect_ledger_tags(
+    records: ReleaseRecords, names: Iterable[str], is_wanted: ReleaseFilter
+) -> dict[str, Callable[[], Finding]]:
+    prefix = records.store.tag_prefix
+    lines = (
+        (name, version, line)
+        for name in names
+        if (ledger := records.find_ledger(name))
+        for version, line in ledger.by_version.items()
+    )
+    return {
+        f"{prefix}{name}@{version}": partial(report_untagged_line, records, name, line)
+        for name, version, line in lines
+        if is_wanted(name, line.version)
+    }
+
+
+def _expect_block_tags(blocks: Iterable[tuple[str | None, LockBlock]]) -> dict[str, Callable[[], Finding]]:
+    return {tag: partial(report_untagged_block, block, tag) for tag, block in blocks if tag}
+
+
+def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
+    return (make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME) for tag in listing.others)
+
+
+def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
+    missing = [make_report for tag, make_report in expected_tags.items() if tag not in listing.releases]
+    shallow = store.repository.shallow
+    if len(missing) < _MANY_MISSING or (listing.releases and not shallow):
+        yield from (make_report() for make_report in missing)
+        return
+    # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.
+    clone, fetch = ("shallow", "--unshallow --tags") if shallow else ("tag-less", "--tags")
+    count, total = len(missing), len(expected_tags)
+    yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
+
+
+def _check_references(
+    store: ArtifactStore, resolve: ReferenceResolver, watch: Callable[[Sequence[Any]], Iterable[Any]]
+) -> Iterator[Finding]:
+    seen = set()
+    for find_place, ref, _ in walk_references(store, resolve, watch=watch):
+        seen.add(str(ref))
+        if str(ref) not in store.lock.refs:
+            yield make_finding("reference-unlocked", find_place(), ref=ref)
+    for text, entry in store.lock.refs.items():
+        if text not in seen:
+            yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
+
+
+def _resolve_or_none(store: ArtifactStore, ref: Ref) -> Resolved | None:
+    """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
+    try:
+        return store.resolve(ref)
+    except EvalstoreError:
+        return None
+
+
+def _sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
+        return finding.file, finding.line or 0, finding.column or 0, finding.rule, finding.message
+
+    return tuple(sorted(dict.fromkeys(findings), key=sort_key))

@@ -1,0 +1,262 @@
+"""Writes the rows of a run as lines of Every Eval Ever data: what many rows have in common is encoded once; pure.
+
+What is evalstore's own stands in `metadata` as text, as in the aggregate; see `eee_format`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from functools import lru_cache
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import Any
+
+from evalstore.documents import write_canonical
+from evalstore.errors import RefusedError
+from evalstore.identity_cache import IdentityCache
+from evalstore.model import CheckResult, Verdict
+from evalstore.runs.run_files import format_calls
+from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, digest_plain_text
+from evalstore.text import make_excerpt
+
+# version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
+LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
+UNKNOWN = -1
+SCORE, PASS_RATE = "score", "pass_rate"
+_METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
+_SOURCE = {
+    "source_name": "evalstore",
+    "source_type": "evaluation_run",
+    "source_organization_name": "unknown",
+    "evaluator_relationship": "other",
+}
+# Encoders are made once: `json.dumps` makes one for every call that is not its default.
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
+
+
+def format_aggregate(run: Run) -> dict[str, Any]:
+    """Return a run as an aggregate record with two results, the mean score and the pass rate."""
+    return {
+        "schema_version": run.eee_version,
+        "evaluation_id": run.id,
+        "evaluation_timestamp": run.at,
+        "retrieved_timestamp": run.at,
+        "source_metadata": _SOURCE,
+        "eval_library": {
+            "name": "evalstore",
+            "version": run.harness["evalstore"],
+            "additional_details": _library_details(run),
+        },
+        "model_info": {"name": run.model, "id": run.model, "additional_details": _MODEL_DETAILS},
+        "evaluation_results": [
+            _format_result(run, SCORE, run.score, _score_details(run)),
+            _format_result(run, PASS_RATE, run.pass_rate, {"evalstore_score": format_exact_score(run.pass_rate)}),
+        ],
+    }
+
+
+def format_exact_score(score: Fraction | None) -> str:
+    """Write an exact score as `2/3`; empty for none."""
+    return "" if score is None else str(score)
+
+
+def _format_result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "evaluation_result_id": metric,
+        "evaluation_name": run.name,
+        "source_data": {
+            "dataset_name": run.name,
+            "source_type": "other",
+            "additional_details": {"evalstore_dataset": _encode_json(run.dataset and asdict(run.dataset))},
+        },
+        "metric_config": {
+            "evaluation_description": _METRICS[metric],
+            "metric_id": f"evalstore.{metric}",
+            "metric_name": metric,
+            "metric_kind": metric,
+            "metric_unit": "proportion",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": 1,
+        },
+        "score_details": {"score": write_score(score), "details": dict(details)},
+    }
+
+
+def _library_details(run: Run) -> dict[str, str]:
+    return {
+        "evalstore_harness": _encode_json(dict(run.harness)),
+        "evalstore_commit": run.commit or "",
+        "evalstore_rubrics": _encode_json([asdict(pinned) for pinned in run.rubrics]),
+        "evalstore_judges": _encode_json([asdict(pinned) for pinned in run.judges]),
+        "evalstore_outputs_sha256": run.outputs_sha256,
+        "evalstore_samples": run.samples.name,
+    }
+
+
+def _score_details(run: Run) -> dict[str, str]:
+    return {
+        "evalstore_score": format_exact_score(run.score),
+        "evalstore_scored": str(run.scored),
+        "evalstore_unscored": str(run.unscored),
+        "evalstore_without_output": str(run.without_output),
+        "evalstore_without_question": str(run.without_question),
+        "evalstore_outputs": str(run.outputs),
+        "evalstore_missing_outputs": _encode_json(dict(run.missing_outputs)),
+        "evalstore_checks": _encode_json({id_: _format_summary(check) for id_, check in run.checks.items()}),
+        "evalstore_notes": _encode_json(list(run.notes)),
+    }
+
+
+def _format_summary(check: CheckSummary) -> dict[str, Any]:
+    return {**asdict(check), "mean": format_exact_score(check.mean)}
+
+
+def write_score(score: Fraction | None) -> float:
+    """Return a score as the format has it: a number, -1 for none."""
+    return UNKNOWN if score is None else float(score)
+
+
+# Encoders are made once: `json.dumps` makes one for every call that is not its default.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_write_text = encode_basestring  # a text as JSON; for single texts an encoder takes five times as long
+# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
+_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def write_row_line(row: GradedRow, run: Run) -> bytes:
+    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name."""
+    head, grade = _write_head(run.eee_version, run.id, run.model, run.name), _write_grade(row)
+    output = _write_text(row.output.text)
+    text = f"{{{head}, {_write_subject(row, output)}, {grade}, {_write_digests(row, output)}}}}}\n"
+    if not text.isascii():
+        for char, escape in _BREAKS.items():
+            text = text.replace(char, escape)
+    return text.encode()
+
+
+def _write_members(members: Mapping[str, Any]) -> str:
+    """Return the members of a JSON object without its braces."""
+    return _encode(members)[1:-1]
+
+
+@lru_cache(maxsize=8)
+def _write_head(version: str, run: str, model: str, name: str) -> str:
+    """Return the members that all rows of a run begin with."""
+    if version not in LABELS:
+        raise RefusedError(
+            f"no run is written as Every Eval Ever {make_excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
+        )
+    return _write_members(
+        {
+            "schema_version": LABELS[version],
+            "evaluation_id": run,
+            "model_id": model,
+            "evaluation_name": name,
+            "evaluation_result_id": SCORE,
+        }
+    )
+
+
+def _write_subject(row: GradedRow, output: str) -> str:
+    """Return the members about what was graded; `output` is its text as JSON."""
+    reference = ", ".join(map(_write_text, row.reference))
+    is_plain = row.output.tool_calls is None
+    answer = f'"output": {{"raw": [{output}]}}' if is_plain else f'"messages": {_encode(_format_messages(row))}'
+    return (
+        f'"sample_id": {_write_text(row.id)}, "sample_hash": "{_compute_sample_hash(row)}", '
+        f'"interaction_type": "{"single_turn" if is_plain else "agentic"}", '
+        f'"input": {{"raw": {_write_text(row.input)}, "reference": [{reference}]}}, {answer}, "answer_attribution": []'
+    )
+
+
+def _write_grade(row: GradedRow) -> str:
+    """Return the members about the grade; those of the metadata go on with the digests."""
+    return _GRADES.find(row.checks, row.score, row.verdict, row.reason, row.rubric, row.rubric_digest)
+
+
+def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
+    score, verdict, reason, rubric, rubric_digest = grade
+    members = {
+        "evaluation": {"score": write_score(score), "is_correct": verdict is Verdict.PASS},
+        **({"error": reason or "unscored"} if score is None else {}),
+        "metadata": {
+            "evalstore_score": format_exact_score(score),
+            "evalstore_verdict": verdict,
+            "evalstore_reason": reason,
+            "evalstore_rubric": rubric,
+            "evalstore_rubric_digest": rubric_digest,
+            "evalstore_checks": write_checks(checks),
+        },
+    }
+    return _write_members(members).removesuffix("}")
+
+
+# The rows of a run have few different grades, each one object.
+_GRADES = IdentityCache(_write_grade_members)
+
+
+def write_checks(checks: tuple[CheckResult, ...]) -> str:
+    """Return the results of checks as the JSON that a row holds."""
+    return f"[{','.join(map(_write_check, checks))}]"
+
+
+@lru_cache(maxsize=1024)
+def _write_check(check: CheckResult) -> str:
+    """Return a check's result as JSON."""
+    return _encode_dense(
+        {
+            "id": check.id,
+            "kind": check.kind,
+            "score": format_exact_score(check.score),
+            "verdict": check.verdict,
+            "unscored": check.unscored,
+            "reason": check.reason,
+            "engine": check.engine,
+            **({"replies": check.replies} if check.replies else {}),
+            **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
+            **({"inner_errors": check.inner_errors} if check.inner_errors else {}),
+        }
+    )
+
+
+def _write_digests(row: GradedRow, output: str) -> str:
+    """Return the members of the metadata that each row has its own of."""
+    calls = row.output.tool_calls
+    digests = (
+        f'"evalstore_input_digest": {_write_text(row.input_digest)}, '
+        f'"evalstore_reference_digest": {_write_text(row.reference_digest)}, '
+        f'"evalstore_output_digest": "{digest_plain_text(output) if calls is None else row.output_digest}"'
+    )
+    others = {
+        **({} if row.group is None else {"evalstore_group": row.group}),
+        **({"evalstore_sample": str(row.sample)} if row.sample else {}),
+        **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
+    }
+    return f"{digests}, {_write_members(others)}" if others else digests
+
+
+def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
+    return [
+        {"turn_idx": 0, "role": "user", "content": row.input},
+        {
+            "turn_idx": 1,
+            "role": "assistant",
+            "content": row.output.text,
+            "tool_calls": list(format_calls(row.output.tool_calls or ())),
+        },
+    ]
+
+
+def _compute_sample_hash(row: GradedRow) -> str:
+    """Return the hash by the recipe of the format's contributor guide: of sorted JSON, all of it in ASCII."""
+    reference = ",".join(map(encode_basestring_ascii, row.reference))
+    sample = f'{{"raw":{encode_basestring_ascii(row.input)},"reference":[{reference}]}}'
+    return hashlib.sha256(sample.encode()).hexdigest()

@@ -1,0 +1,376 @@
+"""Asks an OpenAI-compatible endpoint one call at a time; sole user of `httpx`, imported when something is asked."""
+
+from __future__ import annotations
+
+import queue
+import re
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from evalstore.about import suggest_install
+from evalstore.errors import RefusedError, UsageError
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging.response import (
+    LOCATION,
+    CallFailure,
+    FailureEffect,
+    read_completion,
+    read_date,
+    read_failure,
+)
+from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    import httpcore
+    import httpx
+
+
+_PIECE = 1 << 16  # bytes written at a time
+_LEAST_WAIT = 0.001  # seconds: 0 would be no waiting at all, and a refusal of every address
+
+
+class ExchangeDeadline(threading.local):
+    """The end of the exchange that a thread is having, in seconds of the monotonic clock.
+
+    Connections are shared by threads, and an exchange is of one thread.
+    """
+
+    end = 0.0
+
+    def start(self, seconds: float) -> None:
+        """Begin an exchange of this thread."""
+        self.end = time.monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self.end
+
+    def limit(self, timeout: float | None) -> float | None:
+        """Return the timeout of one read or write; 0 when the time is up."""
+        left = max(0.0, self.end - time.monotonic())
+        return left if timeout is None else min(timeout, left)
+
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """Look up a host that is about to be connected to, or bound a stream that was just opened.
+
+        This is the `trace` extension of httpx; `info` are the arguments of the connection, or its stream.
+        """
+        import httpcore
+
+        if event.endswith("connect_tcp.started"):
+            limit = self.limit(info.get("timeout"))
+            info["host"] = _look_up(info["host"], info["port"], self.end if limit is None else time.monotonic() + limit)
+        elif isinstance(stream := info.get("return_value"), httpcore.NetworkStream):
+            _bound_stream(stream, self)
+
+
+def _look_up(host: str, port: int, end: float) -> str:
+    """Return the address of a host that can be connected to; raises as httpcore does where there is none in time."""
+    import httpcore
+
+    answers: queue.SimpleQueue[list[Any] | OSError | UnicodeError] = queue.SimpleQueue()
+
+    def ask_system() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    # Nobody waits for this thread when the program ends.
+    threading.Thread(target=ask_system, daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(0.0, end - time.monotonic()))
+    except queue.Empty:
+        raise httpcore.ConnectTimeout(f"the name {host} is not looked up in time") from None
+    if isinstance(answer, Exception):
+        raise httpcore.ConnectError(str(answer)) from answer
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in answer))
+    return next((one for one in addresses[:-1] if _accepts(one, port, end)), addresses[-1])
+
+
+def _accepts(address: str, port: int, end: float) -> bool:
+    """Whether one of several addresses of a host can be connected to."""
+    try:
+        socket.create_connection((address, port), max(_LEAST_WAIT, end - time.monotonic())).close()
+    except OSError:
+        return False
+    return True
+
+
+def _bound_stream(stream: httpcore.NetworkStream, deadline: ExchangeDeadline) -> None:
+    import httpcore
+
+    read, write = stream.read, stream.write
+
+    def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
+        # What has arrived already is read without waiting: an endless head would meet any timeout.
+        if not (limit := deadline.limit(timeout)):
+            raise httpcore.ReadTimeout
+        return read(max_bytes, limit)
+
+    def write_in_time(buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), _PIECE):
+            if not (limit := deadline.limit(timeout)):
+                raise httpcore.WriteTimeout
+            write(buffer[start : start + _PIECE], limit)
+
+    stream.read, stream.write = read_in_time, write_in_time  # type: ignore[method-assign]
+
+
+_LABEL = "[A-Za-z0-9_-]{1,63}"
+_URL = re.compile(
+    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)",
+    re.ASCII,
+)
+_URL_HINT = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+_DAY = 86_400  # seconds; a system's clock takes no time of any length
+_BOUNDS = {
+    "timeout": (0.001, _DAY),
+    "retries": (0, 10_000),
+    "concurrency": (1, 256),
+    "first_wait": (0, _DAY),
+    "longest_wait": (0, _DAY),
+    "patience": (1, 1_000_000_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where judges' models are asked, and how patiently; a value out of bounds is a `UsageError`.
+
+    All times are in seconds. A call is tried up to `retries` times more; the pauses double from `first_wait` to
+    `longest_wait`, which is also the longest pause that the endpoint may ask for. When `patience` calls in a row have
+    failed for good, no more are made.
+    """
+
+    url: str
+    key: str = field(default="", repr=False)
+    timeout: float = 60
+    retries: int = 5
+    concurrency: int = 8
+    first_wait: float = 1
+    longest_wait: float = 60
+    patience: int = 32
+
+    def __post_init__(self) -> None:
+        # No message shows the URL, because people put keys into it.
+        if not _can_ask_url(self.url):
+            raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_URL_HINT)
+        if not re.fullmatch("[!-~]*", self.key):
+            raise UsageError("the key of the judge's endpoint holds a space or an odd character; was it copied whole?")
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
+
+    @property
+    def base(self) -> str:
+        """The URL below which paths are asked; of a bare host it is /v1."""
+        url = self.url.rstrip("/")
+        return url if urlsplit(url).path else f"{url}/v1"
+
+
+def _can_ask_url(url: str) -> bool:
+    """Whether a URL is plain: http or https, a host, perhaps a port and a path; no user, query or fragment."""
+    match = _URL.fullmatch(url)
+    if match is None or match["path"].rstrip("/").endswith("/completions"):
+        return False
+    try:
+        host = match["host"].strip("[]")
+        if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
+            ip_address(host)
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+_MASK = "[key]"
+_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMask:
+    """The spellings of one key; an endpoint may echo it as it is, or escaped in JSON, and in JSON within JSON."""
+
+    key: str = field(repr=False)
+    _spellings: re.Pattern[str] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Bounded backslashes: a body of them alone would else take a time of its square.
+        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
+        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key."""
+        return self._spellings.sub(_MASK, text) if self._spellings else text
+
+    def hide_in_reply(self, text: str) -> str:
+        """Return the text of a reply without the key; a word too short for a key may be a word of the reply."""
+        return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
+
+
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+_CONNECT_SECONDS = 10.0  # a model may take longer to answer, but not the endpoint to accept a connection
+_BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
+# A compressed body can expand to any size, so the client asks for none.
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
+_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system and of httpx
+_NETWORK_HINT = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
+_ENVIRONMENT_HINT = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """One response of an endpoint; `body` is cut at its limit, and `late` says that it took longer than the timeout."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    late: bool
+
+
+@dataclass(slots=True)
+class JudgeClient:
+    """A pool of connections to one endpoint, shared by any number of threads.
+
+    `has_response` becomes true with the first response of any status, `has_reply` with the first reply of a model.
+    """
+
+    endpoint: Endpoint
+    has_response: bool = False
+    has_reply: bool = False
+    _client: httpx.Client | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _deadline: ExchangeDeadline = field(default_factory=ExchangeDeadline)
+    _mask: SecretMask = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._mask = SecretMask(self.endpoint.key)
+
+    def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
+        """Send a call once, as one user message with exactly the parameters of the call's model; read the response."""
+        if not call.model.get("id"):
+            return CallFailure(
+                f"nobody says which model {call.judge} asks", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
+            )
+        client = self._open_client()
+        import httpx
+
+        parameters = {name: _to_plain_number(call.model[name]) for name in SAMPLING if name in call.model}
+        message = {"role": "user", "content": call.prompt}
+        body = {"model": call.model["id"], "messages": [message], **parameters}
+        url, extensions = f"{self.endpoint.base}/chat/completions", {"trace": self._deadline.trace}
+        request = client.build_request("POST", url, json=body, extensions=extensions)
+        self._deadline.start(self.endpoint.timeout)
+        try:
+            response = self._send_request(client, request)
+        except (httpx.HTTPError, OSError, UnicodeError) as error:
+            return self._describe_error(error)
+        return self._read_response(response)
+
+    def close(self) -> None:
+        """Close the connections; no thread may be asking any more."""
+        if self._client is not None:
+            self._client.close()
+
+    def _open_client(self) -> httpx.Client:
+        with self._lock:
+            self._client = self._client or self._make_client()
+            return self._client
+
+    def _make_client(self) -> httpx.Client:
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+        try:
+            import httpx
+        except ImportError:
+            message = "judges are asked through httpx, which is not installed"
+            raise RefusedError(message, hint=suggest_install("judge")) from None
+        key, connections = self.endpoint.key, self.endpoint.concurrency
+        # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY, SSL_CERT_FILE.
+        try:
+            return httpx.Client(
+                headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+                timeout=httpx.Timeout(self.endpoint.timeout, connect=min(_CONNECT_SECONDS, self.endpoint.timeout)),
+                limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+                event_hooks={"response": [_move_location]},
+            )
+        except (ImportError, OSError, ValueError) as error:
+            words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
+            raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
+
+    def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
+        with closing(client.send(request, stream=True)) as response:
+            self.has_response = True
+            late = False
+            limit = _BODY_LIMIT if response.is_success else _ERROR_LIMIT
+            body = bytearray()
+            # Read piece by piece: a body may be endless.
+            for piece in response.iter_raw():
+                body += piece
+                if (late := self._deadline.is_over) or len(body) > limit:
+                    break
+            headers = {name.lower(): self._mask.hide(value) for name, value in response.headers.items()}
+            return _Response(response.status_code, headers, bytes(body), late)
+
+    def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
+        # An endpoint may echo the key. What cannot be decoded stays as it is, and is no JSON.
+        text = response.body.decode("utf-8", "surrogateescape")
+        if response.status // 100 != 2:  # noqa: PLR2004  # success
+            return read_failure(response.status, response.headers, _to_text(self._mask.hide(text)))
+        if len(response.body) > _BODY_LIMIT:
+            return CallFailure(f"the endpoint answers more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP)
+        if response.late:
+            return self._make_timeout_failure()
+        result = read_completion(_to_bytes(self._mask.hide_in_reply(text)))
+        if isinstance(result, CallFailure):
+            # A failure quotes the body: read it again without the shortest of keys.
+            return read_completion(_to_bytes(self._mask.hide(text)))
+        self.has_reply = True
+        # Once more: parts of a text may make a key together, and a text may be JSON with escapes of its own.
+        hide = self._mask.hide_in_reply
+        text, served, finish = map(hide, (result.text, result.served, result.finish))
+        return replace(result, text=text, served=served, finish=finish, at=read_date(response.headers))
+
+    def _describe_error(self, error: Exception) -> CallFailure:
+        import httpx
+
+        is_unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        if isinstance(error, httpx.TimeoutException) and not is_unreachable:
+            return self._make_timeout_failure()
+        problem = "cannot be reached" if is_unreachable else "breaks the connection"
+        words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
+        return CallFailure(f"the endpoint {problem}{': ' if words else ''}{words}", FailureEffect.RETRY, _NETWORK_HINT)
+
+    def _make_timeout_failure(self) -> CallFailure:
+        limit = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
+        return CallFailure(
+            f"the endpoint does not answer within {limit}", FailureEffect.RETRY, "give it more (--judge-timeout)"
+        )
+
+
+def _move_location(response: httpx.Response) -> None:
+    """Rename the header of a redirect: httpx parses its URL, and raises at an odd one, although it follows none."""
+    if (location := response.headers.pop("location", None)) is not None:
+        response.headers[LOCATION] = location
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _to_text(text: str) -> str:
+    return _to_bytes(text).decode("utf-8", "replace").replace("\0", "")
+
+
+def _to_plain_number(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,295 @@
+"""Answers the judges of one job: reads cached replies, notes what is missing, then asks all of it at once."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Self
+
+from evalstore.errors import Place, RefusedError, UsageError
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging.client import Endpoint
+from evalstore.scoring.judging.dispatch import ask_all
+from evalstore.scoring.judging.reply_cache import ReplyCache
+from evalstore.scoring.judging.reply_database import find_other_writers
+from evalstore.text import make_printable
+
+_TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
+_GroupKey = tuple[str, str]  # judge, model
+
+
+@dataclass(frozen=True, slots=True)
+class CallGroup:
+    """The calls of one judge to one model: how many, and how many characters their prompts have."""
+
+    judge: str
+    model: str
+    calls: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlan:
+    """The calls that would be made, by judge, then model; `reuse_count` answers come from the cache."""
+
+    groups: tuple[CallGroup, ...]
+    reuse_count: int = 0
+
+    @property
+    def calls(self) -> int:
+        """How many calls would be made."""
+        return sum(planned.calls for planned in self.groups)
+
+
+def _open_database() -> sqlite3.Connection:
+    # An empty name is a temporary file that SQLite deletes when this process ends.
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for statement in ("PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
+        database.execute(statement)
+    return database
+
+
+@dataclass(slots=True)
+class CallQueue:
+    """Calls, each once, in memory that does not grow with them, and in a random order of this queue.
+
+    In one order, two processes that ask the same calls at the same time would make every call twice, side by side.
+    """
+
+    _calls: Counter[_GroupKey] = field(default_factory=Counter)
+    _characters: Counter[_GroupKey] = field(default_factory=Counter)
+    _database: sqlite3.Connection = field(default_factory=_open_database)
+    _salt: bytes = field(default_factory=lambda: os.urandom(16))
+
+    def add_call(self, call: JudgeCall) -> None:
+        """Add a call, unless one with the same key is there."""
+        # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
+        place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
+        row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
+        try:
+            new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
+        except sqlite3.Error as error:
+            raise RefusedError(f"the calls to judges cannot be noted: {error}") from None
+        group = call.judge, str(call.model.get("id", ""))
+        self._calls[group] += new
+        self._characters[group] += new * len(call.prompt)
+
+    def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
+        """Return what asking these calls comes to, beside `reuse_count` answers from the cache."""
+        groups = sorted(group for group, calls in self._calls.items() if calls)
+        return CallPlan(
+            tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), reuse_count
+        )
+
+    def clear(self) -> None:
+        """Forget the calls."""
+        self._database.execute("DELETE FROM call")
+        self._calls.clear()
+        self._characters.clear()
+
+    def close(self) -> None:
+        """Forget the calls, and delete the file."""
+        self._database.close()
+
+    def __len__(self) -> int:
+        return self._calls.total()
+
+    def __iter__(self) -> Iterator[JudgeCall]:
+        for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
+            yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_FOLDER, _FILE = "evalstore", "replies.db"
+
+NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for")
+
+# Called with the plan before the first call; what it opens is called with every reply.
+Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
+
+
+# Wraps the iteration over what is graded, of which there are about so many.
+Watch = Callable[[Iterable[Any], int], Iterable[Any]]
+
+
+def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeReply], None]]:
+    return nullcontext(lambda _: None)
+
+
+def watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
+    """Return the items, of which nobody wants to see a bar."""
+    return items
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
+
+    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
+    repository's git directory; `fresh` asks again what replies are kept for, and keeps both; more than `max_calls`
+    missing replies are refused before the first is asked for; `watch` wraps the iteration over what they and the other
+    checks grade (a progress bar). An impossible name of a model is a `UsageError`.
+    """
+
+    endpoint: Endpoint | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
+    fresh: bool = False
+    max_calls: int | None = None
+    progress: Progress = _show_no_progress
+    watch: Watch = watch_nothing
+
+    def __post_init__(self) -> None:
+        name = self.model.get("id", "")
+        if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
+            raise UsageError(f"{make_printable(repr(name))} is no name of a model for judges")
+
+
+@dataclass
+class JudgeSession:
+    """The judges of one job; of its answers `reuse_count` were kept before it, and `new_count` came since."""
+
+    judges: Judges
+    replies: Callable[[], ReplyCache]
+    missing: CallQueue
+    reuse_count: int = 0
+    new_count: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    asks_again: bool = False
+
+    def ask(self, call: JudgeCall) -> JudgeReply:
+        """Return the cached reply, or why there is none; the call is then noted as missing."""
+        if (reply := self.find_reply(call)) is not None:
+            return reply
+        self.missing.add_call(call)
+        return NO_REPLY
+
+    def find_reply(
+        self, call: JudgeCall, *, wanted: Collection[str] = (), served: Collection[str] | None = None
+    ) -> JudgeReply | None:
+        """Return the cached reply, or why its call failed; None where it was not asked yet.
+
+        Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`. Only
+        those of a model in `served` count, unless that is None.
+        """
+        start = self.start
+        since = start if self.judges.fresh else 0
+        kept = [one for one in self.replies().find_replies(call) if served is None or one.served in served]
+        reply = next((one for one in kept if one.digest in wanted), None)
+        if reply := reply or next((one for one in kept if one.number > since), None):
+            self.reuse_count += reply.number <= start
+            self.new_count += reply.number > start
+            return reply
+        return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
+
+    @cached_property
+    def start(self) -> int:
+        """The number of the last reply that was kept before this job."""
+        return self.replies().find_last_number()
+
+    def plan_calls(self) -> CallPlan:
+        """Return the calls that would be made."""
+        return self.missing.plan_calls(reuse_count=self.reuse_count)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether replies are missing and an endpoint can be asked."""
+        return bool(self.missing) and self.judges.endpoint is not None
+
+    def ask_missing(self) -> None:
+        """Ask for all missing replies; what fails for good is not asked for again.
+
+        Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
+        """
+        if self.judges.endpoint is None:
+            return
+        # Nothing is paid for before the plan is allowed and the cache can be written.
+        plan, limit = self.plan_calls(), self.judges.max_calls
+        if limit is not None and plan.calls > limit:
+            raise RefusedError(
+                f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
+                hint="raise it, or go on with --offline",
+            )
+        self.replies().check_writable()
+        with self.judges.progress(plan) as on_reply:
+            since = self.start if self.judges.fresh or self.asks_again else 0
+            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), since=since, on_reply=on_reply)
+        # The caller grades again: what was answered is found in the cache, what failed in `failures`.
+        self.missing.clear()
+        self.reuse_count = self.new_count = 0
+
+    def ask_again(self, call: JudgeCall) -> None:
+        """Note a call as missing although replies to it are kept, unless it was asked in this job already."""
+        if call.key in self.failures or any(one.number > self.start for one in self.replies().find_replies(call)):
+            return
+        self.asks_again = True
+        self.missing.add_call(call)
+
+    def list_store_notes(self) -> Iterator[str]:
+        """Yield a note about a store of replies that others can write, where answers came from it."""
+        path = self.replies().path
+        if self.reuse_count + self.new_count and (who := find_other_writers(path)):
+            yield (
+                f"{who} can write {path}, the store of the replies, and so what judges said: chmod go-w that file and "
+                "its folder, or name another (--cache)"
+            )
+
+    def list_failure_notes(self) -> Iterator[str]:
+        """Yield a note about calls that failed."""
+        if self.failures:
+            first = next(iter(self.failures.values()))
+            count = f"judge calls that failed: {len(self.failures):,}"
+            yield f"{count}, and the same command asks them again (the first: {first})"
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield notes about replies that are missing, and why, and about who could have made them up."""
+        yield from self.list_store_notes()
+        if self.missing:
+            yield (
+                f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
+                "until an endpoint answers (--judge-url)"
+            )
+        if self.failures:
+            first = next(iter(self.failures.values()))
+            yield (
+                f"judge calls that failed: {len(self.failures):,}; their checks are unscored, "
+                f"and the same command asks them again (the first: {first})"
+            )
+
+
+@contextmanager
+def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSession]:
+    """Open the judges for one job; the cache is opened when the first reply is looked for.
+
+    It lies in the git directory that `common` returns, unless `judges` names a file.
+    """
+    with ExitStack() as opened:
+
+        @cache
+        def replies() -> ReplyCache:
+            return opened.enter_context(ReplyCache(judges.cache or _locate_cache_file(common() / _FOLDER)))
+
+        yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
+
+
+def _locate_cache_file(folder: Path) -> Path:
+    if folder.is_symlink():  # a hostile .git must not redirect our writes
+        raise RefusedError(
+            "is a link, so no replies are kept there",
+            place=Place(str(folder)),
+            hint="remove it, or name a file for the replies (--cache)",
+        )
+    return folder / _FILE
