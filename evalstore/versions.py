@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache, total_ordering
+from functools import lru_cache
+from typing import Any
+
+import semver
 
 from evalstore.errors import RefError
 
-_MAX_DIGITS = 17  # after the first: fits a 64-bit integer; int() refuses to read thousands
-_IDENTIFIER = rf"(?:0|[1-9]\d{{0,{_MAX_DIGITS}}}|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-_NUMBER = rf"(?:0|[1-9]\d{{0,{_MAX_DIGITS}}})"
-VERSION_PATTERN = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
-    re.ASCII,
-)
-TWO_PART = re.compile(rf"({_NUMBER})\.({_NUMBER})", re.ASCII)
-_PART = rf"(\d{{1,{_MAX_DIGITS + 1}}})"
-_COMPARATOR = re.compile(
-    rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?(-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?", re.ASCII
-)
+_MAX_DIGITS = 18  # fits a 64-bit integer; int() refuses to read thousands
+TWO_PART = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)")
+_PART = rf"(\d{{1,{_MAX_DIGITS}}})"
+_COMPARATOR = re.compile(rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?(-[0-9a-zA-Z.-]+)?", re.ASCII)
 
 
 class Bump(StrEnum):
@@ -52,53 +47,41 @@ class Bump(StrEnum):
         return self.rank >= Bump(other).rank
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A SemVer 2.0.0 version; ordered by precedence, then by its text, so that the order is total."""
+class Version(semver.Version):
+    """A SemVer 2.0.0 version; ordered by precedence, then by its build, so that the order is total."""
 
-    major: int
-    minor: int
-    patch: int
-    prerelease: str = ""
-    build: str = ""
-    # Thousands of releases share a few versions, and each is written ten times.
-    _text: str = field(init=False, repr=False, compare=False)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        text = f"{self.major}.{self.minor}.{self.patch}"
-        if self.prerelease:
-            text += f"-{self.prerelease}"
-        object.__setattr__(self, "_text", f"{text}+{self.build}" if self.build else text)
-
-    def __str__(self) -> str:
-        return self._text
+    def compare(self, other: Any) -> int:
+        """Return -1, 0 or 1; versions that differ in their build alone are not equal."""
+        mine, theirs = self.build or "", other.build or ""
+        return super().compare(other) or (mine > theirs) - (mine < theirs)
 
     @property
-    def final(self) -> tuple[int, int, int]:
+    def final(self) -> Version:
         """The release that this version is, or is a pre-release of."""
-        return (self.major, self.minor, self.patch)
-
-    def __lt__(self, other: object) -> bool:
-        return isinstance(other, Version) and self.key < other.key
+        return Version(self.major, self.minor, self.patch)
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """The sort key: precedence by SemVer 11 (a pre-release is before its release), then the build."""
-        # Integer tuples: `semver` compares twenty times slower, and a store has thousands of tags.
-        parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in self.prerelease.split(".") if p)
-        return (*self.final, not self.prerelease, parts, self.build)
+    def without_build(self) -> Version:
+        """The version without build metadata: equal ones have the same precedence."""
+        return self.with_prerelease(self.prerelease)
+
+    def with_prerelease(self, prerelease: str | None) -> Version:
+        """Return the version without its build, and with a pre-release instead of its own."""
+        return Version(self.major, self.minor, self.patch, prerelease)
 
 
 @lru_cache(4096)  # a store of thousands has few versions
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
-    if match := VERSION_PATTERN.fullmatch(text):
-        major, minor, patch, prerelease, build = match.groups()
-        return Version(int(major), int(minor), int(patch), prerelease or "", build or "")
-    if match := TWO_PART.fullmatch(text):
-        return Version(int(match[1]), int(match[2]), 0)
-    return None
+    numbers, _, prerelease = text.partition("+")[0].partition("-")
+    if any(len(part) > _MAX_DIGITS and part.isdigit() for part in (*numbers.split("."), *prerelease.split("."))):
+        return None
+    try:
+        return Version.parse(f"{text}.0" if TWO_PART.fullmatch(text) else text)
+    except ValueError:
+        return None
 
 
 def parse_version(text: str) -> Version:
@@ -110,18 +93,15 @@ def parse_version(text: str) -> Version:
 
 def bump_version(version: Version, bump: Bump) -> Version:
     """Return the version one step up: in 0.y.z a major bump raises y, any other z; a pre-release becomes final."""
-    import semver
-
     if bump is Bump.NONE:
         return version
-    old = semver.Version.parse(str(version))
     if version.prerelease:
-        new = old.finalize_version()
-    elif version.major == 0:
-        new = old.bump_minor() if bump is Bump.MAJOR else old.bump_patch()
+        return version.final
+    if version.major == 0:
+        new = version.bump_minor() if bump is Bump.MAJOR else version.bump_patch()
     else:
-        new = {Bump.MAJOR: old.bump_major, Bump.MINOR: old.bump_minor, Bump.PATCH: old.bump_patch}[bump]()
-    return Version(new.major, new.minor, new.patch)
+        new = {Bump.MAJOR: version.bump_major, Bump.MINOR: version.bump_minor, Bump.PATCH: version.bump_patch}[bump]()
+    return Version(*new.to_tuple())
 
 
 def compute_bump(old: Version, new: Version) -> Bump:
@@ -161,17 +141,20 @@ def find_range(text: str) -> Range | None:
     rest = text.strip()
     while rest:
         match = _COMPARATOR.match(rest)
-        if match is None:
+        expanded = _expand_comparator(match) if match else None
+        if match is None or expanded is None:
             return None
-        comparators += _expand_comparator(match)
+        comparators += expanded
         rest = rest[match.end() :].lstrip(" ,")
     return Range(tuple(comparators)) if comparators else None
 
 
-def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]]:
+def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]] | None:
     # Missing parts are zero; `~` fixes the minor, `^` the first part that is not zero.
     op, major, minor, patch, pre = match.groups()
-    low = Version(int(major), int(minor or 0), int(patch or 0), (pre or "")[1:])
+    low = find_version(f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}{pre or ''}")
+    if low is None:
+        return None
     if op == "~":
         high = Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
         return [(">=", low), ("<", high)]

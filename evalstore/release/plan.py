@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
@@ -195,7 +195,7 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
                 else f"write {free} there, or take the release in first: git merge {shlex.quote(release.tag)}",
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
-        if replace(version, build="") == step.version:
+        if version.without_build == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
                 place=step.artifact.document.locate(("version",)),

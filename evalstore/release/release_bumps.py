@@ -39,7 +39,7 @@ def check_bumps(
         if tag.name not in unsound:
             groups[tag.ref.name].append(tag)
     several = (group for _, group in sorted(groups.items()) if len(group) > 1)
-    ascending = (sorted(group, key=lambda tag: tag.version.key) for group in several)
+    ascending = (sorted(group, key=lambda tag: tag.version) for group in several)
     steps = [step for group in ascending for step in _list_steps(group)]
     steps = [step for step in steps if is_wanted(step.tag) and step.said is not Bump.MAJOR]
     expect_releases(store, dict.fromkeys(ref for step in steps for ref in (step.finals[-1].ref, step.tag.ref)))
@@ -66,7 +66,7 @@ def _list_steps(group: Iterable[ReleaseTag]) -> Iterator[_TagStep]:
     for tag in group:
         if finals:
             # A pre-release says what its final version will say.
-            yield _TagStep(tag, tuple(finals), replace(tag.version, prerelease="", build=""))
+            yield _TagStep(tag, tuple(finals), tag.version.final)
         if not tag.version.prerelease:
             finals.append(tag)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,7 +90,7 @@ class VersionJudgement(NamedTuple):
 def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
     """Judge the version of a working file whose change since `released` needs `required`."""
     # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
-    old, new = drop_build(released), drop_build(working)
+    old, new = released.without_build, working.without_build
     needed = bump_version(old, required)
     if new < old:
         # Where nothing else changed, bump has nothing to release.
@@ -113,14 +113,9 @@ def judge_version(released: Version, working: Version, required: Bump) -> Versio
 
 
 def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
-    if drop_build(working) == drop_build(released):
+    if working.without_build == released.without_build:
         return VersionJudgement(None, True, "nothing that anyone could notice")
     return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
-
-
-def drop_build(version: Version) -> Version:
-    """Return a version without build metadata: equal ones have the same precedence."""
-    return replace(version, build="")
 
 
 class ArtifactState(StrEnum):

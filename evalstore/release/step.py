@@ -16,7 +16,6 @@ from evalstore.release.base_policy import find_loosenings
 from evalstore.release.comparison import Load, compare_with_release, find_base_release
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
-from evalstore.release.status_values import drop_build
 from evalstore.release.validity import check_gradable, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
@@ -143,7 +142,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
     last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
-    written = replace(working, prerelease="") if options.pre or level or not is_named else working
+    written = working.with_prerelease(None) if options.pre or level or not is_named else working
     version, bump = written, Bump.NONE
     adjustments: tuple[Adjustment, ...] = ()
     if last is not None:
@@ -226,7 +225,7 @@ def choose_version(released: Version, working: Version, required: Bump, level: B
     least = bump_version(released, bump)
     if bump and (working == least or not _is_enough(released, working, bump)):
         return least, bump
-    return working, compute_bump(drop_build(released), Version(*working.final))
+    return working, compute_bump(released.without_build, working.final)
 
 
 def check_prerelease_label(label: str | None) -> None:
@@ -241,7 +240,7 @@ def choose_prerelease(final: Version, label: str, known: Iterable[Version], work
     """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
     others = [version for version in known if version.final == final.final]
     numbers = [number for version in others if (number := _prerelease_number(version, label))]
-    version = replace(final, prerelease=f"{label}.{max(numbers, default=0) + 1}")
+    version = final.with_prerelease(f"{label}.{max(numbers, default=0) + 1}")
     if working.final == final.final and _prerelease_number(working, label) and working not in others:
         version = max(version, working)
     if others and version < max(others):
@@ -252,11 +251,11 @@ def choose_prerelease(final: Version, label: str, known: Iterable[Version], work
 
 
 def _prerelease_number(version: Version, label: str) -> int:
-    head, _, number = version.prerelease.partition(".")
+    head, _, number = (version.prerelease or "").partition(".")
     return int(number) if head == label and number.isdigit() else 0
 
 
 def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
     # A pre-release counts as the final version that it prepares; the gate of `status` alone does not accept it.
-    old, final = drop_build(released), Version(*version.final)
+    old, final = released.without_build, version.final
     return final > old and compute_bump(old, final) >= bump

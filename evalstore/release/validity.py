@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
@@ -82,7 +81,7 @@ def require_version(resolved: Resolved) -> Version:
         raise RefusedError(
             f"the version {version} has build metadata, which no release carries",
             place=resolved.artifact.document.locate(("version",)),
-            hint=f"write {replace(version, build='')} there",
+            hint=f"write {version.without_build} there",
         )
     return version
 

@@ -11,7 +11,7 @@ from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
-from evalstore.versions import VERSION_PATTERN, Version, parse_version
+from evalstore.versions import Version, find_version
 
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
@@ -90,7 +90,7 @@ class TagGrammar(NamedTuple):
     def from_prefix(cls, prefix: str) -> TagGrammar:
         """Return the grammar of a prefix: the expression that a name must match in full."""
         kinds = "|".join(Kind)
-        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({VERSION_PATTERN.pattern})"
+        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)"
         return cls(prefix, re.compile(text, re.ASCII))
 
     def format_name(self, kind: Kind, id_: str, version: Version) -> str:
@@ -100,7 +100,8 @@ class TagGrammar(NamedTuple):
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
         """Parse the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
-        return (_KINDS[match[1]], match[2], parse_version(match[3])) if match else None
+        version = find_version(match[3]) if match else None
+        return (_KINDS[match[1]], match[2], version) if match and version else None
 
     def read_release(self, tag: GitTag) -> Release | None:
         """Return the release of a tag; None when its name is outside the grammar or it has a flaw."""
@@ -210,8 +211,8 @@ def _parse_tags(listing: bytes) -> Iterator[GitTag]:
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 
-def _find_sort_key(release: Release) -> tuple[object, ...]:
-    return release.version.key
+def _find_sort_key(release: Release) -> Version:
+    return release.version
 
 
 def find_last_release(releases: Sequence[Release]) -> Release | None:
