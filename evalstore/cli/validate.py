@@ -102,6 +102,7 @@ def _validate_paths(  # the options of the command line
             today=datetime.now(UTC).date(),
             strict=strict,
             watch=make_watch("validating", quiet=settings.quiet),
+            whole=settings.verbose,
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None and not _are_of_store(root, sources):

@@ -122,7 +122,7 @@ class ValidationContext:
     """The other artifacts, the bundles, the policies, what packages above know, and today's date.
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
-    against, by the root of their store, as far as anybody asked.
+    against, by the root of their store, as far as anybody asked. `whole` gives every finding its line of the file.
     """
 
     lookup: ReferenceLookup
@@ -133,6 +133,7 @@ class ValidationContext:
     known: KnownRules
     cosmetic: frozenset[str] = frozenset()
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
+    whole: bool = False
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

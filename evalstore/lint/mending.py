@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from evalstore.documents import Document, read_yaml
+from evalstore.documents import Document, Span, read_yaml
 from evalstore.errors import EvalstoreError, LoadError
 from evalstore.files import move_below, open_below, read_below, write_below
 from evalstore.lint.notes import Mend, Note
@@ -20,15 +21,27 @@ _YML, _YAML, _JSON, _ROWS = ".yml", ".yaml", ".json", ".jsonl"
 _DEPTH = 2  # a folder and a file in it
 
 
-def find_edit(document: Document, note: Note, root: Path | None, path: str, line: int = 0) -> TextEdit | None:
-    """Return the edit that mends a note of a document, or of the document of one `line` of the rows at `path`."""
-    spans = document.key_spans if note.of_key else document.spans
-    if note.mend is None or root is None or note.pointer not in spans:
+class TextFile(NamedTuple):
+    """A file, or one `line` of the rows in it; without a root it is no file of a store, and cannot be mended."""
+
+    root: Path | None
+    path: str
+    line: int = 0
+
+
+def find_edit(document: Document, note: Note, file: TextFile) -> TextEdit | None:
+    """Return the edit that mends a note of a document."""
+    span = (document.key_spans if note.of_key else document.spans).get(note.pointer)
+    return make_edit(document.text, span, note, file) if span else None
+
+
+def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | None:
+    """Return the edit that mends a note at a span of a file's text."""
+    if note.mend is None or file.root is None:
         return None
-    span = spans[note.pointer]
-    old = document.text[span.start : span.end]
-    new = _write_scalar(old, note.mend, is_json=bool(line) or path.endswith(_JSON))
-    return TextEdit(root, path, line, span.start, span.end, old, new) if new not in {None, old} else None
+    old = text[span.start : span.end]
+    new = _write_scalar(old, note.mend, is_json=bool(file.line) or file.path.endswith(_JSON))
+    return TextEdit(file.root, file.path, file.line, span.start, span.end, old, new) if new not in {None, old} else None
 
 
 def find_rename(source: ValidationSource) -> TextEdit | None:

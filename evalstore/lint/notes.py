@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
@@ -23,8 +23,7 @@ class Mend(NamedTuple):
     quoted: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
 
     A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error. `mend` is there
@@ -33,7 +32,7 @@ class Note:
 
     rule: str
     pointer: Pointer = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = MappingProxyType({})
     of_key: bool = False
     place: Place | None = None
     soft: bool = False

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
+from evalstore.documents import LINE_LIMIT, Pointer, Span, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.files import open_below
 from evalstore.lint.context import ValidationContext
 from evalstore.lint.keys import lint_keys
-from evalstore.lint.mending import find_edit
+from evalstore.lint.mending import TextFile, find_edit, make_edit
 from evalstore.lint.notes import (
     Note,
     describe_value,
@@ -29,6 +29,8 @@ from evalstore.lint.wording import QUESTION, lint_shape, load_schema, note_viola
 from evalstore.model import Artifact
 
 _At = TypeVar("_At")  # where a question is: its pointer, or its line
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")  # JSON can write it in one other way alone: by codes of its letters
+_ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
@@ -74,7 +76,7 @@ def lint_rows_file(  # noqa: PLR0913  # which rows, by what they are judged
                 continue
             count += 1
             # One broken row keeps no other from being scored.
-            found = [replace(note, soft=True) for note in lint_shape(QUESTION, row)]
+            found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
             if (before := _find_first(row, number, first)) is not None:
                 found.append(_note_duplicate_id(row, before, ()))
             found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
@@ -83,7 +85,7 @@ def lint_rows_file(  # noqa: PLR0913  # which rows, by what they are judged
             if found:
                 notes += _add_columns(found, line, Place(file, number), root, path)
             if defaults is not None and _is_unscored(row, defaults):
-                unscored.append(replace(_note_unscored(row, ()), place=Place(file, number, 1)))
+                unscored.append(_note_unscored(row, ())._replace(place=Place(file, number, 1)))
     yield from notes
     yield from _weigh_unscored(unscored, count, pointer)
     if not count and not notes:
@@ -145,7 +147,7 @@ def _lint_row(
         extra = {key: item for key, item in row.items() if key not in load_schema(QUESTION)["properties"]}
         try:
             for violation in bundle.schema.find_violations(extra):
-                yield from (replace(note, soft=True) for note in note_violation(violation, pointer))
+                yield from (note._replace(soft=True) for note in note_violation(violation, pointer))
         except SchemaError as error:
             yield note_broken_bundle(bundled.name, error, None)
 
@@ -175,10 +177,29 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
 
 
 def _add_columns(notes: Iterable[Note], line: bytes, at: Place, root: Path, path: str) -> Iterator[Note]:
-    """Yield the notes of one line with their columns; a line is read for positions only when it has notes."""
-    document = None
-    for found in notes:
-        document = document or read_json(line, at.file)
-        column = document.locate(found.pointer, of_key=found.of_key).column
-        edit = find_edit(document, found, root, path, at.line or 0)
-        yield found if found.place else replace(found, place=Place(at.file, at.line, column), edit=edit)
+    """Yield the notes of one line with their columns; it is read for positions only where no search tells them."""
+    text, document = line.decode("utf-8").removeprefix("\ufeff"), None
+    for note in notes:
+        if note.place:
+            yield note
+            continue
+        if span := _find_key(text, note):
+            edit = make_edit(text, span, note, TextFile(root, path, at.line or 0))
+            yield note._replace(place=Place(at.file, at.line, span.column), edit=edit)
+        else:
+            document = document or read_json(line, at.file)
+            column = document.locate(note.pointer, of_key=note.of_key).column
+            edit = find_edit(document, note, TextFile(root, path, at.line or 0))
+            yield note._replace(place=Place(at.file, at.line, column), edit=edit)
+
+
+def _find_key(text: str, note: Note) -> Span | None:
+    """Return where the key of a note is in a line of JSON; None where only a parser can tell."""
+    name = note.pointer[0] if len(note.pointer) == 1 and note.of_key else None
+    if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or _ESCAPED_LETTER.search(text):
+        return None
+    quoted = f'"{name}"'
+    if text.count(quoted) != 1:  # of several one may be a value, or deeper
+        return None
+    start = text.index(quoted)
+    return Span(1, start + 1, start, start + len(quoted))

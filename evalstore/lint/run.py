@@ -21,7 +21,7 @@ from evalstore.lint.context import (
 )
 from evalstore.lint.judges import lint_judge, lint_prompt
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
-from evalstore.lint.mending import find_edit, find_rename
+from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
 from evalstore.lint.questions import lint_questions, lint_rows_file
 from evalstore.lint.references import (
@@ -53,6 +53,7 @@ from evalstore.lint.sources import (
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.model import Artifact, Finding, Findings, Kind, Severity
+from evalstore.model.findings import SHOWN_ALIKE
 
 
 class FileFindings(NamedTuple):
@@ -74,6 +75,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
+    whole: bool = False,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -82,6 +84,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
     `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
+    `whole` gives every finding its line of the file, and not only the first of a rule in a file, which are shown.
     """
     with FolderReader() as folders:
         reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
@@ -100,6 +103,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         targets,
         known or KnownRules(),
         frozenset(key for _, key in list_texts(settings, "cosmetic")),
+        whole=whole,
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
@@ -119,11 +123,11 @@ def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
     """Return the findings of a file, and the rules of those that the settings switch off."""
     policy = context.find_policy(item.artifact) if item.artifact else context.base
     notes = list(_lint_file(item, context))
-    found = [finding for note in notes if (finding := _make_finding(note, item, policy))]
-    found, file = add_source_lines(found, item.source), item.source.file
+    found = list(dict.fromkeys(finding for note in notes if (finding := _make_finding(note, item, policy))))
+    file = item.source.file
     off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
     found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
-    return FileFindings(found, off)
+    return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off)
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
@@ -136,7 +140,7 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
         source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
     edit = note.edit
     if item.document is not None and note.place is None:
-        edit = find_edit(item.document, note, item.source.root, item.source.path)
+        edit = find_edit(item.document, note, TextFile(item.source.root, item.source.path))
     elif note.rule == "file-ignored":
         edit = find_rename(item.source)
     message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))

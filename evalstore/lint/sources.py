@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -274,12 +274,18 @@ def quote_span(document: Document, span: Span | None) -> SourceLine | None:
     return _cut_line(text[begin:end], span.start - begin, last - begin)
 
 
-def add_source_lines(findings: Sequence[Finding], source: ValidationSource) -> list[Finding]:
-    """Return findings with the line of each; those at a place without a node (a row, a syntax error) read it again."""
+def add_source_lines(findings: Sequence[Finding], source: ValidationSource, most: int | None) -> list[Finding]:
+    """Return findings, the first `most` of a rule in a file with their line (None: all).
+
+    Those at a place without a node (a row, a syntax error) read it again.
+    """
     quoted = list(findings)
     places: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    counts = Counter[tuple[str, str]]()
     for index, finding in enumerate(findings):
-        if finding.line and finding.source is None:
+        counts[finding.file, finding.rule] += 1
+        is_shown = most is None or counts[finding.file, finding.rule] <= most
+        if is_shown and finding.line and finding.source is None:
             places[finding.file][finding.line].append(index)
     for file, by_line in places.items():
         # Of a long line only what is shown is kept, and of the others nothing.

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -268,7 +267,7 @@ def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     if not keys:
         # An empty file, or a part that is no mapping.
         hint = f"evalstore new {_NEW[name]} ID writes a first one" if name in _NEW else said
-    return replace(note, facts={**note.facts, "hint": hint})
+    return note._replace(facts={**note.facts, "hint": hint})
 
 
 def lint_check_shapes(rubric: Any) -> Iterator[Note]:

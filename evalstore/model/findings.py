@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+SHOWN_ALIKE = 3  # findings of one rule in one file that are shown: the others say the same
+
 
 class Severity(StrEnum):
     """How much a finding matters; `error` says that something could not be read."""

@@ -250,17 +250,19 @@ def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference])
             yield StalePin(reference.name, str(reference.ref), reference.place)
 
 
-def make_validator(  # what a run is measured by, each by its name
+def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its name
     store: ArtifactStore | None,
     sources: Sequence[ValidationSource],
     *,
     today: date,
     strict: bool = False,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    whole: bool = False,
 ) -> Callable[..., Findings]:
     """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
 
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar).
+    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
+    every finding its line of the file.
     """
     known = find_known_rules(store, sources, today)
     options: dict[str, Any] = {"load": None}
@@ -271,7 +273,7 @@ def make_validator(  # what a run is measured by, each by its name
             "expect": partial(expect_references, store),
             "parse": store.documents.read,
         }
-    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, **options)
+    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, whole=whole, **options)
 
 
 def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:

@@ -8,13 +8,13 @@ from itertools import groupby
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity
+from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.source_excerpt import format_excerpt
 from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
-_ALIKE = 3  # findings of one rule in one file that are shown: the others say the same
 _MANY = 12  # findings that no screen shows at once
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number and what it counts on one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
@@ -75,15 +75,15 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
 def _format_group(findings: list[Finding], screen: Screen) -> str:
     """Return the findings of a file; of those of one rule the first, and how many more there are."""
     counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
-    shown = findings if screen.whole else [one for one in findings if _count_up(seen, one.rule) <= _ALIKE]
+    shown = findings if screen.whole else [one for one in findings if _count_up(seen, one.rule) <= SHOWN_ALIKE]
     places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in shown]
     width, seen = max(map(len, places)), Counter[str]()
     lines: list[str] = []
     for place, finding in zip(places, shown, strict=True):
         lines.append(f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}")
         lines += _lines_of_finding(finding, screen)
-        more = counts[finding.rule] - _ALIKE
-        if more > 0 and not screen.whole and _count_up(seen, finding.rule) == _ALIKE:
+        more = counts[finding.rule] - SHOWN_ALIKE
+        if more > 0 and not screen.whole and _count_up(seen, finding.rule) == SHOWN_ALIKE:
             lines.append(f"{_INDENT}and {more:,} more like it; --verbose lists them all")
     return "\n".join(lines)
 

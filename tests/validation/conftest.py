@@ -55,7 +55,9 @@ def run() -> Callable[..., Findings]:
     def validated(case: Path, *, strict: bool = False) -> Findings:
         load = released(case / "released") if (case / "released").is_dir() else None
         known = KnownRules(RULES, RULE_SETS, pending(case / "pending.yaml"))
-        return validate(find_folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known)
+        return validate(
+            find_folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known, whole=True
+        )
 
     return validated
 

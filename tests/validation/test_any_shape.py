@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.lint import make_text_source
+from evalstore.lint import make_file_source, make_text_source
 from evalstore.model import Findings
 
 CASES = Path(__file__).parents[1] / "cases/validation"
@@ -46,3 +46,23 @@ def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings], sample
         for finding in check([make_text_source(data)]).findings:
             assert finding.message
             assert finding.line == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ('{"id": "a", "inptu": "x"}', 13),
+        ('\ufeff {"id": "a", "inptu" : "x"}', 14),
+        ('{"id": "inptu", "inptu": "x"}', 17),
+        ('{"id": "a", "metadata": {"inptu": 1}, "inptu": "x"}', 39),
+        ('{"id": "a", "metadata": {"inptu": 1}, "inp\\u0074u": "x"}', 39),
+        ('{"id": "a", "title": "\\"inptu\\": é\\u00e9", "inptu": "x"}', 44),
+    ],
+)
+def test_a_key_is_found_in_its_row_however_it_is_written(
+    line: str, column: int, tmp_path: Path, check: Callable[..., Findings]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    found = [one for one in check([make_file_source(path, "rows.jsonl")]).findings if one.rule == "key-misspelt"]
+    assert [(one.pointer, one.column) for one in found] == [("/inptu", column)]
