@@ -53,12 +53,12 @@ def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = R
 
 def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
     """Return the change as a rule set knows it: under a rule that it has, without a proof or decision that is newer."""
-    return replace(
-        change,
-        rule=_find_rule(change.rule, rule_set).id,
-        proof=change.proof if change.proof and change.proof.since <= rule_set else None,
-        decision=change.decision if change.decision and change.decision.since <= rule_set else None,
-    )
+    rule = _find_rule(change.rule, rule_set).id
+    proof = change.proof if change.proof and change.proof.since <= rule_set else None
+    decision = change.decision if change.decision and change.decision.since <= rule_set else None
+    if (rule, proof, decision) == (change.rule, change.proof, change.decision):
+        return change  # as nearly always: a copy costs more than the look
+    return replace(change, rule=rule, proof=proof, decision=decision)
 
 
 def _find_rule(id_: str, rule_set: int) -> ChangeRule:

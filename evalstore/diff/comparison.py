@@ -72,35 +72,45 @@ Sides = tuple[ComparedDocument, ComparedDocument]
 
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
+    finding = build_level_finding(change, settings)
+    places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
+    finding = replace(
+        finding,
+        # The finding stands where the new document has it, and where the old one had it if it is gone.
+        pointer=format_json_pointer(next((place for place in reversed(places) if place is not None), ())),
+        old=sides[0].find_place(places[0]),
+        new=sides[1].find_place(places[1]),
+        fingerprint=_fingerprint_edit(finding.rule, change, sides),
+        children=change.imported_diff.findings if change.imported_diff else (),
+        before=sides[0].get_written_value(change.old_pointer, change.old),
+        after=sides[1].get_written_value(change.new_pointer, change.new),
+    )
+
+
+def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
+    """Return what a rule says of a change, without where it stands, its values and what a reference imports."""
     known = classify(change, settings.profile, settings.rule_set)
     declared = change.proof.declared if change.proof else None
     # What a setting declares is no proof: the rule's own level is shown beside it.
     undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set) if declared else known
-    places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
-    # The finding stands where the new document has it, and where the old one had it if it is gone.
-    pointer = format_json_pointer(next((place for place in reversed(places) if place is not None), ()))
-    finding = DiffFinding(
+    return DiffFinding(
         rule=known.rule.id,
         level=known.level,
         level_before=undeclared.level,
         direction=known.directions[0],
         verdict_direction=known.directions[1],
         certainty=known.certainty,
-        pointer=pointer,
-        old=sides[0].find_place(places[0]),
-        new=sides[1].find_place(places[1]),
+        pointer="",
+        old=None,
+        new=None,
         message=known.message,
         reason=known.reason,
         witness=None,
         max_shift=known.max_shift,
         max_shift_scored=known.max_shift_scored,
-        fingerprint=_fingerprint_edit(known.rule.id, change, sides),
-        children=change.imported_diff.findings if change.imported_diff else (),
+        fingerprint="",
         overridden=declared,
-        before=sides[0].get_written_value(change.old_pointer, change.old),
-        after=sides[1].get_written_value(change.new_pointer, change.new),
     )
-    return _cover_children(finding)
 
 
 def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
@@ -190,6 +200,8 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
     return str(index) if item is None or isinstance(item, list) else write_canonical(item)
 
 
+_FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
+_UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 # References within references are followed so deep.
 _DEPTH_LIMIT = 4
 
@@ -212,7 +224,11 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     """
     terms = terms or ComparisonSettings()
     # An override of one direction alone needs the directions.
-    detail = Detail.FINDINGS if detail is Detail.BUMP and any(":" in name for name in terms.overrides) else detail
+    if detail in _FOR_BUMPS and any(":" in name for name in terms.overrides):
+        detail = Detail.FINDINGS
+    # What was accepted is found by its fingerprint.
+    elif detail is Detail.LEVELS and terms.accepted:
+        detail = Detail.BUMP
     return _Comparison(load, terms, detail=detail).run(old, new, rows)
 
 
@@ -239,19 +255,23 @@ class _Comparison:
         if self._needs_effects(changes):
             changes, effect = attach_effects(changes, self.load)
         # Judgement: every change becomes the finding of its rule.
-        findings = [build_finding(change, sides, self.settings) for change in changes]
-        # Evidence: outputs that move, graded under both rubrics.
-        replay = self._prepare_replay(changes)
-        findings = _add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
-        total = _find_total(changes, findings, effect, replay)
-        findings = number_duplicates(group_under_combine(changes, findings))
+        if self.detail is Detail.LEVELS:
+            findings = [build_level_finding(change, self.settings) for change in changes]
+            findings, total = group_under_combine(changes, findings), _UNKNOWN
+        else:
+            findings = [build_finding(change, sides, self.settings) for change in changes]
+            # Evidence: outputs that move, graded under both rubrics.
+            replay = self._prepare_replay(changes)
+            findings = _add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
+            total = _find_total(changes, findings, effect, replay)
+            findings = number_duplicates(group_under_combine(changes, findings))
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         return self._summarise(sides, findings, total)
 
     def _needs_effects(self, changes: list[Change]) -> bool:
         """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
-        if self.detail is not Detail.BUMP:
+        if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
         levels = (classify(change, self.settings.profile, self.settings.rule_set).level for change in changes)
         return any(level is Bump.MAJOR for level in levels)
@@ -273,13 +293,13 @@ class _Comparison:
         if pair not in self.diffs:
             load = self.load if self.depth + 1 < _DEPTH_LIMIT else None
             # What a pin imports is shown with its witnesses, unless only its bump counts.
-            detail = Detail.BUMP if self.detail is Detail.BUMP else Detail.WITNESSES
+            detail = Detail.BUMP if self.detail in _FOR_BUMPS else Detail.WITNESSES
             inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, self.diffs)
             self.diffs[pair] = inner.run(old, new)
         return self.diffs[pair]
 
     def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
-        detail = Detail.BUMP if self.detail is Detail.BUMP else most
+        detail = Detail.BUMP if self.detail in _FOR_BUMPS else most
         return _Comparison(None, self.settings.without_opinions, detail=detail).run(old, new)
 
     def _prepare_replay(self, changes: list[Change]) -> Replay | None:

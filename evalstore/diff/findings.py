@@ -40,12 +40,14 @@ class Profile(StrEnum):
 class Detail(StrEnum):
     """How much a comparison finds out.
 
-    RULES: which rules there are, with nothing searched for what an edit moves; BUMP: their levels, too, and nothing
-    that cannot change one; FINDINGS: directions and bounds, too;
+    RULES: which rules there are, with nothing searched for what an edit moves; LEVELS: rules and their levels, with no
+    places, values and sum for anybody to read; BUMP: those, too, and nothing that cannot change a level; FINDINGS:
+    directions and bounds, too;
     WITNESSES: also an output that shows each, which is most of the work.
     """
 
     RULES = "rules"
+    LEVELS = "levels"
     BUMP = "bump"
     FINDINGS = "findings"
     WITNESSES = "witnesses"

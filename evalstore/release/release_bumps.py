@@ -88,7 +88,7 @@ class _BumpChecker:
         try:
             base, diff = self._compare_with_last(new, finals)
             if diff and diff.required_bump > compute_bump(base.version, version):
-                base, diff = self._compare_with_ancestor(new, version, finals) or (base, diff)
+                base, diff = self._compare_with_ancestor(new, version, finals, known=(base, diff)) or (base, diff)
         except EvalstoreError as error:
             yield make_finding("release-bump-unknown", Place(TAG_REFS + tag.name), ref=tag.ref, message=error.message)
             return
@@ -106,9 +106,15 @@ class _BumpChecker:
         return finals[-1], None
 
     def _compare_with_ancestor(
-        self, new: Resolved, version: Version, finals: Sequence[ReleaseTag]
+        self,
+        new: Resolved,
+        version: Version,
+        finals: Sequence[ReleaseTag],
+        known: tuple[ReleaseTag, Diff | None],
     ) -> tuple[ReleaseTag, Diff | None] | None:
         """Compare with the last release in the history of `new`, where `version` is the next one after that.
+
+        `known` is a release that is compared already, and how `new` differs from it.
 
         So a bump counts on a branch that has not seen the others; any other number is one that a hand wrote.
         """
@@ -116,7 +122,9 @@ class _BumpChecker:
             old = resolve_release(self.store, base.ref, base.version)
             if old.commit and new.commit and is_ancestor(self.store.git, old.commit, new.commit):
                 steps = {bump_version(base.version, bump) for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-                return (base, self._compare_pair(old, new)) if version in steps else None
+                if version not in steps:
+                    return None
+                return known if base is known[0] else (base, self._compare_pair(old, new))
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
@@ -125,7 +133,7 @@ class _BumpChecker:
         from evalstore.diff import Detail
         from evalstore.release.comparison import compare_versions
 
-        return compare_versions(self.store, old, new, self._read_policy(new.commit or ""), detail=Detail.BUMP)
+        return compare_versions(self.store, old, new, self._read_policy(new.commit or ""), detail=Detail.LEVELS)
 
     def _find_rows(self, resolved: Resolved) -> str | None:
         return find_rows_blob(self.store, resolved.artifact, resolved.commit)

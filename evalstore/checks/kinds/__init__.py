@@ -30,11 +30,14 @@ class KindTable(Mapping[str, Entry]):
         """Look for the modules in `path`; `entry_of` takes from a module what it says of its kind."""
         self._package, self._entry_of = package, entry_of
         self._names = tuple(sorted(module.name for module in pkgutil.iter_modules(path)))
+        self._entries: dict[str, Entry] = {}
 
     def __getitem__(self, kind: str) -> Entry:
-        if kind not in self._names:
-            raise KeyError(kind)
-        return self._entry_of(import_module(f"{self._package}.{kind}"))
+        if kind not in self._entries:
+            if kind not in self._names:
+                raise KeyError(kind)
+            self._entries[kind] = self._entry_of(import_module(f"{self._package}.{kind}"))
+        return self._entries[kind]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -202,7 +202,10 @@ def find_changes(
 
 
 def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
-    before, after = read_rubric(old), read_rubric(new)
+    before = read_rubric(old)
+    # Most edits touch no check: what both sides have is read once.
+    is_scored_alike = all(is_same(old.get(key), new.get(key)) for key in ("checks", "scoring"))
+    after = before if is_scored_alike else read_rubric(new)
     # A side that its schema refuses has no meaning to compare: every key that differs is then unclassified, so major.
     if before is None or after is None:
         yield from _find_plain_edits(old, new)
@@ -210,6 +213,8 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
     if not is_same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
+    if is_scored_alike:
+        return
     before, after = attach_composite_facts((before, after), load)
     # Two spellings of one rubric are equal there; what is written otherwise is found in the mappings.
     yield from find_rubric_changes(before, after, load)
