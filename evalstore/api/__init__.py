@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
-    from evalstore.release import VARIABLES, Released, bump
+    from evalstore.release import VARIABLES, Released
     from evalstore.release.accept import AcceptOptions, accept
     from evalstore.release.base_policy import judge_by_base
     from evalstore.release.blame import blame
+    from evalstore.release.bump import bump
     from evalstore.release.comparison import make_loader
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
@@ -128,10 +129,11 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),
-    "evalstore.release": ("Released", "VARIABLES", "bump"),
+    "evalstore.release": ("Released", "VARIABLES"),
     "evalstore.release.accept": ("AcceptOptions", "accept"),
     "evalstore.release.base_policy": ("judge_by_base",),
     "evalstore.release.blame": ("blame",),
+    "evalstore.release.bump": ("bump",),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.impact": ("find_impact",),
     "evalstore.release.lock": ("lock",),

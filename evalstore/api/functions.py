@@ -58,7 +58,7 @@ class Store(ArtifactStore):
         """
         from datetime import UTC, datetime
 
-        from evalstore.release import bump
+        from evalstore.release.bump import bump
 
         return bump(
             self,

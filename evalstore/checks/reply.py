@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
-from evalstore.languages.pattern_comparison import (
-    QUESTION_STEPS,
-    Expression,
-    UndecidedError,
-    build_group_language,
-    build_pattern_language,
-    find_memberships,
-)
-from evalstore.languages.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
 from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import Expression
+    from evalstore.languages.patterns.matcher import PatternMatcher
 
 _SHOWN, _SAID = 60, 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
@@ -76,6 +71,8 @@ def find_pattern_limit(pattern: str) -> str | None:
 
 
 def _compile(pattern: str) -> PatternMatcher | str:
+    from evalstore.languages.patterns.matcher import compile_matcher
+
     matcher = compile_matcher(pattern, "", "findall")
     if isinstance(matcher, str) or matcher.groups:
         return matcher
@@ -142,6 +139,8 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
         return f"reply_pattern: {matcher}"
     found = matcher.list_captures(text)
     if found is None:
+        from evalstore.languages.patterns.matcher import TOO_MANY_STEPS
+
         return f"reply_pattern {TOO_MANY_STEPS} on the reply"
     captures = list(dict.fromkeys(found))
     if not captures:
@@ -231,6 +230,8 @@ def is_pattern_idle(judge: Judge) -> bool:
 
 def _spell_answers(judge: Judge) -> Expression:
     """Return an expression that matches every text which is read as an answer; it may match more."""
+    from evalstore.languages.pattern_comparison import Expression
+
     if judge.score_type is ScoreType.LEVELS:
         return Expression("|".join(map(re.escape, judge.levels or {})), "", "fullmatch")
     if judge.score_type is ScoreType.BINARY:
@@ -242,6 +243,14 @@ def _spell_answers(judge: Judge) -> Expression:
 def _is_apart(pattern: str, answers: Expression) -> bool:
     if re.fullmatch(answers.pattern, ""):
         return False  # a group that takes no part in a match is captured as the empty text
+    from evalstore.languages.pattern_comparison import (
+        QUESTION_STEPS,
+        UndecidedError,
+        build_group_language,
+        build_pattern_language,
+        find_memberships,
+    )
+
     try:
         languages = build_group_language(pattern, 1), build_pattern_language(answers)
         found = find_memberships(languages, SharedBudget(QUESTION_STEPS))

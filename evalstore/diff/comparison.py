@@ -85,6 +85,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
         before=sides[0].get_written_value(change.old_pointer, change.old),
         after=sides[1].get_written_value(change.new_pointer, change.new),
     )
+    return _cover_children(finding)
 
 
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:

@@ -1,11 +1,13 @@
 """Releases: versions, commits and tags written, all or nothing; and accepted changes."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from evalstore.release.bump import bump
-from evalstore.release.commit_files import VARIABLES
-from evalstore.release.journal import PinMove, ReleasedVersion
-from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, PushOutcome, Released
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.release.commit_files import VARIABLES
+    from evalstore.release.journal import PinMove, ReleasedVersion
+    from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, PushOutcome, Released
 
 __all__ = [
     "VARIABLES",
@@ -17,5 +19,16 @@ __all__ = [
     "PushOutcome",
     "Released",
     "ReleasedVersion",
-    "bump",
 ]
+
+# What writes a release is nothing to those who only look.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        "VARIABLES": "commit_files",
+        **dict.fromkeys(["PinMove", "ReleasedVersion"], "journal"),
+        **dict.fromkeys(
+            ["FollowedVersion", "LoweredVersion", "PinnedVersion", "Push", "PushOutcome", "Released"], "values"
+        ),
+    },
+)

@@ -24,7 +24,6 @@ from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
 from evalstore.store.remote import Remote, find_tracking_refs
 from evalstore.store.revisions import list_refs
-from evalstore.store.writing import MANY
 from evalstore.versions import Bump
 
 STATE_FOLDER = "evalstore"
@@ -169,6 +168,8 @@ class Journal:
         Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost more than the bump.
         Many signed tags are in none; a bump whose tags were pruned is dropped, as it has published nothing.
         """
+        from evalstore.store.writing import MANY
+
         blobs = [change.worked for change in self.changes if change.worked and change.worked != change.blob]
         few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]
         objects = dict.fromkeys([self.commit, *few])

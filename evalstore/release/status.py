@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff import Detail
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import EvalstoreError
-from evalstore.lint import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, make_file_source, validate
+from evalstore.lint import ACCEPTED, ValidationSource, make_file_source
 from evalstore.model import Finding, Findings, PinType, Ref
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
@@ -42,7 +42,7 @@ from evalstore.versions import Bump, Version, bump_version, find_version, parse_
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, Profile
-    from evalstore.lint import PendingAcceptances
+    from evalstore.lint import KnownRules, PendingAcceptances
 
 
 _UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
@@ -264,6 +264,8 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
     every finding its line of the file.
     """
+    from evalstore.lint import validate
+
     known = find_known_rules(store, sources, today)
     options: dict[str, Any] = {"load": None}
     if store is not None:
@@ -278,6 +280,8 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
 
 def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
     """Return what the files of a store are measured by."""
+    from evalstore.lint import KnownRules
+
     pending = _find_pending_acceptances(store, sources, today)
     # Only settings name the rules of changes, which are slow to load.
     if not any(source.path == SETTINGS_FILE for source in sources):

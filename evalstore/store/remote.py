@@ -15,7 +15,6 @@ from evalstore.store.contents import FILE_LIMIT, StoreContents, read_root_file
 from evalstore.store.git import CommandError, Git, find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
-from evalstore.store.writing import open_scratch_repository
 from evalstore.text import make_excerpt
 
 _TAG_REFS = "refs/tags/"
@@ -87,6 +86,8 @@ def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[s
 def _ask_remote(
     git: Git, repository: Repository, remote: Remote, command: str, *options: str, refs: Iterable[str] = ()
 ) -> bytes:
+    from evalstore.store.writing import open_scratch_repository
+
     (url,) = remote.urls
     # A folder is relative to the repository, and the scratch repository is elsewhere.
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
@@ -151,6 +152,8 @@ def open_signature_check(git: Git, hex_digits: int, signers: bytes) -> Iterator[
 
     It runs the program that the user's global config names for SSH, and none that the repository names.
     """
+    from evalstore.store.writing import open_scratch_repository
+
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         file = Path(folder, "allowed_signers")
         file.write_bytes(signers)

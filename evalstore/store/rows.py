@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalstore.documents import LINE_LIMIT, Document, read_row, read_yaml
+from evalstore import documents  # its names for rows are imported where a row is read
+from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import iterate_pieces, open_below
 from evalstore.model import Artifact, Kind, Ref
@@ -157,8 +158,8 @@ def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
         *whole, tail = (tail + piece).split(b"\n")
         number += len(whole)
         yield from whole
-        if len(tail) > LINE_LIMIT:
-            raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
+        if len(tail) > documents.LINE_LIMIT:
+            raise LoadError(f"a line is longer than {documents.LINE_LIMIT:,} bytes", place=Place(file, number + 1))
     if tail:
         yield tail
 
@@ -166,7 +167,7 @@ def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
 def parse_row(line: RowLine) -> Mapping[str, Any]:
     """Return the row of a line; `LoadError` for one without `id` or `input`."""
     data, file, number = line
-    row = read_row(data, file, number)
+    row = documents.read_row(data, file, number)
     if not isinstance(row, dict):
         raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
     for key in _REQUIRED_KEYS:

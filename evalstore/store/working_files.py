@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from evalstore.errors import ConflictError, LoadError
 from evalstore.files import FolderReader, iterate_pieces, open_below
@@ -18,8 +18,10 @@ from evalstore.store.git import NAME_ENCODING, Git, is_autocrlf_on
 from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.rows import ARTIFACT_LIMIT, read_version
 from evalstore.store.store import ArtifactStore
-from evalstore.store.writing import IndexEntry, format_index_info
 from evalstore.versions import Version
+
+if TYPE_CHECKING:
+    from evalstore.store.writing import IndexEntry
 
 _TRIES, _PAUSE = 60, 0.05
 _TOKEN = "index.evalstore"
@@ -54,6 +56,8 @@ def lock_index(git: Git) -> Iterator[None]:
 
 def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
     """Replace index entries, under its lock; everything else that is staged stays."""
+    from evalstore.store.writing import format_index_info
+
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
     stamp = index.stat() if index.exists() else None
     if stamp:

@@ -32,10 +32,7 @@ EDITING = {
     "ctypes",
 }
 # Each takes a hundredth of the time before `resolve` answers, and none is needed for that.
-RARE = {
-    *("evalstore.documents.document_builder", "evalstore.documents.json_reader"),
-    *("evalstore.model.findings", "evalstore.store.rows"),
-}
+RARE = {"evalstore.documents.document_builder", "evalstore.documents.json_reader", "evalstore.model.findings"}
 READING = WRITERS | COMPARISON | {"jsonschema"}
 UNNEEDED = {
     ("--version",): READING | GRADING | EDITING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import evaluate
-from evalstore.languages.patterns.letters import OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 
 REASON = f"the output is longer than {OUTPUT_LIMIT:,} characters, which is not graded"
 

@@ -11,8 +11,8 @@ import pytest
 
 from evalstore.budget import OutOfStepsError
 from evalstore.languages.patterns.automaton_search import build_regular_matcher
-from evalstore.languages.patterns.engine import compile_pattern
-from evalstore.languages.patterns.letters import ENGINE_STEPS, OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern
+from evalstore.languages.patterns.letters import ENGINE_STEPS
 from evalstore.languages.patterns.matcher import PatternMatcher, compile_matcher
 from evalstore.languages.patterns.parser import parse_pattern
 from evalstore.languages.patterns.syntax_tree import UndecidedError, refuse_engine_faults

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.release import Released, bump
+from evalstore.release import Released
+from evalstore.release.bump import bump
 from evalstore.release.status import read_status
 from evalstore.release.status_values import Status
 from evalstore.store import ArtifactStore

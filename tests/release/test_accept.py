@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.places import find_resource_folder
-from evalstore.release import bump
 from evalstore.release.accept import AcceptOptions, accept
+from evalstore.release.bump import bump
 from evalstore.release.status import read_status
 from evalstore.report.json_values import write_json_value as document
 from evalstore.store import ArtifactStore

@@ -306,7 +306,7 @@ def test_what_cannot_be_bumped_is_said(shop: Shop, refs: tuple[str, ...], error:
 
 
 def test_names_or_all_and_not_both(shop: Shop) -> None:
-    from evalstore.release import bump
+    from evalstore.release.bump import bump
 
     with ArtifactStore.open(shop.root) as store:
         for refs, all_ in ((["rubric/tone"], True), ([], False)):

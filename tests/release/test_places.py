@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import bump, references
+from evalstore.release import references
+from evalstore.release.bump import bump
 from evalstore.release.status_values import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore, working_files
 from evalstore.store import working_files as blobs

@@ -18,7 +18,7 @@ from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
 from evalstore.release import Push, PushOutcome
-from evalstore.store import ArtifactStore, remote
+from evalstore.store import ArtifactStore, writing
 from evalstore.store.git import ConfigSetting
 from evalstore.store.writing import open_scratch_repository
 from evalstore.versions import Bump
@@ -466,7 +466,7 @@ def test_a_disk_that_is_full_before_the_push_undoes_nothing(
     change(released)
     before = far.refs()
     with monkeypatch.context() as patch:
-        patch.setattr(remote, "open_scratch_repository", full)
+        patch.setattr(writing, "open_scratch_repository", full)
         push = push_of(released)
     assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push cannot be made: no space left on device")
     check_stands(released, far, before)

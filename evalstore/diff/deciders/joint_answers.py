@@ -29,7 +29,7 @@ from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree, count_visible
-from evalstore.languages.patterns.letters import OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 
 # Ways to answer: well under a tenth of a second.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from evalstore.diff.kinds.markdown_structure import DEEPEST_HEADING
 from evalstore.diff.params import Params
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages.patterns.letters import OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from evalstore.checks.kinds import KindTable
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer
 from evalstore.documents.document import DEPTH_LIMIT
+from evalstore.lazy_names import KindTable
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]

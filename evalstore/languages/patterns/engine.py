@@ -24,6 +24,8 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     import regex
 
+# Characters of an output; a longer one is not graded at all.
+OUTPUT_LIMIT = 1 << 20
 LENGTH_LIMIT = 20_000
 # `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
 ITEM_LIMIT = 100_000

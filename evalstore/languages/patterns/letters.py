@@ -117,9 +117,6 @@ def _spell_atom(atom: Atom) -> str:
     return atom.chars if isinstance(atom, Chars) else atom.char + atom.char.swapcase()
 
 
-# Characters of an output; a longer one is not graded at all.
-OUTPUT_LIMIT = 1 << 20
-
 # Steps that the engine may take at most by `work_bound`, a second or two; a longer text goes to the automaton.
 ENGINE_STEPS = 1 << 27
 # Letters times positions of an automaton.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from evalstore.budget import OutOfStepsError
 from evalstore.languages.patterns.automaton_search import RegularMatcher, build_regular_matcher
-from evalstore.languages.patterns.engine import compile_pattern
-from evalstore.languages.patterns.letters import AUTOMATON_STEPS, ENGINE_STEPS, OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern
+from evalstore.languages.patterns.letters import AUTOMATON_STEPS, ENGINE_STEPS
 from evalstore.languages.patterns.parser import parse_pattern
 from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError, refuse_engine_faults
 from evalstore.languages.patterns.work_bound import WorkBound
