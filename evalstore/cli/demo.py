@@ -16,8 +16,7 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
-from evalstore.report.screen import Part, Screen
-from evalstore.report.text_layout import wrap_lines
+from evalstore.report.text_layout import Part, Screen, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
 from evalstore.report import render
-from evalstore.report.screen import Part
+from evalstore.report.text_layout import Part
 from evalstore.report.value_diff import format_plain_diff, make_readable
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import escape_ci_commands, make_printable

@@ -160,9 +160,9 @@ def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **opt
 @contextmanager
 def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
     """Print the plan of calls, then draw a progress bar on a terminal; Ctrl-C raises `StoppedError` with the count."""
-    from evalstore.report.plan import text
+    from evalstore.report.judge import text_plan
 
-    for line in text(plan).splitlines():
+    for line in text_plan(plan).splitlines():
         settings.print_message(line)
     done = failed = 0
 

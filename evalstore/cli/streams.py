@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from evalstore.report.screen import Screen
+    from evalstore.report.text_layout import Screen
 
 _NARROWEST, _WIDEST = 60, 160
 _STANDARD = ("stdin", "stdout", "stderr")
@@ -36,14 +36,14 @@ def find_screen(stream: TextIO) -> Screen:
 
     FORCE_COLOR asks for the terminal where there is none, as for the log of a CI system; COLUMNS is its width then.
     """
-    from evalstore.report.screen import PAPER
+    from evalstore.report.text_layout import PAPER
 
     return _make_terminal() if stream.isatty() or os.environ.get("FORCE_COLOR") else PAPER
 
 
 def find_git_screen() -> Screen:
     """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says that there is one."""
-    from evalstore.report.screen import PAPER
+    from evalstore.report.text_layout import PAPER
 
     return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
 
@@ -74,7 +74,7 @@ def close_streams() -> OSError | None:
 def _make_terminal() -> Screen:
     from shutil import get_terminal_size
 
-    from evalstore.report.screen import COLOURS, PAPER, Screen
+    from evalstore.report.text_layout import COLOURS, PAPER, Screen
 
     width = min(max(get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), _WIDEST)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"

@@ -9,97 +9,76 @@ from typing import Any
 from evalstore.notebook import register_views
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as render_report
-from evalstore.report.screen import PAPER, Screen
+from evalstore.report.text_layout import PAPER, Screen
 
-# A result's class name -> the module here that renders it, with at least `document(result)`. Names instead of classes,
-# so that a command imports nothing but its own result and renderer; a test checks that each class exists.
+# A result's class name -> the module here that renders it, and for the second result of a module what its functions end
+# in: a `LockResult` is rendered by `text_lock` of `written`. Names instead of classes, so that a command imports its
+# own result and renderer alone; a test checks that each class exists.
 RENDERERS = {
     "Agreement": "judge",
-    "CreatedStore": "init",
+    "ArtifactFile": "resolve.file",
     "Audit": "audit",
-    "Bisection": "bisect",
-    "Blame": "blame",
-    "Inference": "infer",
-    "JudgeNoise": "judge_noise",
-    "QuestionView": "audit_question",
-    "RuleCatalogue": "rules",
-    "RunReplay": "replay",
-    "ScoreHistory": "history",
-    "Diff": "diff",
-    "StoreDiff": "diff_all",
-    "Explanation": "explain",
-    "StartedFile": "new",
-    "SchemaFile": "schema_file",
-    "SchemaListing": "schema_list",
-    "ExportResult": "export",
     "AuditReport": "audit_report",
+    "Bisection": "history.bisection",
+    "Blame": "blame",
+    "CallPlan": "judge.plan",
+    "Comparability": "probe.comparability",
+    "CreatedStore": "written.store",
+    "Diff": "diff",
+    "Explanation": "explain",
+    "ExportResult": "written.export",
     "Findings": "findings",
+    "FormatExplanation": "migrate_summary.explanation",
     "Impact": "impact",
-    "StoreListing": "list",
-    "LockResult": "lock",
-    "FormatExplanation": "migrate_explain",
+    "Inference": "replay.inference",
+    "JudgeNoise": "judge.noise",
+    "LockResult": "written.lock",
     "MigrationReport": "migrate",
-    "CallPlan": "plan",
-    "Comparability": "comparable",
-    "RubricProbe": "probe",
+    "QuestionView": "audit_question",
     "Released": "bump",
+    "ReleaseLog": "blame.log",
+    "ReplayedStory": "written.story",
     "Resolution": "resolve",
     "Resolved": "resolve",
-    "RubricResult": "rubric_result",
-    "Run": "score",
-    "WrittenRun": "written_run",
-    "ArtifactFile": "show",
+    "RubricProbe": "probe",
+    "RubricResult": "run_view.result",
+    "RuleCatalogue": "explain.rules",
+    "Run": "run_view.score",
+    "RunReplay": "replay",
     "RunView": "run_view",
+    "SchemaFile": "explain.schema",
+    "SchemaListing": "explain.schemas",
+    "ScoreHistory": "history",
+    "StartedFile": "written.file",
     "StaticReport": "static_report",
     "Status": "status",
-    "WrittenIndex": "index",
-    "WrittenSite": "site",
-    "WrittenAcceptance": "accept",
-    "ReplayedStory": "demo",
-    "ReleaseLog": "log",
+    "StoreDiff": "diff_all",
+    "StoreListing": "resolve.listing",
     "Verification": "verify",
+    "WrittenAcceptance": "written.acceptance",
+    "WrittenIndex": "written.index",
+    "WrittenRun": "run_view.written",
+    "WrittenSite": "written.site",
 }
-# The modules whose `text` takes a `Screen` as well.
-FITTED_TO_SCREEN = frozenset(
-    {
-        "audit",
-        "audit_question",
-        "audit_report",
-        "bisect",
-        "blame",
-        "bump",
-        "comparable",
-        "diff",
-        "diff_all",
-        "explain",
-        "export",
-        "findings",
-        "history",
-        "impact",
-        "index",
-        "infer",
-        "lock",
-        "log",
-        "migrate",
-        "migrate_explain",
-        "probe",
-        "replay",
-        "run_view",
-        "schema_list",
-        "written_run",
-        "static_report",
-        "status",
-        "verify",
-    }
-)
+
+
+def find_renderer(result: Any, format: str) -> Callable[..., Any] | None:  # noqa: A002  # the word of the command line
+    """Return the function that renders `result` in a format; None where its module has none."""
+    module, _, suffix = RENDERERS[type(result).__name__].partition(".")
+    name = f"{format}_{suffix}" if suffix else format
+    return getattr(import_module(f"evalstore.report.{module}"), name, None)
+
+
+def has_screen(renderer: Callable[..., Any]) -> bool:
+    """Whether a renderer fits what it writes to a screen: it then has a parameter of that name."""
+    return "screen" in renderer.__annotations__
 
 
 def make_document(result: Any) -> Any:
     """Return `result` as the plain data that its JSON document holds."""
     from evalstore.report.json_values import write_json_value
 
-    module = import_module(f"evalstore.report.{RENDERERS[type(result).__name__]}")
-    return getattr(module, "document", write_json_value)(result)
+    return (find_renderer(result, "document") or write_json_value)(result)
 
 
 def render(
@@ -113,9 +92,8 @@ def render(
 
     `locate` maps a file's name to its path from the root of the repository, by which CI systems know it.
     """
-    name = RENDERERS[type(result).__name__]
-    renderer_module = import_module(f"evalstore.report.{name}")
-    if format in FORMATS and not hasattr(renderer_module, format):
+    renderer = find_renderer(result, format)
+    if format in FORMATS and renderer is None:
         from evalstore.report.reports import report_problems
 
         return render_report(report_problems(result, locate), format)
@@ -123,8 +101,10 @@ def render(
         from evalstore.report.text_layout import dump_json
 
         return dump_json(make_document(result))
-    renderer: Callable[..., str] = getattr(renderer_module, format)
-    return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)
+    if renderer is None:
+        raise LookupError(f"no renderer of {type(result).__name__} as {format}")
+    text: str = renderer(result, screen) if format == "text" and has_screen(renderer) else renderer(result)
+    return text
 
 
 def _write_frame(value: Any) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
+from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.people import describe_origin
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, wrap_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, count_noun, wrap_columns, wrap_lines
 from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def markdown(view: QuestionView) -> str:
 
 def html(view: QuestionView) -> str:
     """Return the same as a page of its own."""
-    from evalstore.report.pages.question import write_page
+    from evalstore.report.pages.moved import write_page
 
     return write_page(view, [*_list_notes(view)])
 

@@ -10,11 +10,10 @@ from evalstore.audits.conditions import AuditReport, ConditionResult
 from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report import audit as plain
+from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import write_json_value
-from evalstore.report.people import describe_origin
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import format_columns, format_percent
+from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
 from evalstore.versions import Bump
 

@@ -19,8 +19,7 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
 from evalstore.report.value_diff import Mark
 from evalstore.text import make_printable
 from evalstore.versions import Bump

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.report import diff as one
-from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import count_noun, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -12,15 +12,24 @@ from evalstore.documents import write_yaml
 from evalstore.model import Kind
 from evalstore.report.diff import format_finding
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import count_noun, join_names, wrap_lines
-from evalstore.text import make_printable
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    count_noun,
+    format_columns,
+    join_names,
+    wrap_columns,
+    wrap_lines,
+)
+from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import ExplainedRule, Explanation
-    from evalstore.catalogue.schema_topics import SchemaTopic
+    from evalstore.catalogue import ExplainedRule, Explanation, RuleCatalogue
+    from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing, SchemaTopic
     from evalstore.diff.change import ChangeRule
+
 
 _LABEL = 10
 _TOPICS, _PLACES = 3, 4  # blocks of keys of one name, and the places that a block names
@@ -195,3 +204,50 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
     if rule.is_fixed:
         return "no setting changes it"
     return f'rules: {{{rule.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'
+
+
+_ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
+_SHORT = 35  # characters of a message, so that a line has no more than 100
+_HEAD = ("RULE", "OF", "NEEDS", "MOVES", "")
+
+
+def text_rules(catalogue: RuleCatalogue) -> str:
+    """Return a line a rule, and the number of the set."""
+    rows = [_HEAD, *map(_rule_row, catalogue.rules)]
+    count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
+    return f"{format_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
+
+
+def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
+    from evalstore.catalogue import render_template
+
+    level = f"{rule.level}*" if rule.deciders else str(rule.level)
+    moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
+    return (rule.id, rule.artifact, level, moves, make_excerpt(render_template(rule.message), _SHORT))
+
+
+def text_schema(file: SchemaFile) -> str:
+    """Return the schema as JSON: what an editor reads."""
+    return json.dumps(file.document, indent=2)
+
+
+def document_schema(file: SchemaFile) -> Any:
+    """Return the schema itself."""
+    return file.document
+
+
+def text_schemas(listing: SchemaListing, screen: Screen = PAPER) -> str:
+    """Return a line for each schema, and how to print one."""
+    rows = [(file.name, _first_sentence(file.document)) for file in listing.schemas]
+    return "\n".join(
+        [*wrap_columns(rows, screen.width), "", "evalstore schema NAME prints one; evalstore explain NAME explains it"]
+    )
+
+
+def document_schemas(listing: SchemaListing) -> Any:
+    """Return the JSON document."""
+    return {"schemas": [{"name": file.name, "says": _first_sentence(file.document)} for file in listing.schemas]}
+
+
+def _first_sentence(schema: Any) -> str:
+    return str(schema["description"]).partition(". ")[0].rstrip(".")

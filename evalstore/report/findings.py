@@ -9,9 +9,8 @@ from itertools import groupby
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity
 from evalstore.model.findings import SHOWN_ALIKE
-from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.source_excerpt import format_excerpt
-from evalstore.report.text_layout import count_noun, format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "

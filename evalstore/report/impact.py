@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.release.impact import Dependent, Impact, ReferencePin

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, LabelledCase, Rate
+from evalstore.agreement import Agreement, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
 from evalstore.report.text_layout import count_noun, format_columns, format_percent
+from evalstore.scoring.judging import CallPlan
+from evalstore.statistics import compute_noise_reach
 from evalstore.text import make_excerpt, make_printable
 
 _LIST_LIMIT = 10
@@ -175,3 +178,82 @@ def _format_percent(share: Fraction | None) -> str:
 def _format_interval(rate: Rate) -> str:
     low, high = rate.interval or (0.0, 1.0)
     return f"{low * 100:>5.1f} to {high * 100:>5.1f}"
+
+
+_DECIMALS = 12
+_NOISIEST = 5
+_EXAMPLE = 100
+
+
+def text_noise(noise: JudgeNoise) -> str:
+    """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
+    return "\n".join(_noise_lines(noise))
+
+
+def document_noise(noise: JudgeNoise) -> dict[str, Any]:
+    """Return the document that schema/output/judge_noise.schema.json describes."""
+    return {
+        **select_json_keys(
+            noise, "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
+        ),
+        "validation": {
+            name: entry if isinstance(entry, str | int) else float(entry or 0) for name, entry in noise.entries.items()
+        },
+        **select_json_keys(noise, "diff written notes"),
+    }
+
+
+def _noise_lines(noise: JudgeNoise) -> Iterator[str]:
+    outputs, engines = count_noun(len(noise.judgements), "output"), make_excerpt(", ".join(noise.engines), 60)
+    yield f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}"
+    yield f"each judged {noise.repeat} times by {engines}"
+    if noise.unjudged:
+        yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
+    reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
+    yield ""
+    yield f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
+    flips = f"{float(noise.flip_rate * 100):>5.1f} %"
+    yield f"flip rate           {flips}  of two judgements of one output, one passes and one fails"
+    yield ""
+    yield f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again."
+    differing = [one for one in noise.judgements if one.variance]
+    if differing:
+        more = f"; the first {_NOISIEST}" if len(differing) > _NOISIEST else ""
+        yield ""
+        yield f"judged differently: {count_noun(len(differing), 'output')}{more}:"
+        yield format_columns([_judgement_row(one) for one in differing[:_NOISIEST]])
+    if noise.entries:
+        yield ""
+        yield from _noise_block_lines(noise)
+
+
+def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
+    scores = make_excerpt(" ".join(format_decimal(score) for score in one.scores), 60)
+    return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores
+
+
+def _noise_block_lines(noise: JudgeNoise) -> Iterator[str]:
+    if not noise.diff:
+        yield f"{noise.written or 'the file'} says so already"
+        return
+    yield f"written into {noise.written}:" if noise.written else "would be written:"
+    yield from (make_printable(line) for line in noise.diff.splitlines())
+
+
+def text_plan(plan: CallPlan) -> str:
+    """Return the number of calls, and a row for each judge and model."""
+    return "\n".join(_plan_lines(plan))
+
+
+def document_plan(plan: CallPlan) -> dict[str, Any]:
+    """Return the document that schema/output/plan.schema.json describes."""
+    return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(group) for group in plan.groups]}
+
+
+def _plan_lines(plan: CallPlan) -> Iterator[str]:
+    reuse = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
+    yield f"judge calls to make: {plan.calls:,}{reuse}"
+    if plan.groups:
+        rows = [(group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}") for group in plan.groups]
+        table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
+        yield from (f"  {line}" for line in table.splitlines())

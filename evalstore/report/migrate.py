@@ -3,16 +3,250 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.migrate_markdown import markdown
-from evalstore.report.migrate_summary import OUTCOMES
-from evalstore.report.migrate_text import everything
-from evalstore.report.migrate_text import summary as text
+from evalstore.report.migrate_summary import (
+    HEAD,
+    OUTCOMES,
+    REASON_HEAD,
+    SOURCES_LIMIT,
+    ReasonTotal,
+    SourceGroup,
+    collect_remarks,
+    count_by_format,
+    count_changed_lines,
+    count_reasons,
+    describe_detection,
+    describe_result,
+    group_by_source,
+    sort_files,
+    summarize,
+)
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_lines
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.migration import MigrationReport
+    from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile
+
+
+_REMARKS = 20
+_LIMIT = 50_000  # characters of the sections about sources, so that the whole fits a comment
+_PLAN = 100
+
+
+def markdown(report: MigrationReport) -> str:
+    """Return the report; beyond the limits, remarks and sources are counted instead of listed."""
+    groups = group_by_source(report)
+    noted_groups = [group for group in groups if not group.is_clean]
+    lines = [
+        "### evalstore migrate",
+        "",
+        f"**{summarize(report)}**",
+        "",
+        *format_table(HEAD, count_by_format(groups) if groups else []),
+    ]
+    lines += _sum_table(groups) if len(noted_groups) > SOURCES_LIMIT else []
+    size = 0
+    for number, group in enumerate(noted_groups):
+        section = list(_source_section(group))
+        size += sum(map(len, section))
+        if size > _LIMIT:
+            lines += ["", f"\u2026 and {len(noted_groups) - number:,} more sources with something to say of."]
+            break
+        lines += section
+    if clean_count := len(groups) - len(noted_groups):
+        lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} with nothing to say of."]
+    lines += [*_plan_section(report), ""]
+    lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
+    return "\n".join(lines)
+
+
+def _source_section(group: SourceGroup) -> Iterator[str]:
+    arrow = f" \u2192 {format_code(group.source.target)}" if group.source.target else ""
+    yield from ("", f"#### {format_code(group.source.file)}{arrow}", "")
+    yield from (f"- {escape_prose(line)}" for line in describe_detection(group.source))
+    remarks = collect_remarks(group.entries)
+    rows = [(remark.outcome, remark.describe_lines(group.source.file), remark.reason) for remark in remarks[:_REMARKS]]
+    if rows:
+        yield ""
+        yield from format_table(("outcome", "where", "why"), rows)
+    if len(remarks) > _REMARKS:
+        yield from ("", f"\u2026 and {len(remarks) - _REMARKS:,} more remarks.")
+
+
+def _sum_table(groups: Sequence[SourceGroup]) -> Iterator[str]:
+    yield ""
+    rows = (
+        (total.outcome, f"{total.entries:,}", f"{total.files:,}", total.reason, total.first)
+        for total in count_reasons(groups)
+    )
+    yield from format_table((*REASON_HEAD, "where first"), rows)
+
+
+def _plan_section(report: MigrationReport) -> Iterator[str]:
+    plan = sort_files(file for file in report.files if file.reason or file.diff)
+    if not plan:
+        return
+    yield ""
+    for file in plan[:_PLAN]:
+        yield f"- {file.state} {format_code(file.path)}{': ' if file.reason else ''}{escape_prose(file.reason)}"
+    if len(plan) > _PLAN:
+        yield f"- \u2026 and {len(plan) - _PLAN:,} more files"
+
+
+_REMARKS_OF_TEXT = 20  # sentences about one source
+_CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
+_PLAN_OF_TEXT = 40  # files of a plan
+_REASON = " " * 12
+_DIFF = 400  # lines of a plan that are shown whole
+_HOW_TO_SEE_ENTRIES = "--verbose has a line for every entry, --report FILE keeps them all"
+_HOW_TO_SEE_ALL = "--verbose shows all of it, and so does --format json"
+
+
+def text(report: MigrationReport, screen: Screen = PAPER) -> str:
+    """Return a report of a few screens at most; whatever it leaves out is counted."""
+    groups = group_by_source(report)
+    end = describe_result(report, "; --verbose names them")
+    return _join_lines(
+        [
+            *_total_lines(groups),
+            *_remark_lines(groups, screen),
+            *_plan_lines(report, screen),
+            *_blank_line(report),
+            *end,
+        ]
+    )
+
+
+def everything(report: MigrationReport) -> str:
+    """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
+    groups = group_by_source(report)
+    entry_lines = [line for group in groups for line in [*_source_heading(group, PAPER), *_entry_lines(group)]]
+    skipped_lines = [
+        f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
+    ]
+    diffs = [line for file in report.files for line in map(make_printable, file.diff.splitlines())]
+    notes = [f"{file.state}: {file.path}, {make_printable(file.reason)}" for file in report.files if file.reason]
+    end = [*notes, *skipped_lines, *_blank_line(report), *describe_result(report)]
+    return _join_lines([*_total_lines(groups), *entry_lines, *diffs, *_blank_line(report), *end])
+
+
+def _total_lines(groups: Sequence[SourceGroup]) -> list[str]:
+    rows = [tuple(map(str.upper, HEAD)), *count_by_format(groups)] if groups else []
+    return format_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
+
+
+def _blank_line(report: MigrationReport) -> list[str]:
+    return [""] if report.sources else []
+
+
+def _source_heading(group: SourceGroup, screen: Screen) -> Iterator[str]:
+    arrow = f" -> {group.source.target}" if group.source.target else ""
+    number = len(group.entries)
+    yield ""
+    yield f"{make_printable(group.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
+    yield from (
+        line for sentence in describe_detection(group.source) for line in _hang_sentence("  ", sentence, screen)
+    )
+
+
+def _remark_lines(groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
+    """Yield the remarks of each source; where many sources have some, each reason once, summed over them."""
+    noted_groups = [group for group in groups if not group.is_clean]
+    if len(noted_groups) > SOURCES_LIMIT:
+        yield from _reason_totals(count_reasons(groups), screen)
+        note = f"this is said of {len(noted_groups):,} of {count_noun(len(groups), 'source')}; {_HOW_TO_SEE_ENTRIES}"
+        yield from ("", *wrap_lines(note, width=screen.width, inner="  "))
+        noted_groups, groups = [group for group in noted_groups if group.source.also][:SOURCES_LIMIT], []
+    clean_count = len(groups) - len(noted_groups)
+    for group in groups if 0 < clean_count <= _CLEAN_LIMIT else noted_groups:
+        yield from _source_remarks(group, screen)
+    if clean_count > _CLEAN_LIMIT:
+        yield from ("", f"{count_noun(clean_count, 'source')} more with nothing to say of")
+
+
+def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[str]:
+    rows = [(total, (total.outcome, f"{total.entries:,}", f"{total.files:,}")) for total in totals]
+    head, *lines = format_columns(
+        [tuple(map(str.upper, REASON_HEAD[:-1])), *(row for _, row in rows)], right={1, 2}
+    ).splitlines()
+    yield from ("", f"{head}  {REASON_HEAD[-1].upper()}, AND WHERE FIRST")
+    for line, (total, _) in zip(lines, rows, strict=True):
+        yield from _hang_sentence(f"{line}  ", total.reason, screen)
+        if total.first:
+            yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(total.first))
+
+
+def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
+    yield from _source_heading(group, screen)
+    remarks = collect_remarks(group.entries)
+    cells = [(f"  {remark.outcome}", remark.describe_lines(group.source.file)) for remark in remarks[:_REMARKS_OF_TEXT]]
+    leads = format_columns([*cells, ("", "")]).splitlines()
+    width = max(map(len, leads), default=0)
+    for lead, remark in zip(leads, remarks[:_REMARKS_OF_TEXT], strict=False):
+        yield from _hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
+    if len(remarks) > _REMARKS_OF_TEXT:
+        yield f"  and {len(remarks) - _REMARKS_OF_TEXT:,} more remarks; {_HOW_TO_SEE_ALL}"
+
+
+def _hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:
+    """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
+    margin = len(lead) if len(lead) <= screen.width // 2 else 6
+    first = "" if margin == len(lead) else " " * margin
+    lines = wrap_lines(sentence, width=screen.width, lead=first or lead, inner=" " * margin)
+    return [*([lead.rstrip()] if first else []), *lines]
+
+
+def _entry_lines(group: SourceGroup) -> Iterator[str]:
+    rows = [_entry_row(entry) for entry in group.entries]
+    yield from format_columns(rows).splitlines() if rows else ()
+
+
+def _entry_row(entry: MigrationEntry) -> list[str]:
+    place = f"  {entry.file}:{entry.line}" if entry.line else f"  {entry.file}"
+    return [place, entry.pointer, str(entry.outcome), entry.target or "", entry.reason]
+
+
+def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
+    """Yield the files that there is something to say of, then diffs; in a long plan not those of new files."""
+    noted = sort_files(file for file in report.files if file.reason)
+    plan = sort_files(file for file in report.files if file.diff)
+    listing = sort_files({file.path: file for file in (*noted, *plan)}.values())
+    if not listing:
+        return
+    yield ""
+    shown = listing if len(listing) <= _PLAN_OF_TEXT else noted[:_PLAN_OF_TEXT]
+    rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in shown]
+    lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
+    for line, file in zip(lines, shown, strict=True):
+        yield line
+        yield from wrap_lines(file.reason, width=screen.width, lead=_REASON, inner=_REASON) if file.reason else ()
+    yield from _folder_counts([file for file in listing if file not in shown])
+    short = sum(file.diff.count("\n") for file in plan) <= _DIFF
+    diffs = [file for file in plan if short or file.state != "new"][:_PLAN_OF_TEXT]
+    yield from (line for file in diffs for line in ["", *map(make_printable, file.diff.splitlines())])
+    if len(diffs) < len(plan):
+        yield ""
+        yield f"{count_noun(len(plan) - len(diffs), 'file')} not shown line by line; {_HOW_TO_SEE_ALL}"
+
+
+def _folder_counts(files: Sequence[PlannedFile]) -> Iterator[str]:
+    """Yield how many more files there are in each folder of the store."""
+    counts = Counter((str(file.state), file.path.partition("/")[0]) for file in files)
+    rows = [(f"  {state}", f"{count_noun(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]
+    yield from format_columns(rows).splitlines() if rows else ()
+
+
+def _format_counts(added: int, removed: int) -> tuple[str, str]:
+    return f"+{added:,}" if added else "", f"-{removed:,}" if removed else ""
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    return "\n".join(lines).strip("\n")
+
 
 __all__ = ["document", "everything", "markdown", "text"]
 

@@ -6,9 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import write_json_value
 from evalstore.report.text_layout import format_columns
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
+    from evalstore.store.listing import ArtifactFile, ArtifactSummary, StoreListing
     from evalstore.store.resolve import Resolution, Resolved
+
+
+_HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
+
+
+def text_listing(listing: StoreListing) -> str:
+    """Return a table of the artifacts."""
+    if not listing.artifacts:
+        return "no artifacts here: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
+    return format_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
+
+
+def _artifact_row(artifact: ArtifactSummary) -> tuple[str, ...]:
+    return (
+        artifact.name,
+        artifact.latest or "-",
+        str(artifact.releases),
+        artifact.working or "-",
+        _artifact_state(artifact),
+    )
+
+
+def _artifact_state(artifact: ArtifactSummary) -> str:
+    if artifact.problem:
+        return artifact.problem
+    if artifact.changed is None:
+        return "" if artifact.releases else "not released"
+    return "changed" if artifact.changed else ""
+
 
 _WORDS = {True: "yes", False: "no", None: "-"}
 
@@ -29,3 +60,9 @@ def document(resolution: Resolution | Resolved) -> Any:
 
 def _format_value(key: str, value: Any) -> tuple[str, str]:
     return key.replace("_", " "), value if isinstance(value, str) else _WORDS[value]
+
+
+def text_file(file: ArtifactFile) -> str:
+    """Return the file with control characters escaped; tabs and line feeds stay."""
+    lines = file.data.decode("utf-8").split("\n")
+    return "\n".join("\t".join(map(make_printable, line.split("\t"))) for line in lines)

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.run_words import describe_choice, describe_run, name_output
-from evalstore.report.screen import PAPER, Part, Screen, draw_sparkline
-from evalstore.report.text_layout import count_noun, format_percent, wrap_lines
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    count_noun,
+    draw_sparkline,
+    format_columns,
+    format_percent,
+    wrap_lines,
+)
+from evalstore.runs import CheckSummary, Run
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
-    from evalstore.runs.run_view import RunView
+    from evalstore.runs.run_view import RunView, WrittenRun
+
+
+if TYPE_CHECKING:
+    pass
+
 
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
 _NAME, _LINES = 40, 40  # characters of a check's id; lines of a text that is shown in full
@@ -157,3 +173,88 @@ def _format_rest(view: RunView, shown: int) -> Iterator[str]:
         more = count_noun(view.found - shown, "more output")
         yield f"and {more}; --verbose lists them all, --failed those that did not pass"
     yield from (f"note: {make_printable(note)}" for note in view.run.notes)
+
+
+def text_score(run: Run) -> str:
+    """Return the score, what it was measured with, and one line for each check."""
+    return "\n".join(_run_lines(run))
+
+
+def _run_lines(run: Run) -> Iterator[str]:
+    dataset = run.dataset.ref if run.dataset else run.name
+    yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
+    yield ""
+    questions = count_noun(run.scored, "scored question")
+    yield f"score      {_format_hundredths(run.score)}   mean of {questions}, in points of 100"
+    yield f"pass rate  {_format_hundredths(run.pass_rate)}"
+    if run.unscored:
+        yield f"unscored   {run.unscored:>6,}   not part of any mean"
+    if run.outputs > run.questions:
+        yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
+    if kept := int(run.harness.get("replies_kept", 0)):
+        asked = int(run.harness.get("replies_asked", 0))
+        yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
+    yield ""
+    yield from _check_table(run.checks)
+    yield ""
+    yield f"run  {make_printable(str(run.path))}"
+
+
+def _check_table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
+    names = [make_excerpt(id_, 60) for id_ in checks]
+    width = max(map(len, ["check", *names]))
+    yield f"{'check':<{width}}  {'mean':>6}  {'pass':>6}  {'fail':>6}  {'missing':>7}  {'error':>6}"
+    for name, check in zip(names, checks.values(), strict=True):
+        counts = f"{check.scored - check.fail:>6,}  {check.fail:>6,}  {check.unscored - check.errors:>7,}"
+        yield f"{name:<{width}}  {_format_hundredths(check.mean)}  {counts}  {check.errors:>6,}"
+
+
+def _format_hundredths(score: Fraction | None) -> str:
+    return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"
+
+
+_PARTS_OF_WORST = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
+_NAME_OF_WORST, _REASON = 40, 200
+
+
+def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
+    """Return the score and the checks, the three worst outputs with a reason, and how to see them all."""
+    return "\n".join([text_score(scored.run), *_format_worst(scored, screen)])
+
+
+def document_written(scored: WrittenRun) -> Any:
+    """Return the document of the run."""
+    return write_json_value(scored.run)
+
+
+def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
+    if not scored.failed:
+        return
+    yield ""
+    yield f"{count_noun(scored.failed, 'output')} did not pass" + (
+        "" if scored.failed <= len(scored.worst) else ", the worst:"
+    )
+    rows = [
+        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), _NAME_OF_WORST)) for row in scored.worst
+    ]
+    leads = format_columns(
+        [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}
+    ).split("\n")
+    width = max(map(len, leads))
+    for lead, row in zip(leads, scored.worst, strict=True):
+        first, *more = wrap_lines(
+            _find_reason(row), width=screen.width, lead=f"{lead.ljust(width)}  ", inner=" " * (width + 2)
+        ) or [lead]
+        word = f"  {str(row.verdict).upper()}"
+        yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
+        yield from more
+    yield f"see  evalstore show {shlex.quote(str(scored.run.path))} --failed"
+
+
+def _find_reason(row: GradedRow) -> str:
+    """Return why an output did not pass: what its first check that did not says, the failed ones first."""
+    ranked = sorted(
+        (check for check in row.checks if check.verdict in _PARTS_OF_WORST),
+        key=lambda one: list(_PARTS_OF_WORST).index(one.verdict),
+    )
+    return make_excerpt(f"{ranked[0].id}: {ranked[0].reason}" if ranked else row.reason, _REASON)

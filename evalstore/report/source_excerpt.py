@@ -6,7 +6,7 @@ import unicodedata
 from itertools import accumulate
 
 from evalstore.model import SourceLine
-from evalstore.report.screen import Part, Screen
+from evalstore.report.text_layout import Part, Screen
 from evalstore.text import escape_ci_commands, make_printable
 
 _TAB = "    "

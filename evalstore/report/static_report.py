@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.screen import PAPER, Screen
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
 from evalstore.report.text_layout import (
+    PAPER,
+    Screen,
     count_noun,
     format_columns,
     wrap_lines,

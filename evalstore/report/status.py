@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from evalstore.release.status_values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
-from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.text_layout import count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

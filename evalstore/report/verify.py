@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.model import Findings
 from evalstore.report import findings
 from evalstore.report.json_values import write_json_value
-from evalstore.report.screen import PAPER, Screen
-from evalstore.report.text_layout import count_noun, join_names
+from evalstore.report.text_layout import PAPER, Screen, count_noun, join_names
 
 if TYPE_CHECKING:
     from evalstore.release.verify import Verification

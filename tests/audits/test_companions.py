@@ -124,7 +124,7 @@ def test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release(story: St
 def test_the_matrix_fits_the_screen_and_marks_what_was_recorded(story: Story, width: int) -> None:
     from evalstore.audits.score_history import build_history
     from evalstore.report import render
-    from evalstore.report.screen import Screen
+    from evalstore.report.text_layout import Screen
     from evalstore.store import ArtifactStore
 
     with ArtifactStore.open(story.repo.root) as store:
@@ -138,7 +138,7 @@ def test_the_matrix_fits_the_screen_and_marks_what_was_recorded(story: Story, wi
 def test_runs_with_long_names_are_told_apart(story: Story) -> None:
     from evalstore.audits.score_history import build_history
     from evalstore.report import render
-    from evalstore.report.screen import Screen
+    from evalstore.report.text_layout import Screen
     from evalstore.store import ArtifactStore
 
     first = story.runs["X2"].path

@@ -14,7 +14,7 @@ from evalstore.audits import Audit, Cause, audit
 from evalstore.places import find_resource_folder
 from evalstore.report import render
 from evalstore.report.audit import text
-from evalstore.report.screen import Screen
+from evalstore.report.text_layout import Screen
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import factor
 

@@ -17,7 +17,7 @@ from evalstore.errors import RefError
 from evalstore.lint.wording import lint_artifact_shape
 from evalstore.model import Kind
 from evalstore.report.explain import document, format_example, text
-from evalstore.report.screen import Screen
+from evalstore.report.text_layout import Screen
 from tests.rows import each
 
 Cli = Callable[..., Any]

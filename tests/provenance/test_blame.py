@@ -10,7 +10,7 @@ import pytest
 from evalstore.release import artifact_parts
 from evalstore.release.blame import blame
 from evalstore.report import render
-from evalstore.report.screen import Screen
+from evalstore.report.text_layout import Screen
 from evalstore.store import ArtifactStore, rows
 from tests.provenance.conftest import ban, brief, rubric
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from evalstore.lint.sources import _cut_line
 from evalstore.model import SourceLine
-from evalstore.report.screen import COLOURS, Part, Screen
 from evalstore.report.source_excerpt import format_excerpt
+from evalstore.report.text_layout import COLOURS, Part, Screen
 from evalstore.text import make_printable
 
 Cli = Callable[..., Any]

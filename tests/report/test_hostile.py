@@ -21,7 +21,7 @@ from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as formatted
 from evalstore.report.formats.github import format_annotation
 from evalstore.report.problems import ProblemReport
-from evalstore.report.screen import COLOURS, Screen
+from evalstore.report.text_layout import COLOURS, Screen
 from evalstore.text import escape_ci_commands
 from tests.rows import each
 

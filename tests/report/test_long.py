@@ -12,7 +12,7 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, Status
 from evalstore.report import render
 from evalstore.report.diff import text
-from evalstore.report.screen import Screen
+from evalstore.report.text_layout import Screen
 from evalstore.versions import Bump, parse_version
 
 

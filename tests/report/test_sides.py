@@ -9,7 +9,7 @@ import pytest
 from evalstore.diff import compare
 from evalstore.report.diff import text
 from evalstore.report.diff_words import format_exchange
-from evalstore.report.screen import COLOURS, Screen
+from evalstore.report.text_layout import COLOURS, Screen
 from evalstore.report.value_diff import Mark, compare_values, format_one_line
 
 

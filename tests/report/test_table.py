@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import evalstore
-from evalstore.report import FITTED_TO_SCREEN, RENDERERS
+from evalstore.report import RENDERERS
 from evalstore.report.json_values import KEYS
 from evalstore.report.reports import PROBLEM_REPORTS
 from tests.rows import each
@@ -32,4 +34,16 @@ def test_every_key_is_a_class_of_the_package(name: str) -> None:
 
 def test_what_has_problems_is_rendered_too() -> None:
     assert PROBLEM_REPORTS.keys() <= RENDERERS.keys()
-    assert set(RENDERERS.values()) >= FITTED_TO_SCREEN
+
+
+def list_renderers(module: str) -> set[str]:
+    """List what the names of a module's renderers end in: nothing for the first of its results."""
+    names = vars(import_module(f"evalstore.report.{module}"))
+    found = (re.fullmatch(r"(?:text|document|markdown|html)(?:_(\w+))?", name) for name in names)
+    return {match[1] or "" for match in found if match}
+
+
+def test_no_renderer_goes_unused() -> None:
+    used = {module.partition(".")[::2] for module in RENDERERS.values()}
+    for module in {name for name, _ in used}:
+        assert list_renderers(module) <= {suffix for name, suffix in used if name == module}

@@ -12,7 +12,7 @@ from evalstore.documents import read_yaml
 from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Findings, Severity
 from evalstore.report.findings import text
-from evalstore.report.screen import PAPER
+from evalstore.report.text_layout import PAPER
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests/cases/validation"

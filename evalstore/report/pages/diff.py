@@ -19,8 +19,14 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
-from evalstore.report.pages.html import render_page, render_template
+from evalstore.report.pages.html import (
+    FilteredList,
+    FilterMenu,
+    filter_items,
+    render_page,
+    render_template,
+    select_items,
+)
 from evalstore.report.text_layout import count_noun
 from evalstore.report.value_diff import Mark
 from evalstore.versions import Bump

@@ -1,0 +1,197 @@
+"""Renders a new store as text and JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.json_values import select_json_keys
+from evalstore.report.text_layout import (
+    PAPER,
+    Screen,
+    count_noun,
+    format_columns,
+    format_percent,
+    join_names,
+    wrap_lines,
+)
+from evalstore.text import make_printable
+
+if TYPE_CHECKING:
+    from evalstore.catalogue.starters import StartedFile
+    from evalstore.demo import ReplayedStory
+    from evalstore.index.written_index import IndexProblem, WrittenIndex
+    from evalstore.migration import ExportedFile, ExportResult
+    from evalstore.release.accept import WrittenAcceptance
+    from evalstore.release.lock import LockedRef, LockResult
+    from evalstore.report.text_layout import Screen
+    from evalstore.site.contents import WrittenSite
+    from evalstore.store.init import CreatedStore, ExampleRun
+
+
+def text_acceptance(result: WrittenAcceptance) -> str:
+    """Return the accepted change, the bump that its artifact needs now, and the file to review."""
+    acceptance, status = result.acceptance, result.status
+    until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
+    lines = [
+        f"accepted as {acceptance.accepted.level} (was {acceptance.accepted.was}){until}: {acceptance.change}",
+        f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
+        f"review and commit {result.file}",
+    ]
+    return "\n".join(wrap_lines(*lines, inner="  "))
+
+
+def document_story(story: ReplayedStory) -> Any:
+    """Return the JSON document."""
+    steps = [
+        {
+            **select_json_keys(step, "title author date"),
+            "commands": [
+                {"command": list(result.words), "exit_code": result.code, "out": result.out} for result in results
+            ],
+        }
+        for step, results in story.steps
+    ]
+    return {"folder": str(story.folder), "steps": steps}
+
+
+def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
+    """Return the file itself when it was not written anywhere, else what was written where."""
+    if result.out is None:
+        return "".join(file.text for file in result.files)
+    lines = [make_printable(f"wrote {result.out}/{file.file} from {file.ref}") for file in result.files]
+    return "\n".join(
+        [
+            *screen.shorten_list(lines),
+            *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
+        ]
+    )
+
+
+def document_export(result: ExportResult) -> Any:
+    """Return the JSON document; the texts are in it when they were not written."""
+    return {
+        "format": result.format,
+        "out": result.out,
+        "files": [_file_document(file, with_text=result.out is None) for file in result.files],
+    }
+
+
+def _file_document(file: ExportedFile, *, with_text: bool) -> Any:
+    return {
+        "file": file.file,
+        "ref": file.ref,
+        "sha256": sha256(file.text.encode()).hexdigest(),
+        "left_out": list(file.left_out),
+        **({"text": file.text} if with_text else {}),
+    }
+
+
+_SHOWN = 20
+_COUNTED = ("store", "artifact", "release", "pin", "finding")  # a run has several rows
+
+
+def text_index(index: WrittenIndex, screen: Screen) -> str:
+    """Return the file, how many rows it has of each record, and what could not be read."""
+    stores, *counts = (count_noun(index.rows[record], record) for record in _COUNTED)
+    runs = f"{count_noun(index.rows['run'], 'row')} of runs"
+    shown = index.problems if screen.whole else index.problems[:_SHOWN]
+    head = f"{make_printable(str(index.out))}: {stores}\n{', '.join([*counts, runs])}"
+    lines = [head, *map(_describe_problem, shown)]
+    if left := len(index.problems) - len(shown):
+        lines.append(f"and {count_noun(left, 'more problem')}: --verbose, or the rows whose record is problem")
+    return "\n".join(lines)
+
+
+def _describe_problem(problem: IndexProblem) -> str:
+    place = f"{problem.store}: {problem.file}" if problem.file else problem.store
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return make_printable(f"{problem.severity}: {place}: {problem.message}{hint}")
+
+
+_FIRST_STEPS = (
+    "then: evalstore new rubric ID begins a ruler, or evalstore migrate FILE takes legacy ones",
+    "      evalstore bump --all releases them",
+)
+
+
+def text_store(result: CreatedStore) -> str:
+    """Return what was created, and what to do next."""
+    if not (result.repository or result.written or result.merged or result.kept or result.next_steps):
+        return f"{make_printable(str(result.root))} is a store already; nothing changed"
+    is_new = "evalstore.yaml" in result.written
+    made = "made a git repository and a store" if result.repository else "made a store" if is_new else "the store is"
+    lines = [
+        f"{made} in {make_printable(str(result.root))}",
+        *(f"  wrote {make_printable(name)}" for name in result.written),
+        *(f"  added to {make_printable(name)}" for name in result.merged),
+    ]
+    folder = shlex.quote(str(result.root))
+    if result.example:
+        return "\n".join([*lines, *_example_lines(result.example, folder)])
+    if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
+        lines.append(f"next: git -C {folder} add -- {' '.join(map(shlex.quote, tops))}")
+    lines += [f"in every clone: {command}" for command in result.next_steps]
+    return "\n".join([*lines, *_FIRST_STEPS])
+
+
+def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
+    yield f"the outputs score {format_percent(example.score)} of 100 by these files, which is kept in {example.run}"
+    yield from ("", "next:")
+    commands = (
+        f"cd {folder}",
+        "git add .",
+        f"evalstore show {example.run}",
+        "evalstore validate",
+        "evalstore bump --all",
+        f"evalstore score {example.dataset}@1.0.0 {example.outputs}",
+    )
+    yield from (f"  {command}" for command in commands)
+    yield "then edit rubrics/answer_style.yaml, and see what evalstore diff says"
+
+
+def _name_top(path: str) -> str:
+    """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
+    return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
+
+
+def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
+    """Return a line for each reference that is new, moved or removed, and how many the lock holds."""
+    rows = [
+        *(_reference_row(reference) for reference in result.refs if reference.changed),
+        *(("-", ref, "") for ref in result.removed),
+    ]
+    holds = (
+        f"{result.path} holds {count_noun(len(result.refs), 'reference')} and {count_noun(result.ledgers, 'ledger')}"
+    )
+    summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was so already'}")
+    return "\n".join([*screen.shorten_list(format_columns(rows).splitlines()), summary_line]) if rows else summary_line
+
+
+def _reference_row(reference: LockedRef) -> tuple[str, str, str]:
+    if reference.previous is None:
+        return "+", reference.ref, reference.version
+    return (
+        "~",
+        reference.ref,
+        reference.version
+        if reference.previous == reference.version
+        else f"{reference.previous} -> {reference.version}",
+    )
+
+
+def text_file(file: StartedFile) -> str:
+    """Return the file, what it refers to, and what to do next."""
+    refers = f", which refers to {join_names(file.refers_to)}" if file.refers_to else ""
+    steps = f"next: edit it, then evalstore validate {file.file}, and evalstore bump {file.ref} releases it"
+    return f"wrote {file.file}{refers}\n{steps}"
+
+
+def text_site(site: WrittenSite) -> str:
+    """Return the first page's path, how many pages there are, and what was left out."""
+    notes = [f"note: {make_printable(note)}" for note in site.notes]
+    return "\n".join(
+        [f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}", *notes]
+    )
