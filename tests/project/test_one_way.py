@@ -1,0 +1,86 @@
+"""One machine for each job (ARCHITECTURE.md): which rooms may hold it, and the mark by which a second one is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from tests.project.sources import parse_modules
+
+
+class Job(NamedTuple):
+    """A job, the only places that do it (a module, or a folder with a `/`), and the marks of whoever does it.
+
+    A mark is a library that is imported (`yaml`), or a name that is imported from one (`dataclasses:is_dataclass`).
+    """
+
+    name: str
+    places: tuple[str, ...]
+    marks: tuple[str, ...]
+
+
+JOBS = (
+    Job("read YAML", ("documents/yaml_reader.py",), ("yaml",)),
+    Job("write YAML", ("documents/yaml_writer.py",), ("ruamel",)),
+    Job("find a pattern in a text", ("languages/patterns/",), ("regex",)),
+    Job("hold a value against a JSON Schema", ("languages/schemas/",), ("jsonschema", "referencing")),
+    Job("read Markdown", ("checks/markdown.py",), ("markdown_it",)),
+    Job("read PHP", ("checks/php.py",), ("tree_sitter", "tree_sitter_php")),
+    Job("parse and compare versions", ("versions.py",), ("semver",)),
+    Job("find the paths at which two values differ", ("diff/plain_data.py",), ("deepdiff",)),
+    Job("compare two stored versions", ("release/comparison.py", "api/functions.py"), ("evalstore.diff:compare",)),
+    Job("run git", ("store/",), ("git",)),
+    Job("start a program", ("store/", "checks/php.py", "demo/"), ("subprocess",)),
+    Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "distributed")),
+    Job("pair the rows of two runs by columns", ("runs/pair_tables.py",), ("duckdb",)),
+    Job("read and write Parquet", ("runs/",), ("pyarrow",)),
+    Job("unpack a log of Inspect AI", ("runs/imports/",), ("zstandard",)),
+    Job("ask a judge", ("scoring/judging/client.py",), ("httpx",)),
+    Job("write a page", ("report/pages/",), ("jinja2", "markupsafe")),
+    Job("write the JSON of a result", ("report/json_values.py",), ("dataclasses:is_dataclass",)),
+    Job("parse a command line", ("cli/",), ("click", "argparse")),
+)
+
+
+def list_marks(tree: ast.Module) -> Iterator[str]:
+    """Yield every library of a module and every name from one, wherever and however it is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+            yield from (f"{node.module}:{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("import_module"):
+            yield from (str(name.value).partition(".")[0] for name in node.args if isinstance(name, ast.Constant))
+
+
+@cache
+def map_marks() -> dict[str, frozenset[str]]:
+    return {path: frozenset(list_marks(tree)) for path, tree in parse_modules().items()}
+
+
+def find_doers(job: Job) -> dict[str, set[str]]:
+    """Find the modules that bear a mark of a job, and which."""
+    found = {path: marks & set(job.marks) for path, marks in map_marks().items()}
+    return {path: set(marks) for path, marks in found.items() if marks}
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_one_machine_does_the_job(job: Job) -> None:
+    seconds = {path: marks for path, marks in find_doers(job).items() if not path.startswith(job.places)}
+    for path, marks in seconds.items():
+        pytest.fail(
+            f"evalstore/{path} ({', '.join(sorted(marks))}) is a second machine to {job.name}: call "
+            f"{' or '.join(f'evalstore/{place}' for place in job.places)} instead and delete it, "
+            "or let it replace the first one and delete that"
+        )
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_every_place_does_its_job(job: Job) -> None:
+    doers = find_doers(job)
+    assert [place for place in job.places if not any(path.startswith(place) for path in doers)] == []
