@@ -4,9 +4,12 @@ from evalstore.runs.eee_write import LABELS
 from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
 from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
 from evalstore.runs.read import read_bare_rows, read_rows, read_run
-from evalstore.runs.row_formats import CutFile, OutputSpan, compute_span_sha256, find_row_format, get_row_format
+from evalstore.runs.remote import locate_file
+from evalstore.runs.row_formats import find_row_format, get_row_format
 from evalstore.runs.run_files import compute_file_sha256
-from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
+from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
+from evalstore.runs.tables import build_frame, build_table
+from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact, register_readers
 from evalstore.runs.write import RunWriter, make_run_name, write_run
 
 # The versions of Every Eval Ever that a run can be written in.
@@ -41,3 +44,5 @@ __all__ = [
     "read_run",
     "write_run",
 ]
+
+register_readers(run=lambda path: read_run(locate_file(path)), rows=read_rows, frame=build_frame, table=build_table)

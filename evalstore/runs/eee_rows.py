@@ -16,7 +16,6 @@ from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.runs.eee_versions import find_row_doubt
-from evalstore.runs.eee_write import UNKNOWN
 from evalstore.runs.run_files import (
     ToolCalls,
     collect_calls,
@@ -26,7 +25,7 @@ from evalstore.runs.run_files import (
     read_text_or,
     require_text,
 )
-from evalstore.runs.values import GradedRow, StoredOutput
+from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]

@@ -19,12 +19,11 @@ from evalstore.errors import RefusedError
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.run_files import format_calls
-from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, digest_plain_text
+from evalstore.runs.values import LATEST, UNKNOWN, CheckSummary, GradedRow, Run, digest_plain_text
 from evalstore.text import make_excerpt
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
-UNKNOWN = -1
 SCORE, PASS_RATE = "score", "pass_rate"
 _METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
 _SOURCE = {

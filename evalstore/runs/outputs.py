@@ -29,8 +29,9 @@ from evalstore.runs.imports.inspect_log import (
 from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 from evalstore.runs.read import read_run
-from evalstore.runs.row_formats import CutFile, OutputSpan, cut_rows, is_text_format, keep_whole, read_lines
+from evalstore.runs.row_formats import cut_rows, is_text_format, read_lines
 from evalstore.runs.run_files import is_existing_file, read_embedded_samples, read_json_objects
+from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
 ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = "archive", "object", "array", "empty", "utf-16", "table", "other"

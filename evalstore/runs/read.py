@@ -16,7 +16,7 @@ from evalstore.documents import read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.runs.eee_rows import read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
-from evalstore.runs.eee_write import PASS_RATE, SCORE, UNKNOWN
+from evalstore.runs.eee_write import PASS_RATE, SCORE
 from evalstore.runs.row_formats import read_lines
 from evalstore.runs.run_files import (
     explain_shape_errors,
@@ -32,7 +32,7 @@ from evalstore.runs.run_files import (
     read_text_or,
     require_text,
 )
-from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
+from evalstore.runs.values import UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _NO_ROW = "this line is no row of a run"

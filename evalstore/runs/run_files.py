@@ -17,7 +17,8 @@ from evalstore.documents import JsonStream, read_row, write_canonical
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.model import read_call, read_call_args, read_call_name
-from evalstore.runs.row_formats import ROW_FORMATS, OutputSpan, read_lines
+from evalstore.runs.row_formats import ROW_FORMATS, read_lines
+from evalstore.runs.spans import OutputSpan
 from evalstore.text import make_excerpt
 
 # `Fraction` would also take 1e999999999, and calculate it.

@@ -25,7 +25,7 @@ from evalstore.runs import (
     read_run,
     write_run,
 )
-from evalstore.runs import tables as parquet_rows
+from evalstore.runs import parquet as parquet_rows
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.row_index import RowIndex
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.errors import LimitError, LoadError, Place
-from evalstore.runs import parquet_pages, tables
+from evalstore.runs import parquet, parquet_pages
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
@@ -49,7 +49,7 @@ def draw_types(depth: int) -> st.SearchStrategy[tuple[Any, st.SearchStrategy[Any
 
 
 @st.composite
-def drawn_tables(draw: st.DrawFn) -> Any:
+def tables(draw: st.DrawFn) -> Any:
     columns = draw(st.lists(draw_types(2), min_size=1, max_size=3))
     count = draw(st.integers(0, 5))
     arrays = [
@@ -71,10 +71,10 @@ def drop_empty(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-@given(drawn_tables(), st.integers(0, 4))
+@given(tables(), st.integers(0, 4))
 def test_each_row_is_the_json_of_its_values(batch: Any, start: int) -> None:
     for part in (batch, batch.slice(start), batch.slice(0, start)):
-        assert [json.loads(row) for row in tables._write_batch(part, LIMIT)] == drop_empty(part.to_pylist())
+        assert [json.loads(row) for row in parquet._write_batch(part, LIMIT)] == drop_empty(part.to_pylist())
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def read(path: Path) -> list[bytes]:
-    return [line for _, line in tables.read_parquet_lines(path)]
+    return [line for _, line in parquet.read_parquet_lines(path)]
 
 
 def count_rows(path: Path, dictionaries: set[str]) -> int:
@@ -107,7 +107,7 @@ def test_rows_that_repeat_one_large_text_are_read_few_at_a_time_where_each_is_a_
     monkeypatch.setattr(parquet_pages, "DECODE_LIMIT", 1_000_000)
     assert count_rows(path, set()) == 8
     assert count_rows(path, {"output"}) == 1024
-    monkeypatch.setattr(tables, "_BATCH_LIMIT", 500_000)
+    monkeypatch.setattr(parquet, "_BATCH_LIMIT", 500_000)
     assert [len(line) > 100_000 for line in read(path)] == [True] * 40
     # In this encoding a text begins as the one before did, and no dictionary is read.
     prefixed = {"output": "DELTA_BYTE_ARRAY"}
@@ -179,5 +179,5 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_texts_are_encoded_together_as_they_are_alone(text: str) -> None:
     rows = [{text: text}, {text: "plain"}, {text: None}]
     batch = pa.record_batch([pa.array([row[text] for row in rows]).dictionary_encode()], names=[text])
-    assert [json.loads(row) for row in tables._write_batch(batch, LIMIT)] == drop_empty(rows)
-    assert [json.loads(row) for row in tables._write_batch(batch.slice(0, 2), LIMIT)] == rows[:2]
+    assert [json.loads(row) for row in parquet._write_batch(batch, LIMIT)] == drop_empty(rows)
+    assert [json.loads(row) for row in parquet._write_batch(batch.slice(0, 2), LIMIT)] == rows[:2]

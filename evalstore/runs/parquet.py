@@ -1,0 +1,252 @@
+"""Reads Parquet as the JSON Lines that it stands for, and writes the rows of a run; sole user of its library.
+
+A column is a key, and what is null is absent, within structs too. Scores are null where there is none; in Every Eval
+Ever they are -1. A column of Parquet's type JSON, or a text where only an object or a list can stand, is decoded.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from evalstore.about import suggest_install
+from evalstore.documents import LINE_LIMIT, read_row, write_row
+from evalstore.errors import LimitError, LoadError, Place, RefusedError
+from evalstore.files import open_user_file
+from evalstore.runs.parquet_pages import (
+    CONTAINER_LIMIT,
+    check_columns,
+    check_footer,
+    count_batch_rows,
+    list_dictionaries,
+)
+from evalstore.runs.spans import CutFile, OutputSpan, cut_at
+from evalstore.runs.values import UNKNOWN
+
+_BATCH_LIMIT = 16 * LINE_LIMIT  # characters of the rows that are decoded at once
+_GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
+# Where texts hold JSON, as in tables whose tool had no other way to nest.
+_NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_METADATA = (
+    *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
+    *("input_digest", "reference_digest", "output_digest", "group", "sample", "tool_calls"),
+)
+
+
+class RowGroup(NamedTuple):
+    """A part of a Parquet file that is read by itself: its first row from 1, how many rows it has, where they start."""
+
+    number: int
+    first_row: int
+    rows: int
+    offset: int
+
+
+def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
+    """Return the row groups of a Parquet file, in their order; `LoadError` where it is none."""
+    with _open_parquet(path) as (_, file, _):
+        return tuple(_iterate_groups(file))
+
+
+def cut_row_groups(path: Path, size: int) -> CutFile:
+    """Cut a Parquet file between row groups into spans of `size` bytes or more; its footer belongs to the last."""
+    starts = list[tuple[int, int]]()
+    for group in list_row_groups(path):
+        if not starts or group.offset >= starts[-1][0] + size:
+            starts.append((group.offset, group.first_row))
+    return cut_at(path, starts)
+
+
+def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (row, its line of JSON without a line break) for the rows of a Parquet file, or of a span's row groups.
+
+    Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
+    """
+    with _open_parquet(path) as (source, file, dictionaries):
+        for part in _iterate_groups(file):
+            if span is not None and not span.start <= part.offset < span.end:
+                continue
+            number, place = part.first_row, Place(str(path), part.first_row)
+            count = count_batch_rows(source, file.metadata, part.number, dictionaries, place)
+            for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
+                for line in _write_lines(batch, Place(str(path), number)):
+                    yield number, line.encode()
+                    number += 1
+
+
+def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
+    """Write the rows of a run, each a line as evalstore writes it, as row groups of some megabytes."""
+    pq = import_parquet()
+    schema = _build_schema()
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for rows in _gather_groups(lines):
+            writer.write_table(import_module("pyarrow").Table.from_pylist(rows, schema=schema))
+
+
+def import_parquet() -> Any:
+    """Return `pyarrow.parquet`; `RefusedError` where it is not installed."""
+    try:
+        return import_module("pyarrow.parquet")
+    except ImportError:
+        raise RefusedError("Parquet needs pyarrow, which is not installed", hint=suggest_install("parquet")) from None
+
+
+def _iterate_groups(file: Any) -> Iterator[RowGroup]:
+    first = 1
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        yield RowGroup(number, first, group.num_rows, _find_offset(group))
+        first += group.num_rows
+
+
+def _find_offset(group: Any) -> int:
+    """Return where the pages of a row group begin."""
+    columns = map(group.column, range(group.num_columns))
+    return min((column.dictionary_page_offset or column.data_page_offset for column in columns), default=0)
+
+
+@contextmanager
+def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
+    """Yield the bytes of a Parquet file, Arrow's reader of it, and the paths of the columns it reads as dictionaries.
+
+    What Arrow raises of its content becomes one sentence.
+    """
+    pq = import_parquet()
+    with open_user_file(path) as source:
+        try:
+            check_footer(source, Place(str(path)))
+            # Read as it is asked for: reading ahead would hold whole row groups.
+            options: dict[str, Any] = {
+                "pre_buffer": False,
+                "buffer_size": 1 << 16,
+                "thrift_container_size_limit": CONTAINER_LIMIT,
+            }
+            metadata = pq.ParquetFile(source, **options).metadata
+            check_columns(metadata, Place(str(path)))
+            dictionaries = list_dictionaries(metadata)
+            with pq.ParquetFile(source, metadata=metadata, read_dictionary=dictionaries, **options) as file:
+                yield source, file, frozenset(dictionaries)
+        except (import_module("pyarrow").ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
+            first = next(iter(str(error).splitlines()), "")
+            hint = f"Arrow says: {first}" if first else None
+            raise LoadError("is no sound Parquet file", place=Place(str(path)), hint=hint) from None
+
+
+def _write_lines(batch: Any, place: Place) -> Iterator[str]:
+    """Yield the JSON of each row from the one at `place` on; what fails is tried in halves, down to the row."""
+    try:
+        lines = _write_batch(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
+    except LoadError as error:
+        if batch.num_rows == 1:
+            raise type(error)(error.message, place=place, hint=error.hint) from None
+        half = batch.num_rows // 2
+        yield from _write_lines(batch.slice(0, half), place)
+        yield from _write_lines(batch.slice(half), Place(place.file, (place.line or 1) + half))
+    else:
+        yield from lines
+
+
+def _write_batch(batch: Any, limit: int) -> list[str]:
+    names = batch.schema.names
+    if len(set(names)) < len(names):
+        raise LoadError("two columns have one name")
+    keys = sum(len(name) * (len(array) - array.null_count) for name, array in zip(names, batch.columns, strict=True))
+    if keys + sum(map(_count_bytes, batch.columns)) > limit:
+        raise LimitError(f"a row is larger than {limit:,} characters")
+    try:
+        return [_write_row(row) for row in batch.to_pylist(maps_as_pydicts="strict")]
+    except UnicodeDecodeError:
+        raise LoadError("a text is not UTF-8") from None
+
+
+def _count_bytes(array: Any) -> int:
+    """Return the bytes of an array's values as they are written, a text of a dictionary as often as a row has it."""
+    types, pc = import_module("pyarrow").types, import_module("pyarrow.compute")
+    if types.is_dictionary(array.type) and not types.is_primitive(array.type.value_type):
+        lengths = pc.binary_length(array.dictionary).take(array.indices)
+        return int(pc.sum(lengths).as_py() or 0)
+    if types.is_struct(array.type):
+        keys = sum(len(array.type.field(number).name) for number in range(array.type.num_fields))
+        return keys * int(len(array) - array.null_count) + sum(map(_count_bytes, array.flatten()))
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return _count_bytes(array.flatten())
+    if types.is_map(array.type):
+        start, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        return sum(_count_bytes(part.slice(start, end - start)) for part in (array.keys, array.items))
+    return int(array.nbytes)
+
+
+def _write_row(row: dict[str, Any]) -> str:
+    found = {}
+    for name, item in row.items():
+        value = _convert_value(item)
+        if name in _NESTED and isinstance(value, str):
+            value = read_row(value.encode(), "", 0)
+        if name == "evaluation" and isinstance(value, dict) and "score" not in value:
+            value = {"score": UNKNOWN, "is_correct": False} | value
+        if value is not None:
+            found[name] = value
+    try:
+        return _encode(found)
+    except TypeError:  # an exact number
+        return write_row(found).removesuffix("\n")
+    except ValueError:
+        raise LoadError("a number is infinite, and JSON has no such number") from None
+
+
+def _convert_value(value: Any) -> Any:
+    """Return a value as JSON has it: null and not-a-number in a struct are absent, bytes are text, times are words."""
+    if isinstance(value, dict):
+        converted = ((str(key), _convert_value(item)) for key, item in value.items())
+        return {key: item for key, item in converted if item is not None}
+    if isinstance(value, list):
+        return [_convert_value(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    return value if value is None or isinstance(value, str | int | Decimal) else str(value)
+
+
+def _gather_groups(lines: Iterable[bytes]) -> Iterator[list[dict[str, Any]]]:
+    rows, size = list[dict[str, Any]](), 0
+    for line in lines:
+        row = json.loads(line)
+        if row["evaluation"]["score"] == UNKNOWN:
+            row["evaluation"] = {}
+        rows.append(row)
+        size += len(line)
+        if size >= _GROUP_SIZE:
+            yield rows
+            rows, size = [], 0
+    if rows:
+        yield rows
+
+
+def _build_schema() -> Any:
+    """Return the columns of a run's rows: those of Every Eval Ever, with evalstore's own as a struct of texts."""
+    pa = import_module("pyarrow")
+    text = pa.string()
+    texts = pa.list_(text)
+    call = pa.struct([("id", text), ("name", text), ("arguments", pa.map_(text, text))])
+    turn = pa.struct([("turn_idx", pa.int64()), ("role", text), ("content", text), ("tool_calls", pa.list_(call))])
+    head = ("schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id")
+    return pa.schema(
+        [
+            *((name, text) for name in (*head, "sample_id", "sample_hash", "interaction_type")),
+            ("input", pa.struct([("raw", text), ("reference", texts)])),
+            ("output", pa.struct([("raw", texts)])),
+            ("messages", pa.list_(turn)),
+            ("answer_attribution", texts),
+            ("evaluation", pa.struct([("score", pa.float64()), ("is_correct", pa.bool_())])),
+            ("error", text),
+            ("metadata", pa.struct([(f"evalstore_{name}", text) for name in _METADATA])),
+        ]
+    )
