@@ -11,7 +11,7 @@ from evalstore.diff.findings import Side
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import Pointer, compute_document_digest, convert_fraction
+from evalstore.documents import Pointer, compute_digest, convert_fraction
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, find_kind
 
@@ -28,7 +28,7 @@ class ComparedDocument:
     def side(self) -> Side:
         """Its reference and digest, for the diff."""
         ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
-        return Side(ref, compute_document_digest(self.content))
+        return Side(ref, compute_digest(self.content))
 
     @property
     def content(self) -> dict[str, Any]:

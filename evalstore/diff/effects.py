@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import starmap
 from operator import eq
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import AnswerGoal, Change, RubricEffect
@@ -39,8 +39,14 @@ from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages.pattern_comparison import MembershipTable, RegexTree, UndecidedError, find_memberships
+from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
 from evalstore.model import CheckResult, Output, Sample, UnscoredReason, Verdict, has_failed_check
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import MembershipTable, RegexTree
+
+    _Languages = tuple[RegexTree, ...]
+
 
 _ZERO = Fraction(0)
 # Answers that move and are kept, and how far beside a bar a judge's score lies that is just below or above it.
@@ -193,9 +199,6 @@ _LANGUAGES, _CHECKS, _EDITS = 12, 32, 40
 _STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
 _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 
-_Languages = tuple[RegexTree, ...]
-_NOTHING_READ = MembershipTable({(): ""}, is_complete=True)
-
 
 def attach_effects(changes: Sequence[Change], load: ArtifactLoader | None) -> tuple[list[Change], RubricEffect | None]:
     """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
@@ -311,7 +314,12 @@ def _search_changed_texts(
         replace(state, checks=tuple(check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]))
         for state in pair
     ]
-    return _search_texts(numbers, changed, budget) or ((), _NOTHING_READ)
+    return _search_texts(numbers, changed, budget) or ((), _make_empty_table())
+
+
+def _make_empty_table() -> MembershipTable:
+    """Return the table where no text is read: one combination, of nothing."""
+    return pattern_comparison.MembershipTable({(): ""}, is_complete=True)
 
 
 def _search_texts(
@@ -322,13 +330,13 @@ def _search_texts(
     scores = {number: score for number, check in checks.items() if (score := read_text_check(check))}
     languages = tuple(dict.fromkeys(language for score in scores.values() for language in score.languages))
     if not languages:
-        return (), _NOTHING_READ
+        return (), _make_empty_table()
     if len(languages) > _LANGUAGES:
         return None
     search = SharedBudget(min(_SEARCH_STEPS, budget.left))
     try:
-        table = find_memberships(languages, search)
-    except UndecidedError:
+        table = pattern_comparison.find_memberships(languages, search)
+    except pattern_comparison.UndecidedError:
         return None
     finally:
         budget.left -= search.spent

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change, Decision, Proof
@@ -15,9 +15,12 @@ from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
-from evalstore.languages import pattern_comparison, schema_comparison
-from evalstore.languages.pattern_comparison import LanguageComparison, LanguageRelation
+from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
 from evalstore.model import is_cosmetic
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import LanguageComparison
+
 
 # Paths from a check to a part of it, old and new; None where that is absent.
 Paths = tuple[Pointer, Pointer]
@@ -34,9 +37,23 @@ class EditScript:
 
     current: RubricState
     goal: RubricState
-    pattern_budget: SharedBudget = field(default_factory=lambda: SharedBudget(pattern_comparison.TOTAL_STEPS))
-    schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(schema_comparison.TOTAL_STEPS))
     load: ArtifactLoader | None = None
+    _pattern_budget: SharedBudget | None = None
+    _schema_budget: SharedBudget | None = None
+
+    @property
+    def pattern_budget(self) -> SharedBudget:
+        """The steps that the comparisons of patterns may still take."""
+        self._pattern_budget = self._pattern_budget or SharedBudget(pattern_comparison.TOTAL_STEPS)
+        return self._pattern_budget
+
+    @property
+    def schema_budget(self) -> SharedBudget:
+        """The steps that the comparisons of schemas may still take."""
+        from evalstore.languages.schema_comparison import TOTAL_STEPS
+
+        self._schema_budget = self._schema_budget or SharedBudget(TOTAL_STEPS)
+        return self._schema_budget
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric: return the change to `after`, which becomes the current one."""
@@ -115,15 +132,16 @@ _PARAMS = ("pattern", "flags", "mode")
 _PATTERN_CHANGED = "regex-pattern-changed"
 _SINGLE_PARAM_RULES = {"flags": "regex-flags-changed", "mode": "regex-mode-changed"}
 _RULES = {STRICTER: "regex-pattern-narrowed", LOOSER: "regex-pattern-widened"}
+# By the relation, as `LanguageRelation` spells it.
 _DIRECTIONS = {
-    LanguageRelation.NARROWER: STRICTER,
-    LanguageRelation.WIDER: LOOSER,
-    LanguageRelation.INCOMPARABLE: EITHER,
+    "narrower": STRICTER,
+    "wider": LOOSER,
+    "incomparable": EITHER,
 }
 _REASONS = {
-    LanguageRelation.NARROWER: "all outputs that pass now passed before, and some that passed do not",
-    LanguageRelation.WIDER: "all outputs that passed before pass now, and some that did not do",
-    LanguageRelation.INCOMPARABLE: "some outputs passed before only, and others pass only now",
+    "narrower": "all outputs that pass now passed before, and some that passed do not",
+    "wider": "all outputs that passed before pass now, and some that did not do",
+    "incomparable": "some outputs passed before only, and others pass only now",
 }
 _EQUAL_LANGUAGES = Proof("the two languages are equal: the same outputs pass before and after")
 
@@ -164,19 +182,23 @@ def compare_kinds(script: EditScript, change: Change) -> Change:
     if not (before.binary and after.binary):
         return change
     comparison = compare_checks(before, after, script.pattern_budget)
-    return change if comparison.relation is LanguageRelation.UNDECIDED else apply_comparison(change, comparison)
+    return (
+        change
+        if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED
+        else apply_comparison(change, comparison)
+    )
 
 
 def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
     """Return a change with what a comparison of its two sets of outputs decides."""
-    if comparison.relation is LanguageRelation.EQUAL:
+    if comparison.relation is pattern_comparison.LanguageRelation.EQUAL:
         return replace(change, proof=_EQUAL_LANGUAGES)
     outputs = tuple(text for text in (comparison.only_old, comparison.only_new) if text is not None)
-    if comparison.relation is LanguageRelation.UNDECIDED:
+    if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
         # Modes are ordered by where a match may lie, so the direction is known without a comparison.
         by = Certainty.BY_DEFINITION if change.rule == _SINGLE_PARAM_RULES["mode"] else Certainty.ASSUMED
         return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
-    direction = _DIRECTIONS[comparison.relation]
+    direction = _DIRECTIONS[comparison.relation.value]
     # The direction of a rule is that of the match: `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction
-    return replace(change, decision=Decision(Certainty.PROVED, _REASONS[comparison.relation], outputs, found))
+    return replace(change, decision=Decision(Certainty.PROVED, _REASONS[comparison.relation.value], outputs, found))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, product
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.deciders.output_traits import (
@@ -28,9 +28,13 @@ from evalstore.diff.deciders.texts import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree, count_visible
+from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree
+
 
 # Ways to answer: well under a tenth of a second.
 WAYS_LIMIT = 4_096
@@ -212,7 +216,7 @@ def read_text_check(check: CheckState) -> TextScore | None:
 def _list_text_ways(
     texts: Mapping[_Key, TextScore], erring: Sequence[_Key], places: Mapping[RegexTree, int], table: MembershipTable
 ) -> Iterator[TextWay]:
-    counts = {place: count_visible(language) for language, place in places.items()}
+    counts = {place: pattern_comparison.count_visible(language) for language, place in places.items()}
     ways: dict[tuple[RawAnswer, ...], TextWay] = {}
     for members, text in table.texts.items():
         visible = max((count for place, count in counts.items() if members[place]), default=0)

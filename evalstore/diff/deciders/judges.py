@@ -20,7 +20,6 @@ from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
 from evalstore.errors import EvalstoreError
-from evalstore.languages.pattern_comparison import Expression, UndecidedError, build_pattern_language
 from evalstore.languages.patterns.engine import find_dialect_difference
 from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_judge
 from evalstore.versions import Bump
@@ -185,6 +184,8 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
         or find_dialect_difference(pattern, "")
     ):
         return None
+    from evalstore.languages.pattern_comparison import Expression, UndecidedError, build_pattern_language
+
     try:
         build_pattern_language(Expression(pattern, "", "search"))
         with warnings.catch_warnings():

@@ -15,7 +15,6 @@ from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_directio
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages.pattern_comparison import CASED_CODES
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump
 
@@ -228,6 +227,8 @@ def _is_caseless(phrase: str) -> bool:
 
 @cache
 def _list_lowered_letters() -> frozenset[str]:
+    from evalstore.languages.pattern_comparison import CASED_CODES
+
     # Includes the combining dot above, to which the capital I with dot is lowered, and k, to which the kelvin sign is.
     chars = map(chr, range(CASED_CODES))
     alone = frozenset(part for char in chars if char.lower() != char for part in char.lower())

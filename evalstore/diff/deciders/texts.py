@@ -6,27 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages.pattern_comparison import (
-    QUESTION_STEPS,
-    Expression,
-    LanguageComparison,
-    LanguageRelation,
-    Membership,
-    RegexTree,
-    UndecidedError,
-    build_complement,
-    build_pattern_language,
-    build_phrase_language,
-    build_words_language,
-    compare_languages,
-)
+from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
 from evalstore.model import Output, Sample
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import Expression, LanguageComparison, Membership, RegexTree
 
 # Phrases of one check that are counted one by one: a text may hold any of so many sets of them.
 _COUNTED = 6
@@ -44,7 +34,7 @@ def read_text_score(check: CheckState) -> TextScore | None:
     read = _READERS.get(check.kind)
     try:
         return read(check.params) if read else None
-    except UndecidedError:
+    except pattern_comparison.UndecidedError:
         return None
 
 
@@ -68,7 +58,12 @@ def _read_bans(params: Any) -> TextScore:
 
 def _read_pattern(params: Any) -> TextScore:
     return TextScore(
-        (build_pattern_language(Expression(params["pattern"], params["flags"], params["mode"])),), _find_all
+        (
+            pattern_comparison.build_pattern_language(
+                pattern_comparison.Expression(params["pattern"], params["flags"], params["mode"])
+            ),
+        ),
+        _find_all,
     )
 
 
@@ -76,7 +71,7 @@ def _read_facts(params: Any) -> TextScore | None:
     facts = params["facts"]
     if not facts or params["judge_prompt_ref"] is not None or len(facts) > _COUNTED:
         return None
-    spell = partial(build_words_language, case_sensitive=params["case_sensitive"])
+    spell = partial(pattern_comparison.build_words_language, case_sensitive=params["case_sensitive"])
     return TextScore(tuple(map(spell, facts)), lambda found: Fraction(sum(found), len(found)))
 
 
@@ -84,7 +79,9 @@ def _read_format(params: Any) -> TextScore | None:
     # Lengths are counted in characters, too many for an automaton; one that the format asks for anyway is none.
     if params["format"] != "text" or params["max_chars"] is not None or (params["min_chars"] or 0) > 1:
         return None
-    return TextScore((build_pattern_language(Expression(r"[^\s\x1c-\x1f]")),), _find_all)
+    return TextScore(
+        (pattern_comparison.build_pattern_language(pattern_comparison.Expression(r"[^\s\x1c-\x1f]")),), _find_all
+    )
 
 
 def _find_all(found: Membership) -> Fraction:
@@ -92,7 +89,7 @@ def _find_all(found: Membership) -> Fraction:
 
 
 def _build_phrases(values: list[str], params: Any) -> RegexTree:
-    return build_phrase_language(values, case_sensitive=params["case_sensitive"])
+    return pattern_comparison.build_phrase_language(values, case_sensitive=params["case_sensitive"])
 
 
 _READERS: dict[str, Callable[[Any], TextScore | None]] = {
@@ -106,24 +103,24 @@ _READERS: dict[str, Callable[[Any], TextScore | None]] = {
 
 def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> LanguageComparison:
     """Return what the outputs that `new` passes are to those of `old`; undecided for kinds that seek no text."""
-    question = SharedBudget(min(QUESTION_STEPS, budget.left))
+    question = SharedBudget(min(pattern_comparison.QUESTION_STEPS, budget.left))
     try:
         return _compare_outputs(old, new, question)
-    except UndecidedError as error:
-        return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
+    except pattern_comparison.UndecidedError as error:
+        return pattern_comparison.LanguageComparison(pattern_comparison.LanguageRelation.UNDECIDED, why=str(error))
     finally:
         # What the last request asked for beyond the limit is not taken from the questions to come.
         budget.spend(question.spent)
 
 
 def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -> LanguageComparison:
-    compared = compare_languages(_build_language(old), _build_language(new), question)
+    compared = pattern_comparison.compare_languages(_build_language(old), _build_language(new), question)
     if not compared.is_confirmed_by(partial(_passes_text, old), partial(_passes_text, new)):
         why = "the scorer answers otherwise than the comparison"
-        return LanguageComparison(LanguageRelation.UNDECIDED, why=why)
+        return pattern_comparison.LanguageComparison(pattern_comparison.LanguageRelation.UNDECIDED, why=why)
     if _find_limit(old) != _find_limit(new):
         why = "one of them can take too many steps on a very long output"
-        return replace(compared, relation=LanguageRelation.UNDECIDED, why=why)
+        return replace(compared, relation=pattern_comparison.LanguageRelation.UNDECIDED, why=why)
     return compared
 
 
@@ -148,16 +145,16 @@ def _find_limit(check: CheckState) -> object:
 def _build_language(check: CheckState) -> RegexTree:
     """Return the outputs that a check passes."""
     found, absent = _build_found_language(check), check.kind == "must_not_contain"
-    return found if check.negate is absent else build_complement(found)
+    return found if check.negate is absent else pattern_comparison.build_complement(found)
 
 
 def _build_found_language(check: CheckState) -> RegexTree:
     params = check.params
     if check.kind == "regex":
-        return build_pattern_language(_read_expression(check))
+        return pattern_comparison.build_pattern_language(_read_expression(check))
     if _needs_one_phrase(check):
-        return build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
-    raise UndecidedError("it is no check for one text of a list")
+        return pattern_comparison.build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
+    raise pattern_comparison.UndecidedError("it is no check for one text of a list")
 
 
 def _find_phrases(check: CheckState) -> tuple[object, ...] | None:
@@ -175,7 +172,7 @@ def _needs_one_phrase(check: CheckState) -> bool:
 
 
 def _read_expression(check: CheckState) -> Expression:
-    return Expression(check.params["pattern"], check.params["flags"], check.params["mode"])
+    return pattern_comparison.Expression(check.params["pattern"], check.params["flags"], check.params["mode"])
 
 
 def _passes_text(check: CheckState, text: str) -> bool | None:

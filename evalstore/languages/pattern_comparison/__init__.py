@@ -38,28 +38,33 @@ pairs of states searched together (Hopcroft and Karp 1971); states that stand fo
 Doyen, Henzinger and Raskin 2006).
 """
 
-from evalstore.languages.pattern_comparison.compare import (
-    QUESTION_STEPS,
-    TOTAL_STEPS,
-    LanguageComparison,
-    LanguageRelation,
-    Membership,
-    MembershipTable,
-    compare_languages,
-    compare_patterns,
-    find_memberships,
-)
-from evalstore.languages.pattern_comparison.languages import (
-    CASED_CODES,
-    Expression,
-    build_complement,
-    build_group_language,
-    build_pattern_language,
-    build_phrase_language,
-    build_words_language,
-    count_visible,
-)
-from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison.compare import (
+        QUESTION_STEPS,
+        TOTAL_STEPS,
+        LanguageComparison,
+        LanguageRelation,
+        Membership,
+        MembershipTable,
+        compare_languages,
+        compare_patterns,
+        find_memberships,
+    )
+    from evalstore.languages.pattern_comparison.languages import (
+        CASED_CODES,
+        Expression,
+        build_complement,
+        build_group_language,
+        build_pattern_language,
+        build_phrase_language,
+        build_words_language,
+        count_visible,
+    )
+    from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
 
 __all__ = [
     "CASED_CODES",
@@ -82,3 +87,38 @@ __all__ = [
     "count_visible",
     "find_memberships",
 ]
+
+# An edit that touches no pattern needs none of it.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        **dict.fromkeys(
+            [
+                "QUESTION_STEPS",
+                "TOTAL_STEPS",
+                "LanguageComparison",
+                "LanguageRelation",
+                "Membership",
+                "MembershipTable",
+                "compare_languages",
+                "compare_patterns",
+                "find_memberships",
+            ],
+            "compare",
+        ),
+        **dict.fromkeys(
+            [
+                "CASED_CODES",
+                "Expression",
+                "build_complement",
+                "build_group_language",
+                "build_pattern_language",
+                "build_phrase_language",
+                "build_words_language",
+                "count_visible",
+            ],
+            "languages",
+        ),
+        **dict.fromkeys(["RegexTree", "UndecidedError"], "compare"),
+    },
+)
