@@ -1,5 +1,6 @@
 r"""Compares regular expressions by the texts that they match: all texts, by proof, with a shortest counterexample.
 
+>>> from evalstore.languages.pattern_comparison import Expression, compare_patterns
 >>> compare_patterns(Expression("cache tags?"), Expression("cache tag")).relation.value
 'equal'
 >>> compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))

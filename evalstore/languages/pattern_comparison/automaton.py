@@ -9,7 +9,7 @@ old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `
 
 >>> from evalstore.budget import SharedBudget
 >>> from evalstore.languages.patterns import alphabet
->>> from evalstore.languages.pattern_comparison import languages, product
+>>> from evalstore.languages.pattern_comparison import compare, languages
 >>> expressions = (languages.Expression(pattern, mode="fullmatch") for pattern in ("ab?", "ab*"))
 >>> trees = [languages.build_pattern_language(expression) for expression in expressions]
 >>> letters = alphabet.build_alphabet(trees, SharedBudget(1_000))
@@ -26,7 +26,7 @@ old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `
 a [[[3]], [[5]]] [True, True]
 b [[[1]], [[5]]] [True, True]
 b [[], [[5]]] [False, True]
->>> product.find_difference(automaton, letters, (starts[0], starts[1]))
+>>> compare.find_difference(automaton, letters, (starts[0], starts[1]))
 LanguageDifference(only_old=None, only_new='abb', is_complete=True)
 """
 
