@@ -6,7 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_EXCERPT_LIMIT = 200
+# Characters of a text that is quoted within a sentence: a name or a value, one that is the point of it, and a list.
+SHORT_EXCERPT, EXCERPT, LONG_EXCERPT = 60, 80, 400
+# Characters of a digest, or of a commit, that a message shows, and that no other in one file begins with.
+SHORT_DIGEST, LONG_DIGEST = 12, 16
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 # Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
@@ -19,7 +22,7 @@ def make_printable(text: str) -> str:
     return "".join(_escape_character(char) for char in text)
 
 
-def make_excerpt(text: str, limit: int = _EXCERPT_LIMIT) -> str:
+def make_excerpt(text: str, limit: int = 200) -> str:
     """Return `text` made printable and cut to `limit` characters."""
     return make_printable(text if len(text) <= limit else text[: limit - 1] + "…")
 

@@ -11,19 +11,13 @@ from typing import Any
 
 from evalstore.diff.change import AnswerGoal, Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import KINDS, LONGEST_TEXT
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.plain_data import is_short
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import write_canonical
 from evalstore.model import Output
 
-_TRIED = 400
-_OPTIONS = 6  # of every check beside the changed one
-_PARTS = 48
-_CHECKS = 16
-_BUILT, _QUOTED = 4096, 80
-_SCHEMA = 8_000
-_SIDES, _JOINT = 2, 2  # the old check and the new one; JSON of each sort
 _PHP = "```php\n"
 
 
@@ -35,19 +29,21 @@ def build_candidates(change: Change) -> Iterator[str]:
         checks.setdefault(check.token, []).append(check)
     mine = checks.pop(change.token, [])
     changed = list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
-    others = list(checks.values())[:_CHECKS]
+    others = list(checks.values())[: CANDIDATES.checks]
     changed += _list_joint_json(mine, [states[-1] for states in others])
     json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
     plenty = [_join_texts((*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1]))]
-    parts = [*(_list_sample_texts(states)[:_OPTIONS] for states in others), ["", *json], changed]
-    together = islice(product(*map(_drop_long_texts, parts)), _BUILT)
+    parts = [*(_list_sample_texts(states)[: CANDIDATES.options] for states in others), ["", *json], changed]
+    together = islice(product(*map(_drop_long_texts, parts)), CANDIDATES.built)
     built = (*(_join_texts((*plenty, part)) for part in changed), *map(_join_texts, together))
-    short = sorted((text for text in dict.fromkeys(built) if len(text) <= LONGEST_TEXT), key=len)[:_TRIED]
+    short = sorted((text for text in dict.fromkeys(built) if len(text) <= CANDIDATES.text_length), key=len)[
+        : CANDIDATES.texts
+    ]
     yield from short
     # Where an output has to be JSON, the same texts are tried as JSON strings.
     if any(check.params.get("format") == "json" for state in change.states for check in state.checks):
-        yield from map(write_canonical, short[:_QUOTED])
-        yield from map(_write_lines, [text for text in short if _PHP in text][:_QUOTED])
+        yield from map(write_canonical, short[: CANDIDATES.quoted])
+        yield from map(_write_lines, [text for text in short if _PHP in text][: CANDIDATES.quoted])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
 
 
@@ -58,7 +54,7 @@ def _write_lines(text: str) -> str:
 
 
 def _drop_long_texts(parts: list[str]) -> list[str]:
-    return [part for part in parts if len(part) <= LONGEST_TEXT]
+    return [part for part in parts if len(part) <= CANDIDATES.text_length]
 
 
 def list_expected_outputs(change: Change) -> list[str]:
@@ -86,11 +82,11 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
     from evalstore.diff.deciders.schema_edits import list_outputs
 
     schemas, beside = _list_schemas(mine), _list_schemas(others)
-    if not beside or len(schemas) != len(mine) or len(mine) != _SIDES:
+    if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
     joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in (beside, [{"not": one} for one in beside]))
-    values = [value for schema in joint for value in islice(_find_instances(write_canonical(schema)), _JOINT)]
+    values = [value for schema in joint for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)]
     return [output for value in values for output in list_outputs(value, mine[0].params["extract"])]
 
 
@@ -108,7 +104,7 @@ def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list
 def _find_instances(schema: str) -> Iterable[Any]:
     from evalstore.languages.schema_comparison import find_instances
 
-    return find_instances(schema) if len(schema) <= _SCHEMA else ()
+    return find_instances(schema) if len(schema) <= CANDIDATES.schema else ()
 
 
 def _join_texts(parts: Iterable[str]) -> str:
@@ -117,12 +113,12 @@ def _join_texts(parts: Iterable[str]) -> str:
 
 def _list_sample_texts(states: list[CheckState]) -> list[str]:
     wanted = chain([""], _list_exchanged_phrases(states), *map(_yield_sample_texts, states))
-    return list(dict.fromkeys(islice(wanted, _PARTS)))
+    return list(dict.fromkeys(islice(wanted, CANDIDATES.parts)))
 
 
 def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
     lists = [set(check.params.get("values", ())) for check in states]
-    return sorted(set.symmetric_difference(*lists)) if len(lists) == _SIDES else []
+    return sorted(set.symmetric_difference(*lists)) if len(lists) == CANDIDATES.sides else []
 
 
 def _find_passing_text(check: CheckState) -> str:
@@ -137,8 +133,6 @@ Call = Mapping[str, Any]
 Record = tuple[Call, ...]
 
 _KIND = "tool_usage"
-_RECORD_LIMIT, _CALL_LIMIT, _LENGTH_LIMIT = 120, 6, 12
-_TOOLS_LIMIT = 2_000
 
 
 def build_records(change: Change) -> list[Record]:
@@ -153,24 +147,26 @@ def build_records(change: Change) -> list[Record]:
 
 def list_check_records(checks: list[CheckState]) -> list[Record]:
     """Return records that these checks of calls tell apart, the shortest first; none where they are long."""
-    if not all(is_short(check.params["tools"], _TOOLS_LIMIT) for check in checks):
+    if not all(is_short(check.params["tools"], CANDIDATES.tools) for check in checks):
         return []  # nobody would read it, and each record is written many times over
     # One record may be built in many ways; its canonical JSON tells them apart.
     calls = _list_calls(checks)
     built = chain((record for check in checks for record in _build_variants(check, calls)), _merge_records(checks))
-    found = {write_canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
-    return sorted(found.values(), key=len)[:_RECORD_LIMIT]
+    found = {write_canonical(list(record)): record for record in built if len(record) <= CANDIDATES.record_length}
+    return sorted(found.values(), key=len)[: CANDIDATES.records]
 
 
 def list_fragments(check: CheckState) -> list[str]:
     """Return texts that make a check pass or fail: what it looks for, and JSON that its schema lets through or not."""
-    return [*islice(_yield_sample_texts(check), _PARTS), *_list_own_json([check])]
+    return [*islice(_yield_sample_texts(check), CANDIDATES.parts), *_list_own_json([check])]
 
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
     """Yield the record that meets all demands, then it with a call less, a call more and reversed, then short ones."""
     complete = tuple(
-        _make_call(entry) for entry in check.params["tools"] or () for _ in range(min(entry["min"], _LENGTH_LIMIT))
+        _make_call(entry)
+        for entry in check.params["tools"] or ()
+        for _ in range(min(entry["min"], CANDIDATES.record_length))
     )
     yield from ((), complete, complete[::-1])
     yield from (complete[:place] + complete[place + 1 :] for place in range(len(complete)))
@@ -179,7 +175,7 @@ def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
         most = entry.get("max")
         yield from ((*complete, *[_make_call(entry)] * more) for more in (1, 2, *([] if most is None else [most])))
     yield from ((call,) for call in calls)
-    yield from islice(product(calls, repeat=2), _RECORD_LIMIT)
+    yield from islice(product(calls, repeat=2), CANDIDATES.records)
 
 
 def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
@@ -191,7 +187,7 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
         for entry in other.params["tools"] or ():
             call, least = _make_call(entry), max(entry["min"], 1)
             most = entry.get("max", least)
-            for count in sorted(count for count in {least, most, most + 1} if count <= _LENGTH_LIMIT):
+            for count in sorted(count for count in {least, most, most + 1} if count <= CANDIDATES.record_length):
                 records = (
                     [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
                     for asked in one.params["tools"] or ()
@@ -215,15 +211,13 @@ def _list_calls(checks: list[CheckState]) -> list[Call]:
     other = "another_tool"
     while any(call["name"] == other for call in calls):
         other += "_"
-    return [*list(different.values())[:_CALL_LIMIT], {"name": other}]
+    return [*list(different.values())[: CANDIDATES.record_calls], {"name": other}]
 
 
 def _make_call(entry: Mapping[str, Any]) -> Call:
     return {"name": entry["name"], **({"args": entry["args"]} if "args" in entry else {})}
 
 
-# Fragments of one check, and texts that are held against one goal.
-_FRAGMENTS, _STEPS = 24, 160
 _JSON_STARTS = ("{", "[", '"')
 _RECORDS = "tool_usage"
 
@@ -251,7 +245,7 @@ class OutputAssembly:
         calls = next(self._find_records(wanted.pop(_RECORDS, [])), _NOTHING)
         if calls is _NOTHING:
             return
-        self._steps = _STEPS
+        self._steps = CANDIDATES.assembly_steps
         ordered = dict(sorted(wanted.items(), key=lambda item: _ORDER.get(item[1][0][0].kind, 0)))
         for text in self._extend(goal.text, ordered, ()):
             yield Output(text, calls)
@@ -292,7 +286,7 @@ class OutputAssembly:
         yield text
         expected = self.expected if token == self.token else ()
         asked = chain.from_iterable(_list_asked(check, score, self.list_fragments) for check, score in demands)
-        for fragment in islice(dict.fromkeys((*expected, *asked)), _FRAGMENTS):
+        for fragment in islice(dict.fromkeys((*expected, *asked)), CANDIDATES.fragments):
             yield from _compose(text, fragment)
         for check, _ in demands:
             yield from _fill_length(text, check)

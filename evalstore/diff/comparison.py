@@ -18,12 +18,14 @@ from evalstore.diff.document import ComparedDocument, read_document
 from evalstore.diff.effects import attach_effects, join_effects
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_references import ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.diff.witness import Replay
 from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
 from evalstore.model import Artifact, Output, list_check_ids
+from evalstore.text import LONG_DIGEST
 from evalstore.versions import Bump, bump_version, find_version
 
 _DECLARED_COSMETIC = Proof(
@@ -62,7 +64,6 @@ def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> Diff
     return replace(finding, level=overrides[name], overridden=name)
 
 
-_LENGTH = 16
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
 _QUESTION_KEYS = frozenset({"questions", "rows"})
 _COMBINE_CHANGED = "scoring-combine-changed"
@@ -171,7 +172,7 @@ def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
 
 
 def _digest_facts(facts: list[Any]) -> str:
-    return compute_digest(facts)[:_LENGTH]
+    return compute_digest(facts)[:LONG_DIGEST]
 
 
 def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -> list[str] | None:
@@ -203,8 +204,6 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
 
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
-# References within references are followed so deep.
-_DEPTH_LIMIT = 4
 
 
 def compare(  # noqa: PLR0913  # two sides, and what is known beside them
@@ -292,7 +291,7 @@ class _Comparison:
     def _compare_artifacts(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
         if pair not in self.diffs:
-            load = self.load if self.depth + 1 < _DEPTH_LIMIT else None
+            load = self.load if self.depth + 1 < COMPARED.nested_references else None
             # What a pin imports is shown with its witnesses, unless only its bump counts.
             detail = Detail.BUMP if self.detail in _FOR_BUMPS else Detail.WITNESSES
             inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, self.diffs)

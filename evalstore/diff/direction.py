@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.findings import Direction
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
@@ -16,8 +17,6 @@ VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
 HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
 _ZERO = Fraction(0)
-# Sets of checks that can be left out, times the checks: 2^15 take well under a second.
-_WORK_LIMIT = 1 << 15
 
 # The direction of one more check; one check less has the opposite one.
 ADDED_CHECK_DIRECTIONS = {
@@ -98,7 +97,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
     """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
     optional = [check.token for check in old.checks if old.may_leave_out(check)]
-    if len(old.checks) << len(optional) > _WORK_LIMIT:
+    if len(old.checks) << len(optional) > PROOFS.optional_work:
         return None
     left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
     return max(measure_weight_distance(_select_weights(old, out), _select_weights(new, out)) for out in left_out)

@@ -37,6 +37,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
 from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import EFFECTS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 
 
 _ZERO = Fraction(0)
-# Answers that move and are kept, and how far beside a bar a judge's score lies that is just below or above it.
-_GOALS, _BESIDE = 24, Fraction(1, 1000)
+# How far beside a bar a judge's score lies that is just below or above it.
+_BESIDE = Fraction(1, 1000)
 _ERROR = UnscoredReason.ERROR
 _WHOLE = (Fraction(0), Fraction(1))
 _PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
@@ -96,7 +97,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
 
 def _list_goals(answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]) -> Iterator[AnswerGoal]:
     """Yield goals of the answers that move, those that are easiest to build first."""
-    for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[:_GOALS]:
+    for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[: EFFECTS.goals]:
         judges = {
             check.token: answer.free[answers.numbers[id(check)]]
             for state in answers.states
@@ -190,12 +191,6 @@ def _compare_thresholds(old: Fraction, new: Fraction) -> Direction:
     return NONE if old == new else STRICTER if new > old else LOOSER
 
 
-# Steps of one search, and of all that a comparison makes; some 0.2 s, and ordinary rubrics take a tenth of it.
-_SEARCH_STEPS, _TOTAL_STEPS = 80_000, 200_000
-# Ways to answer that one comparison looks at: well under half a second.
-_WAYS = 30_000
-_LANGUAGES, _CHECKS, _EDITS = 12, 32, 40
-
 _STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
 _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 
@@ -232,15 +227,15 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
 def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
     """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
     states = [state for pair in pairs for state in pair]
-    if len(pairs) > _EDITS or any(len(state.checks) > _CHECKS for state in states):
+    if len(pairs) > EFFECTS.edits or any(len(state.checks) > EFFECTS.checks for state in states):
         return [None] * len(pairs)
-    budget, ways, numbers = SharedBudget(_TOTAL_STEPS), 0, number_variables(states)
+    budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     common = _search_texts(numbers, states, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
         languages, table = common or _search_changed_texts(pair, numbers, budget)
         answers = list_joint_answers(pair, numbers, languages, table, list_possible)
-        fits = answers is not None and ways + answers.count <= _WAYS
+        fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
         effects.append(find_effect(answers) if answers and fits else None)
     return effects
@@ -331,9 +326,9 @@ def _search_texts(
     languages = tuple(dict.fromkeys(language for score in scores.values() for language in score.languages))
     if not languages:
         return (), _make_empty_table()
-    if len(languages) > _LANGUAGES:
+    if len(languages) > EFFECTS.languages:
         return None
-    search = SharedBudget(min(_SEARCH_STEPS, budget.left))
+    search = SharedBudget(min(EFFECTS.search_steps, budget.left))
     try:
         table = pattern_comparison.find_memberships(languages, search)
     except pattern_comparison.UndecidedError:

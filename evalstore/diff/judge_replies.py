@@ -12,6 +12,7 @@ from typing import Any
 from evalstore.checks.reply import read_reply
 from evalstore.diff.change import Change
 from evalstore.diff.findings import ReplyWitness
+from evalstore.diff.limits import COMPARED, REPLIES
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.model import Judge, JudgeReply, ScoreType, read_judge
 
@@ -24,8 +25,6 @@ _READING: Mapping[str, tuple[str, ...]] = {
     "reply_pattern": ("reply_pattern",),
 }
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-# Characters of a pattern and of a reply; replies that are read; ways to write one match of a pattern.
-_PATTERN, _LONGEST, _TRIED, _WAYS = 1_000, 300, 400, 6
 _WORDS = ("pass", "fail", "yes", "no", "1", "0")
 # A digit that is none of 0 to 9: only some patterns take it for one.
 _OTHER_DIGIT = "\N{ARABIC-INDIC DIGIT THREE}"
@@ -36,9 +35,9 @@ def find_reply(change: Change) -> ReplyWitness | None:
     sides = _read_sides(change)
     if sides is None:
         return None
-    replies = dict.fromkeys(reply for reply in _list_replies(sides) if len(reply) <= _LONGEST)
+    replies = dict.fromkeys(reply for reply in _list_replies(sides) if len(reply) <= REPLIES.length)
     found = []
-    for reply in islice(replies, _TRIED):
+    for reply in islice(replies, REPLIES.tried):
         old, new = (read_reply(judge, JudgeReply(reply)).score for judge in sides)
         if old != new:
             found.append(ReplyWitness(reply, old, new))
@@ -80,7 +79,7 @@ def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
     patterns = dict.fromkeys(judge.reply_pattern for judge in sides if judge.reply_pattern)
     texts = [text for pattern in patterns for text in _write_matches(pattern, words)]
     yield from texts
-    for text in texts[:_TRIED]:
+    for text in texts[: REPLIES.tried]:
         yield from (text.lower(), text.upper(), f"x {text}", f"{text} x", f"x{text}x", f"{text}\n{texts[0]}")
     yield from words
 
@@ -105,7 +104,7 @@ def _spell_answer(value: Any) -> Iterator[str]:
 
 def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
     """Yield texts that a pattern may find, with each word as its answer; not every one is a match."""
-    if len(pattern) > _PATTERN:
+    if len(pattern) > COMPARED.pattern:
         return
     try:
         with warnings.catch_warnings():
@@ -119,7 +118,7 @@ def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
 def _write_parts(tree: Any, answer: str | None) -> list[str]:
     ways = [_write_part(str(name), argument, answer) for name, argument in tree]
     # One character more than is read says that the text is too long.
-    return ["".join(parts)[: _LONGEST + 1] for parts in islice(product(*ways), _WAYS)]
+    return ["".join(parts)[: REPLIES.length + 1] for parts in islice(product(*ways), REPLIES.ways)]
 
 
 def _write_part(name: str, argument: Any, answer: str | None) -> list[str]:
@@ -135,7 +134,7 @@ def _write_part(name: str, argument: Any, answer: str | None) -> list[str]:
     if name.endswith("_REPEAT"):
         least, _, tree = argument
         once = _write_parts(tree, answer)[:2]
-        return [text * min(least, _LONGEST + 1) for text in once] + ([] if least else once)
+        return [text * min(least, REPLIES.length + 1) for text in once] + ([] if least else once)
     if name in {"ANY", "NOT_LITERAL"}:
         return ["x" if argument != ord("x") else "y"]
     return _write_parts(argument, answer) if name == "ATOMIC_GROUP" else [""]

@@ -12,17 +12,15 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LISTED_PATHS = 5
-_EXCERPT = 60
-_DEEPDIFF_LIMIT = 100_000  # characters and parts; deepdiff takes seconds for more
 
 
 def make_plain(value: Any, depth: int = 0) -> Any:
@@ -80,22 +78,22 @@ def describe_value(value: Any) -> str:
         return "unset"
     if isinstance(value, dict):
         return make_excerpt(
-            ", ".join(f"{key} {describe_value(item)}" for key, item in islice(value.items(), _EXCERPT)) or "{}",
-            _EXCERPT,
+            ", ".join(f"{key} {describe_value(item)}" for key, item in islice(value.items(), SHORT_EXCERPT)) or "{}",
+            SHORT_EXCERPT,
         )
     if isinstance(value, list):
-        value = value[:_EXCERPT]
-    return make_excerpt(value if isinstance(value, str) else write_canonical(value), _EXCERPT)
+        value = value[:SHORT_EXCERPT]
+    return make_excerpt(value if isinstance(value, str) else write_canonical(value), SHORT_EXCERPT)
 
 
 def list_differences(old: Any, new: Any) -> str:
     """Return the pointers that differ within two plain values, as text; for changes that no rule classifies."""
-    if not is_short([old, new], _DEEPDIFF_LIMIT):
+    if not is_short([old, new], COMPARED.deepdiff_parts):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
     found = [format_json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
-    more = f" and {len(found) - _LISTED_PATHS} more" if len(found) > _LISTED_PATHS else ""
-    return ", ".join(found[:_LISTED_PATHS]) + more
+    more = f" and {len(found) - COMPARED.listed_paths} more" if len(found) > COMPARED.listed_paths else ""
+    return ", ".join(found[: COMPARED.listed_paths]) + more
 
 
 def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:

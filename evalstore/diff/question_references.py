@@ -11,6 +11,7 @@ from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
 from evalstore.diff.kinds import KINDS, Row
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
@@ -21,8 +22,6 @@ from evalstore.model import Kind, is_cosmetic, parse_ref
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
-# Edits that are compared check by check, and those of them for which a witness is looked for.
-_COMPARISON_LIMIT, _WITNESS_LIMIT = 300, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +78,9 @@ class ReferenceReaders:
         if _has_same_checks(old, new):
             return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
         self._comparisons += 1
-        if self._comparisons > _COMPARISON_LIMIT:
+        if self._comparisons > COMPARED.questions:
             return change.with_reason("too much changes to compare it one by one")
-        detail = Detail.WITNESSES if self._comparisons <= _WITNESS_LIMIT else Detail.FINDINGS
+        detail = Detail.WITNESSES if self._comparisons <= COMPARED.question_witnesses else Detail.FINDINGS
         imported = self.compare(old, new, detail)
         return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
 

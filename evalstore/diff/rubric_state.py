@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.diff.kinds import KINDS, read_params
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
-_CHECK_LIMIT = 400
 _TWO = {Fraction(0), Fraction(1)}
 _read_missing_policy, _read_errors_policy = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
 
@@ -144,7 +144,7 @@ def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
 def _read_state(value: Mapping[str, Any]) -> RubricState:
     scoring, checks = value["scoring"], value["checks"]
     ids = list_check_ids(checks)
-    if len(set(ids)) < len(ids) or len(ids) > _CHECK_LIMIT:
+    if len(set(ids)) < len(ids) or len(ids) > COMPARED.checks:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
     weights = {id_: _read_non_negative(weight) for id_, weight in scoring.get("weights", {}).items()}
     gates = read_texts(scoring.get("required", []))

@@ -21,6 +21,7 @@ from evalstore.diff.deciders.output_traits import RawAnswer, grade_answer
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
@@ -30,18 +31,6 @@ from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredR
 
 _COMPOSITE, _JUDGED = "composite", "llm_judge"
 _ENDS = (Fraction(0), Fraction(1))
-_JUDGEMENTS = 12  # scores of judges that are tried with each output
-_TRIED = 40  # outputs that are tried once one is found, for one that shows more
-_BESIDE = 6  # texts that are tried with each record of calls
-# Steps that a comparison spends on grading, counted so that every machine stops at the same place; well under a second.
-_BUDGET = 400_000
-# Of these, for putting an output together, four times at most; and outputs for one goal.
-_GOAL_STEPS, _GOAL_OUTPUTS = 60_000, 2
-_COMBINED = 3
-_CHARS_PER_STEP = 1_000  # characters of an output that are graded for the cost of its check
-# Of a schema: what a character costs when it is compiled, how many cost one more when it is applied.
-_COMPILING = 3
-_CHARS = 20
 
 
 class _EnoughError(Exception):
@@ -67,7 +56,7 @@ class Replay:
     load: ArtifactLoader | None = None
     list_possible: ScoreLister = list_scores
     _spent: int = 0
-    _limit: int = _BUDGET
+    _limit: int = EVIDENCE.steps
     _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
@@ -81,7 +70,7 @@ class Replay:
         first = next(tried, None) or self._find_by_goals(change.states, change.effect, direction, change)
         if first is None or change.states == (self.old, self.new):
             return first
-        shown = (witness for witness in (first, *islice(tried, _TRIED)) if self._is_total(witness))
+        shown = (witness for witness in (first, *islice(tried, EVIDENCE.outputs)) if self._is_total(witness))
         return next(shown, first)
 
     def find_total(
@@ -99,7 +88,7 @@ class Replay:
         if effect is None or not effect.goals:
             return None
         # The search by single texts may have spent all: some steps are left for this one.
-        self._limit = min(self._limit + _GOAL_STEPS, _BUDGET + 4 * _GOAL_STEPS)
+        self._limit = min(self._limit + EVIDENCE.goal_steps, EVIDENCE.steps + 4 * EVIDENCE.goal_steps)
         expected = list_expected_outputs(change) if change else []
         assembly = OutputAssembly(
             states, self._grade_score, self._list_fragments, change.token if change else "", expected
@@ -110,7 +99,7 @@ class Replay:
             for goal in effect.goals:
                 if not _allows(direction, goal.shift):
                     continue
-                for output in islice(assembly.build_outputs(goal), _GOAL_OUTPUTS):
+                for output in islice(assembly.build_outputs(goal), EVIDENCE.goal_outputs):
                     witness = self._replay(states, output, goal.judged)
                     if witness and _fits(witness, direction):
                         return witness
@@ -125,7 +114,7 @@ class Replay:
         inner = self._inner(check) if check.kind == _COMPOSITE else None
         if inner is None:
             return list_fragments(check)
-        parts = [list_fragments(one)[:_BESIDE] for one in inner.checks]
+        parts = [list_fragments(one)[: EVIDENCE.texts_beside] for one in inner.checks]
         return ["\n\n".join(part[0] for part in parts if part), *(text for part in parts for text in part)]
 
     def _try_outputs(
@@ -191,7 +180,7 @@ class Replay:
         # Checks that ask the same get the same.
         between: list[Mapping[str, Fraction]] = [
             {**end, **{other.token: score for other in checks if is_same_question(check, other)}}
-            for check, score in islice(bars, _JUDGEMENTS)
+            for check, score in islice(bars, EVIDENCE.judged_scores)
             for end in ends
         ]
         return [*ends, *between]
@@ -217,7 +206,7 @@ class Replay:
     def _run(self, state: RubricState, output: Output, judged: Mapping[str, Fraction | None]) -> RubricResult:
         from evalstore.checks import combine_results
 
-        self._spend(_COMBINED * len(state.checks))
+        self._spend(EVIDENCE.combining * len(state.checks))
         return combine_results(state.to_scoring(), [self._answer(check, output, judged) for check in state.checks])
 
     def _answer(self, check: CheckState, output: Output, judged: Mapping[str, Fraction | None]) -> CheckResult:
@@ -229,7 +218,7 @@ class Replay:
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
         known = output.text, calls
         if known not in check.results:
-            self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // _CHARS_PER_STEP))
+            self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // EVIDENCE.chars_per_step))
             result = check.grade(Sample(output))
             if result.unscored is UnscoredReason.ERROR and not check.is_portable:
                 raise _EnoughError  # no PHP: no witness for other machines
@@ -241,7 +230,7 @@ class Replay:
             from evalstore.checks import CheckContext, prepare_check
 
             cost, written = self._measure_cost(check)
-            self._spend(written * _COMPILING)
+            self._spend(written * EVIDENCE.compiling)
             # The check is stored, too: while it lives, no other object has its id.
             self._prepared[id(check)] = (
                 check,
@@ -256,7 +245,7 @@ class Replay:
             return sum(cost for cost, _ in costs), sum(written for _, written in costs)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
         written = len(write_canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
-        return KINDS[check.kind].cost + listed + written // _CHARS, written
+        return KINDS[check.kind].cost + listed + written // EVIDENCE.schema_chars_per_step, written
 
     def _spend(self, steps: int) -> None:
         self._spent += steps
@@ -315,7 +304,7 @@ def _sort_texts(texts: Mapping[str, Fraction | None]) -> list[str]:
 def _yield_outputs(change: Change) -> Iterator[Output]:
     """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
     if records := build_records(change):
-        few = list(islice(build_candidates(change), _BESIDE))
+        few = list(islice(build_candidates(change), EVIDENCE.texts_beside))
         yield from (Output(text, record) for record, text in product(records, few))
     else:
         yield from map(Output, build_candidates(change))

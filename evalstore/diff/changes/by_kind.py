@@ -18,6 +18,7 @@ from evalstore.diff.direction import is_counted
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import describe_value, is_same, make_plain, pair_checks
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, CompositeFacts, RubricState, read_rubric
@@ -135,7 +136,6 @@ def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
 
 
 _KIND = "composite"
-_SCORES = 12
 
 
 def attach_composite_facts(states: Iterable[RubricState], load: ArtifactLoader | None) -> list[RubricState]:
@@ -164,7 +164,7 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()
     return CompositeFacts(
-        scores=tuple(sorted(scores)) if len(scores) <= _SCORES else (),
+        scores=tuple(sorted(scores)) if len(scores) <= PROOFS.scores else (),
         threshold=inner.threshold,
         may_miss=not is_sure and any(map(inner.may_skip, inner.checks)),
         may_err=not is_portable or (not is_sure and any(check.may_err for check in inner.checks)),

@@ -12,6 +12,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.edit_script import EditScript, Paths, find_key_changes, set_param
 from evalstore.diff.deciders.judges import find_template_names, is_variable_unread
 from evalstore.diff.deciders.juries import SINGLE_JUDGE_AGGREGATE, find_aggregation_key, read_jury
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, pair_items
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
@@ -21,8 +22,6 @@ from evalstore.model import is_cosmetic, parse_ref
 Edits = Iterator[Change]
 _SINGLE, _JURY = "judge_prompt_ref", "jury"
 _MEMBER_KEYS, _JURY_KEYS = frozenset({_SINGLE, "weight"}), frozenset({"members", "aggregate"})
-# Larger juries are not compared one by one.
-_MEMBER_LIMIT = 100
 _SAME_JUDGES = {"asks": "asks the same judges, written otherwise"}
 
 Member = Mapping[str, Any]
@@ -47,7 +46,7 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
         return
     panels = [read_jury(side.params) for side in (check, goal)]
     # A jury that scoring would refuse, or one too large, is not taken apart.
-    if any(panel is None or len(panel.members) > _MEMBER_LIMIT for panel in panels):
+    if any(panel is None or len(panel.members) > COMPARED.items for panel in panels):
         old, new = ({name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal))
         yield script.edit_check("unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new)
     elif check.params[_JURY] is goal.params[_JURY] is None:

@@ -11,6 +11,7 @@ from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.deciders.bounds import explain_same_result
 from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
 from evalstore.diff.effects import find_effects
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, list_demand, make_canonical_demand, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
@@ -20,10 +21,6 @@ from evalstore.model import Combine, is_cosmetic, parse_ref
 
 _KIND = "composite"
 _ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
-# The index of a check that is written in no file: beyond that of any check in one.
-_NO_FILE_INDEX = 1_000_000
-# More removed composites than this are not compared.
-_COMPOSITE_LIMIT = 4
 
 
 def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
@@ -35,7 +32,7 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
         if check.kind == _KIND and not any(_is_kept(check, one) for one in other.checks)
     ]
     # Each edit starts at the result of the last: two composites may have been inlined at once.
-    for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
+    for check in removed if load and len(removed) <= COMPARED.composites else ():
         inner = load_inner_rubric(str(check.params["rubric_ref"]), load)
         reason = explain_same_score(current, check, inner) if inner else None
         if inner and reason and (parts := _match_inner_checks(check, inner, current, other)):
@@ -101,7 +98,8 @@ def _match_inner_checks(
             return []
         twins.remove(twin)
         weight = check.weight * one.weight / total if current.combine is Combine.WEIGHTED_AVG else twin.weight
-        token, index = f"{check.token}-{place}", _NO_FILE_INDEX * (check.index + 1) + place
+        token = f"{check.token}-{place}"
+        index = 1_000_000 * (check.index + 1) + place  # beyond that of any check in a file
         found.append(replace(twin, token=token, index=index, weight=weight, is_gate=False))
     return found
 
@@ -172,9 +170,6 @@ def _has_same_effect(rubric: RubricState, policies: tuple[str, str]) -> bool:
     return rubric.combine in (LOWEST if outer == "fail" else _NESTED)
 
 
-# Checks that are looked at, of how many of them a group is, and groups that are tried.
-_EDITED, _LARGEST, _TRIED = 8, 4, 36
-
 _Tokens = tuple[str, ...]
 
 
@@ -184,10 +179,10 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
     `new` has the tokens of `old` on the checks that pair.
     """
     edited = _list_edited(old, new)
-    if not 1 < len(edited) <= _EDITED or {*old.tokens} == {*new.tokens}:
+    if not 1 < len(edited) <= COMPARED.composite_checks or {*old.tokens} == {*new.tokens}:
         return
     singles: list[_Tokens] = [(token,) for token in edited]
-    groups = list(islice(_list_groups(edited), _TRIED - len(singles)))
+    groups = list(islice(_list_groups(edited), COMPARED.composite_groups - len(singles)))
     mixed = {group: _mix_rubrics(old, new, group) for group in (*singles, *groups)}
     effects = dict(zip(mixed, find_effects([(old, after) for after in mixed.values()]), strict=True))
     group = _choose_group(groups, effects)
@@ -236,9 +231,9 @@ def _list_edited(old: RubricState, new: RubricState) -> list[str]:
 
 def _list_groups(edited: Sequence[str]) -> Iterator[_Tokens]:
     """Yield groups, the smallest first; all together where that is more."""
-    for size in range(2, min(len(edited), _LARGEST) + 1):
+    for size in range(2, min(len(edited), COMPARED.composite_group) + 1):
         yield from combinations(edited, size)
-    if len(edited) > _LARGEST:
+    if len(edited) > COMPARED.composite_group:
         yield tuple(edited)
 
 

@@ -27,14 +27,12 @@ from evalstore.diff.changes.composites import find_regrouping, inline_composites
 from evalstore.diff.changes.edit_script import EditScript, compare_kinds, find_key_changes, point_into_check, set_param
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, list_demand, make_canonical_demand, pair_checks
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
-
-# More items than this are not compared one by one.
-_ITEM_LIMIT = 100
 
 
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
@@ -88,7 +86,7 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
     param = KINDS[goal.kind].params[name]
     old, new = list(script.current[token].params[name]), list(goal.params[name])
     more, less = list((Counter(new) - Counter(old)).elements()), list((Counter(old) - Counter(new)).elements())
-    if len(more) + len(less) > _ITEM_LIMIT:
+    if len(more) + len(less) > COMPARED.items:
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("unclassified-change", name, edited, old=old, new=new)
         return

@@ -17,12 +17,12 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS, Limit
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine, format_decimal
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump
 
-_SCORES = 12
 _RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
 _TWO = (Fraction(0), Fraction(1))
 
@@ -48,11 +48,9 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     if check.facts:
         return check.facts.scores
     parts = KINDS[check.kind].score_parts(check.params)
-    return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
+    return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < PROOFS.scores else ()
 
 
-# Checks, and pairs (sum of weighted scores, sum of weights); more are not enumerated.
-_CHECKS, _SUMS = 16, 1 << 14
 _ZERO_AND_ONE = frozenset({Fraction(0), Fraction(1)})
 
 
@@ -114,7 +112,7 @@ def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
     if rubric.combine in VERDICT_MODES:
         return _ZERO_AND_ONE
     scores = [list_scores(check) for check in rubric.checks]
-    if len(scores) > _CHECKS or not all(scores):
+    if len(scores) > PROOFS.combined_checks or not all(scores):
         return None
     if rubric.combine is Combine.WEIGHTED_AVG:
         return _find_attainable_averages(rubric)
@@ -132,7 +130,7 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
         left_out = sums if rubric.may_leave_out(check) else set()
         gains = {check.weight * score for score in (*list_scores(check), Fraction(0))}
         sums = left_out | {(got + gain, total + check.weight) for got, total in sums for gain in gains}
-        if len(sums) > _SUMS:
+        if len(sums) > PROOFS.sums:
             return None
     # A closed gate and the policies for errors give 0.
     return frozenset({Fraction(0)} | {got / total for got, total in sums if total})

@@ -26,6 +26,7 @@ from evalstore.diff.deciders.output_traits import (
 )
 from evalstore.diff.deciders.texts import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree
 
 
-# Ways to answer: well under a tenth of a second.
-WAYS_LIMIT = 4_096
 _ORDER_MODES = frozenset({Combine.MIN, Combine.MAX, Combine.MEDIAN})
 
 States = tuple[RubricState, RubricState]
@@ -148,7 +147,7 @@ def list_joint_answers(
     ]
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
-    if len(table.texts) << len(erring) > WAYS_LIMIT:
+    if len(table.texts) << len(erring) > PROOFS.ways:
         return None
     answers = JointAnswers(
         states,
@@ -158,7 +157,7 @@ def list_joint_answers(
         free_ways,
         frozenset(key for key, users in free.items() if _needs_calls(users[0])),
     )
-    return answers if answers.count <= WAYS_LIMIT else None
+    return answers if answers.count <= PROOFS.ways else None
 
 
 def _list_groups(free: Mapping[_Key, list[CheckState]]) -> Iterator[FreeWays]:

@@ -16,6 +16,7 @@ from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
@@ -25,7 +26,6 @@ from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_ju
 from evalstore.versions import Bump
 
 _TEXT = "text"
-_PATTERN = 1000  # characters
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
@@ -179,7 +179,7 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
     if (
         not isinstance(pattern, str)
-        or len(pattern) > _PATTERN
+        or len(pattern) > COMPARED.pattern
         or find_pattern_problem(pattern)
         or find_dialect_difference(pattern, "")
     ):

@@ -35,14 +35,13 @@ from evalstore.diff.direction import (
     normalize_weights,
 )
 from evalstore.diff.findings import Direction
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.references import bound_imported_shift
 from evalstore.model import parse_fraction
 
 # How the scores of one judge alone are joined, too.
 SINGLE_JUDGE_AGGREGATE = "mean"
 _TWO = 2
-# Judges whose groups are listed, 1,024 at most; more are compared by their shares.
-_GROUPED_JUDGES = 10
 _ONE_MORE = {"min": STRICTER, "max": LOOSER}
 # Every pair (lower, higher) of aggregates that holds for any scores and weights.
 _ORDERED = frozenset({("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")})
@@ -183,7 +182,7 @@ def _read_juries(change: Change) -> tuple[Jury, Jury]:
 @lru_cache(maxsize=64)
 def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
     """Return the groups of judges that have more than half of the weight; None for too many judges."""
-    if len(weights) > _GROUPED_JUDGES:
+    if len(weights) > PROOFS.grouped_judges:
         return None
     # Integers over one denominator: sums of fractions would take ten times as long.
     unit = lcm(*(weight.denominator for _, weight in weights))

@@ -14,6 +14,7 @@ from math import prod
 from typing import NamedTuple
 
 from evalstore.diff.kinds.markdown_structure import DEEPEST_HEADING
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.params import Params
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT
@@ -46,8 +47,6 @@ def grade_answer(check: CheckState, raw: RawAnswer) -> CheckResult:
     return CheckResult(check.token, check.kind, score, Verdict.PASS if passes else Verdict.FAIL)
 
 
-# Combinations of traits that are looked at.
-_TRAITS = 1_024
 _HEADINGS, _LEVEL, _NO_H1, _SECTION = "min_headings", "max_heading_level", "no_h1", "section"
 
 Answers = tuple[RawAnswer, ...]
@@ -109,7 +108,7 @@ def _list_markdown(checks: Sequence[Params]) -> Mapping[Answers, int] | None:
         chains[demand[0] if demand[1] else ("", *map(str, users[demand]))].append(demand)
     traits = [list(_list_held(chain)) for chain in chains.values()]
     parsed = [check["dialect"] == "commonmark" for check in checks]
-    if prod(map(len, traits)) > _TRAITS:
+    if prod(map(len, traits)) > PROOFS.traits:
         return None
     return dict.fromkeys(_grade_traits(demands, parsed, traits), OUTPUT_LIMIT)
 

@@ -14,12 +14,10 @@ from evalstore.diff.deciders.bounds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import COMPARED, PROOFS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump
-
-# More facts than these, or longer ones, are not weighed against each other one by one.
-_LISTED, _WEIGHED, _CHARS = 100, 10, 100_000
 
 
 def find_share_direction(change: Change) -> Direction:
@@ -63,7 +61,7 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
 def _weigh_facts(check: CheckState) -> Mapping[str, Fraction]:
     """Return the part of each fact as it is looked for; none where the question lists them, or too many are listed."""
     facts = check.params["facts"] or []
-    if not 0 < len(facts) <= _LISTED or sum(map(len, facts)) > _CHARS:
+    if not 0 < len(facts) <= COMPARED.items or sum(map(len, facts)) > PROOFS.fact_chars:
         return {}
     counted = Counter(facts if _asks_judge(check) else (_spell_fact(fact, check) for fact in facts))
     return {fact: Fraction(number, len(facts)) for fact, number in counted.items()}
@@ -88,7 +86,7 @@ def _is_stated(facts: Mapping[str, Fraction], by: Mapping[str, Fraction]) -> boo
 
 
 def _bound_sign(moved: Mapping[str, Fraction]) -> Direction:
-    if len(moved) > _WEIGHED:
+    if len(moved) > PROOFS.weighed_facts:
         return EITHER
     sums = list(_iterate_sums(moved))
     return bound_direction(below=min(sums) >= 0, above=max(sums) <= 0)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
 from evalstore.model import Output, Sample
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Expression, LanguageComparison, Membership, RegexTree
-
-# Phrases of one check that are counted one by one: a text may hold any of so many sets of them.
-_COUNTED = 6
 
 
 class TextScore(NamedTuple):
@@ -44,7 +42,7 @@ def _read_phrases(params: Any) -> TextScore | None:
         return TextScore((), lambda _: Fraction(needed <= 0))
     if needed == 1:
         return TextScore((_build_phrases(values, params),), _find_all)
-    if len(values) > _COUNTED:
+    if len(values) > PROOFS.counted_phrases:
         return None
     languages = tuple(_build_phrases([value], params) for value in values)
     return TextScore(languages, lambda found: Fraction(sum(found) >= needed))
@@ -69,7 +67,7 @@ def _read_pattern(params: Any) -> TextScore:
 
 def _read_facts(params: Any) -> TextScore | None:
     facts = params["facts"]
-    if not facts or params["judge_prompt_ref"] is not None or len(facts) > _COUNTED:
+    if not facts or params["judge_prompt_ref"] is not None or len(facts) > PROOFS.counted_phrases:
         return None
     spell = partial(pattern_comparison.build_words_language, case_sensitive=params["case_sensitive"])
     return TextScore(tuple(map(spell, facts)), lambda found: Fraction(sum(found), len(found)))

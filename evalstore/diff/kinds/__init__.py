@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer
 from evalstore.documents.document import DEPTH_LIMIT
@@ -22,11 +23,8 @@ Predicate = Callable[[Params], bool]
 # (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what kinds say here.
 EditFinder = Callable[[Any, str], Iterator[Any]]
 
-# Characters of a text that is tried as a witness; longer ones nobody would read.
-LONGEST_TEXT = 2000
 # JSON that is nested deeper than any that is read.
 DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
-_LONGEST_LIMIT = 20_000  # of lengths that people ask for; no other text is as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,5 +156,5 @@ def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
 def yield_texts_around(*limits: int | None) -> Iterator[str]:
     """Yield texts of as many characters as each limit says, of one more, and of one less."""
     for limit in limits:
-        if limit is not None and limit <= _LONGEST_LIMIT:
+        if limit is not None and limit <= CANDIDATES.asked_length:
             yield from ("x" * length for length in (limit, limit + 1, max(0, limit - 1)))

@@ -9,10 +9,9 @@ from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import CheckKind, Param, Row
+from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import Params, read_switch, read_text, read_texts, read_typed
 from evalstore.documents import Pointer
-
-_REPEATED = 20  # facts of which each is tried alone
 
 
 def _read_facts(value: Any) -> list[str]:
@@ -41,10 +40,15 @@ def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
 def _yield_texts(params: Params) -> Iterator[str]:
     if facts := params["facts"]:
         yield from ("\n".join(facts), "\n".join(facts).swapcase())
-        yield from (text for fact in facts[:_REPEATED] for text in (fact, fact.swapcase()))
-        yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), _REPEATED)))
+        yield from (text for fact in facts[: CANDIDATES.repeated] for text in (fact, fact.swapcase()))
+        yield from (
+            "\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), CANDIDATES.repeated))
+        )
         # As many as a share asks for, all but one of them in the other case.
-        yield from ("\n".join([*facts[:index], facts[index].swapcase()]) for index in range(min(len(facts), _REPEATED)))
+        yield from (
+            "\n".join([*facts[:index], facts[index].swapcase()])
+            for index in range(min(len(facts), CANDIDATES.repeated))
+        )
 
 
 def _asks_judge(params: Params) -> bool:

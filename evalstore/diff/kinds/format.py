@@ -7,7 +7,6 @@ from typing import Any
 
 from evalstore.diff.kinds import (
     DEEP_JSON,
-    LONGEST_TEXT,
     CheckKind,
     Param,
     Row,
@@ -16,6 +15,7 @@ from evalstore.diff.kinds import (
     say_always,
     yield_texts_around,
 )
+from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT
@@ -38,7 +38,7 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
-    yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, LONGEST_TEXT)
+    yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, CANDIDATES.text_length)
     sized = list(yield_texts_around(params["min_chars"], params["max_chars"]))
     yield from ("{}", "x", *sized)
     # The same lengths as JSON.

@@ -11,6 +11,7 @@ from evalstore.diff.changes.edit_script import EditScript
 from evalstore.diff.deciders.schema_edits import find_schema_edits, list_outputs
 from evalstore.diff.findings import Certainty
 from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, say_always
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
@@ -18,7 +19,6 @@ from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas, find_dialect
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
-_LISTED = 2
 _SAME_VIEW = Proof("nothing that decides differs: notes, order and names of definitions are not read")
 _EQUIVALENT = Proof("both schemas let the same JSON through, and none takes either near its limit of steps")
 _UNSHOWN = "; no JSON was found that shows it"
@@ -109,8 +109,8 @@ def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
 
 
 def _list_pointers(pointers: list[Pointer]) -> str:
-    more = len(pointers) - _LISTED
-    text = ", ".join(format_json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
+    more = len(pointers) - COMPARED.listed_pointers
+    text = ", ".join(format_json_pointer(pointer) or "all of it" for pointer in pointers[: COMPARED.listed_pointers])
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evalstore.diff.kinds import CheckKind, Param, at_least, at_most, read_no_question, say_always, say_never
+from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_texts
 
 # Markdown has six levels.
 DEEPEST_HEADING = 6
 _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
-_REPEATED = 20  # of a demand, in one text
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
     headings, paragraphs, blocks = (
-        [text] * min(params[name], _REPEATED)
+        [text] * min(params[name], CANDIDATES.repeated)
         for text, name in (("## a", "min_headings"), ("a", "min_paragraphs"), ("```\na\n```", "min_code_blocks"))
     )
     sections = [f"## {section}" for section in params["required_sections"]]
@@ -27,7 +27,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
     # A heading within code, and one that is underlined, are headings to one dialect only.
     yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
     yield "\n\n".join([*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs])
-    for index in range(min(len(whole), _REPEATED)):
+    for index in range(min(len(whole), CANDIDATES.repeated)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
     deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
     for more in (deeper, *params["forbidden_patterns"]):

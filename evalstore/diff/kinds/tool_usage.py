@@ -9,6 +9,7 @@ from evalstore.checks.tools import TOOL_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import CheckKind, Param, Row, say_always
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_text, read_texts, read_typed
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.diff.rubric_state import CheckState
@@ -22,13 +23,12 @@ _NAME = "tools"
 _READ_KEYS = frozenset({"name", "args", "args_match", "min", "max"})
 _DEFAULTS = {"args_match": "subset", "min": 1}
 _DEMAND_KEYS = (("min",), ("max",), ("args", "args_match"))
-_ENTRY_LIMIT = 100
 
 
 def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of a check's `tools`: demands of one entry, entries that come and go, and their order."""
     old, new = (side[token].params[_NAME] for side in (script.current, script.goal))
-    if old is None or new is None or len(old) + len(new) > _ENTRY_LIMIT:
+    if old is None or new is None or len(old) + len(new) > COMPARED.items:
         item = "tools of its own" if old is None or new is None else "another list"
         edited = set_param(script.current[token], _NAME, new)
         yield script.edit_check("tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item})
