@@ -162,9 +162,6 @@ def _join_ids(ids: list[str]) -> str:
     return ", ".join(sorted(ids))
 
 
-_KEPT_GRADES = 256  # of a check
-
-
 def evaluate(
     rubric: Rubric | Artifact | Mapping[str, Any],
     output: str | Output | Mapping[str, Any],
@@ -198,7 +195,7 @@ def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[
     too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
 
     # Equal grades have one result, the same object.
-    @lru_cache(maxsize=_KEPT_GRADES)
+    @lru_cache(maxsize=256)  # of a check
     def judge_grade(graded: Grade) -> CheckResult:
         return apply_threshold(check, graded, strict=context.strict)
 

@@ -32,7 +32,6 @@ from evalstore.text import make_excerpt
 CALL_LIMIT = 1000
 # The variable of a template that holds the one fact that `fact_match` asks about.
 FACT_VARIABLE = "fact"
-_LISTED, _NAME_LIMIT = 200, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +170,7 @@ BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
 def _name_models(answers: Sequence[JudgeAnswer]) -> str:
     """Return the models that answered, as they name themselves, else as they were asked for."""
     answered = [answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()]
-    names = {make_excerpt(answer.reply.served or str(answer.judge.model["id"]), _NAME_LIMIT) for answer in answered}
+    names = {make_excerpt(answer.reply.served or str(answer.judge.model["id"]), 100) for answer in answered}
     return ", ".join(sorted(names)) or "evalstore"
 
 
@@ -182,7 +181,7 @@ def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
         if answer.parsed.score is not None
     )
     rationale = next((answer.parsed.words for answer in answers if answer.parsed.words), "")
-    return make_excerpt(scores, _LISTED) + (f": {rationale}" if rationale else "")
+    return make_excerpt(scores) + (f": {rationale}" if rationale else "")
 
 
 _ZERO = Fraction(0)

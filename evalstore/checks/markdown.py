@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _FENCE = "```"
-_NESTING = 100
 # Deep nesting over many lines takes quadratic time; a count stops it at the same place on every machine (some 5 s).
 _BLOCKS = 500_000
 
@@ -79,7 +78,7 @@ DIALECTS: Mapping[str, Callable[[str], MarkdownShape]] = {"commonmark": count_by
 def _build_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING})
+    parser = MarkdownIt("commonmark", {"maxNesting": 100})
     parser.core.ruler.disable("inline")  # no demand looks inside a line
     parser.block.ruler.before("code", "budget", _spend_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return parser

@@ -9,9 +9,7 @@ from evalstore.documents import read_value
 from evalstore.errors import LimitError, LoadError
 from evalstore.model import Grade
 from evalstore.model.outcome import grade_binary, grade_error
-from evalstore.text import make_excerpt
-
-_SHOWN = 80
+from evalstore.text import EXCERPT, make_excerpt
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
@@ -28,5 +26,7 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
         return grade_error(make_excerpt(limit.message))
     except LoadError as broken:
         line = f" (line {broken.place.line})" if broken.place else ""
-        return grade_binary(False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
+        return grade_binary(
+            False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), EXCERPT)}"
+        )
     return grade_value(value)

@@ -26,9 +26,8 @@ from evalstore.text import make_excerpt
 
 # The pipe has the name that `php -l` gives to its standard input, because messages end in it.
 _PIPE, _NEXT_PIPE = "Standard input code", "next"
-_SNIPPETS = 10_000  # then a new process, so that nothing can pile up
 _MAX_OUTPUT = 1 << 20
-_SHORT_WAIT, _LONG_WAIT = 0.001, 0.008
+_SHORT_WAIT = 0.001
 _AGAIN = b"Finished execution, repeating...\n"
 # PHP waits for a pipe as long as there is one, so a shell ends it when this process is gone, however that went.
 _GUARD = f'"$@" </dev/null & exec >/dev/null; read -r _; kill -9 $!; rm -f "{_PIPE}" {_NEXT_PIPE}; rmdir "$PWD"'
@@ -90,7 +89,8 @@ class _LintProcess:
         try:
             os.mkfifo(self._folder / _PIPE, 0o600)
             self._shell = subprocess.Popen(  # noqa: S603  # fixed words, and PHP's absolute path
-                ["/bin/sh", "-c", _GUARD, "sh", *command, "--repeat", str(_SNIPPETS), "-l", _PIPE],
+                # After so many repeats there is a new process, so that nothing can pile up.
+                ["/bin/sh", "-c", _GUARD, "sh", *command, "--repeat", "10000", "-l", _PIPE],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=subprocess.DEVNULL,
@@ -127,7 +127,7 @@ class _LintProcess:
             elif time.monotonic() > deadline:
                 raise TimeoutError
             else:
-                wait = min(2 * wait, _LONG_WAIT)
+                wait = min(2 * wait, 0.008)
             if len(output) > _MAX_OUTPUT:
                 raise OSError(errno.EMSGSIZE, "PHP wrote more than any snippet needs")
         while _wait_for(self._stdout, select.POLLIN, 0):
@@ -186,7 +186,7 @@ _OPEN, _FENCE = "```php", "```"
 _VERSION = re.compile(rb"PHP ([0-9]+(?:\.[0-9]+)+)")
 # No php.ini, no short tags, bounded memory: the answer depends on the code and on PHP's version only.
 _OPTIONS = ("-n", "-d", "short_open_tag=0", "-d", "memory_limit=128M")
-_VALID, _BROKEN = 0, 255
+_BROKEN = 255
 _SAYS_VALID = b"No syntax errors detected in Standard input code\n"
 _SAYS_BROKEN = b"Errors parsing Standard input code\n"
 _OUT_OF_MEMORY = b"Allowed memory size of"
@@ -279,7 +279,7 @@ def _lint_alone(path: str, code: bytes) -> LintResult:
     except OSError as error:
         return LintResult(None, f"php could not be started: {error.strerror}")
     message = _read_message(done.stdout)
-    if done.returncode == _VALID:
+    if done.returncode == 0:
         return LintResult(True)
     if done.returncode != _BROKEN or _OUT_OF_MEMORY in done.stdout:
         return LintResult(None, f"php could not tell (exit {done.returncode}): {message}")

@@ -23,9 +23,7 @@ _INDEXED_LENGTH = 2_048
 # Measured: about so many phrases take as long as the index.
 _PHRASES_BEFORE = 300
 # The lengths of pieces, the longest that a phrase has first; and of one phrase so many are looked up at most.
-_PIECE_LENGTHS, _PIECES_LIMIT = (8, 4), 32
-# Of an index, about one entry in so many is taken.
-_ENTRIES_PER_PIECE = 4
+_PIECE_LENGTHS = (8, 4)
 
 
 class Phrase(NamedTuple):
@@ -69,7 +67,7 @@ class PhraseIndex:
     def __init__(self, text: str) -> None:
         self._text = text
         self.expected = 0
-        self._mask = (1 << (_ENTRIES_PER_PIECE * len(text)).bit_length()) - 1
+        self._mask = (1 << (4 * len(text)).bit_length()) - 1  # about one entry in so many is taken
         self._pieces: dict[int, bytearray] = {}
         self._asked: Counter[int] = Counter()
 
@@ -85,7 +83,7 @@ class PhraseIndex:
         if length not in self._pieces:
             self._pieces[length] = self._list_pieces(length)
         pieces, mask, last = self._pieces[length], self._mask, len(phrase) - length
-        places = range(last, -1, -(last // _PIECES_LIMIT + 1))
+        places = range(last, -1, -(last // 32 + 1))  # of one phrase so many are looked up at most
         return all(pieces[hash(phrase[place : place + length]) & mask] for place in places)
 
     def _list_pieces(self, length: int) -> bytearray:

@@ -14,13 +14,12 @@ from evalstore.budget import SharedBudget
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Expression
     from evalstore.languages.patterns.matcher import PatternMatcher
 
-_SHOWN, _SAID = 60, 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
 NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
@@ -48,7 +47,7 @@ def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
-        return ParsedReply(None, make_excerpt(problem, _SAID))
+        return ParsedReply(None, make_excerpt(problem))
     value, broken = _parse_json(text)
     if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
         rationale = value.get("rationale")
@@ -107,7 +106,7 @@ def _to_parsed_reply(score: Fraction | str, rationale: str = "") -> ParsedReply:
     """Return a score with the judge's words, or the problem that stands in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
-    return ParsedReply(score, make_excerpt(rationale.strip(), _SAID))
+    return ParsedReply(score, make_excerpt(rationale.strip()))
 
 
 def _parse_json(text: str) -> tuple[Any, str]:
@@ -188,7 +187,7 @@ def _read_level(judge: Judge, value: Any) -> Fraction | str:
     levels = judge.levels or {}
     if isinstance(value, str) and value in levels:
         return levels[value]
-    return f"the level {_describe_value(value)} is none of {make_excerpt(', '.join(levels), _SAID)}"
+    return f"the level {_describe_value(value)} is none of {make_excerpt(', '.join(levels))}"
 
 
 # The keys that answer for each score type, and how a value under them becomes a score.
@@ -212,14 +211,11 @@ def _is_number(value: Any) -> bool:
 def _describe_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(write_canonical(value), _SHOWN)
+    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(write_canonical(value), SHORT_EXCERPT)
 
 
 def _quote_excerpt(text: str) -> str:
-    return f"'{make_excerpt(text.strip(), _SHOWN)}'"
-
-
-_KEPT = 1_000  # patterns whose answer is remembered
+    return f"'{make_excerpt(text.strip(), SHORT_EXCERPT)}'"
 
 
 def is_pattern_idle(judge: Judge) -> bool:
@@ -239,7 +235,7 @@ def _spell_answers(judge: Judge) -> Expression:
     return Expression(rf"\s*(?:{NUMBER})\s*", "", "fullmatch")
 
 
-@lru_cache(_KEPT)
+@lru_cache(1_000)  # patterns whose answer is remembered
 def _is_apart(pattern: str, answers: Expression) -> bool:
     if re.fullmatch(answers.pattern, ""):
         return False  # a group that takes no part in a match is captured as the empty text

@@ -11,12 +11,11 @@ from typing import Any
 from evalstore.documents import write_canonical
 from evalstore.model import Grade, ToolCall
 from evalstore.model.outcome import grade_binary, grade_error
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # So many tools are looked for among any number of calls; for more, the work has a limit: some 10 s.
 TOOL_LIMIT = 100
 _WORK_LIMIT = 10_000_000
-_SHOWN = 60
 
 Calls = Sequence[ToolCall]
 # The places of a tool's calls, from 0, in order.
@@ -79,16 +78,16 @@ def _find_unwanted(demands: ToolDemands, calls: Calls, places_by_tool: Sequence[
     """Yield what stands in the calls that must not."""
     for call in calls:
         if call.name in demands.forbidden:
-            yield f"{make_excerpt(call.name, _SHOWN)} is called, which is forbidden"
+            yield f"{make_excerpt(call.name, SHORT_EXCERPT)} is called, which is forbidden"
     for tool, places in zip(demands.tools, places_by_tool, strict=True):
         if not tool.least and not tool.is_allowed_count(len(places)):
             yield _word_count(tool, len(places))
     if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
-        yield f"call {other + 1}, {make_excerpt(calls[other].name, _SHOWN)}, is one beyond those asked"
+        yield f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one beyond those asked"
 
 
 def _word_count(tool: ToolEntry, number: int) -> str:
-    name = make_excerpt(tool.name, _SHOWN) + ("" if tool.args is None else " with these args")
+    name = make_excerpt(tool.name, SHORT_EXCERPT) + ("" if tool.args is None else " with these args")
     wanted = f"at least {tool.least}" if number < tool.least else f"at most {tool.most}"
     return f"{name} is called {number} time{'' if number == 1 else 's'}, {wanted} wanted"
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from evalstore.checks import KINDS
 from evalstore.checks.context import NO_CONTEXT
-from evalstore.languages.patterns.engine import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine
+from evalstore.languages.limits import PATTERNS
+from evalstore.languages.patterns.engine import compile_pattern, find_dialect_difference, name_engine
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.model import Output, Sample
 from tests.rows import each
@@ -161,7 +162,7 @@ def test_what_both_read_alike_is_left_alone(pattern: str) -> None:
     [
         ("(", "does not compile: missing )"),
         ("*a", "does not compile: nothing to repeat"),
-        ("a" * (LENGTH_LIMIT + 1), "longer than 20,000"),
+        ("a" * (PATTERNS.length + 1), "longer than 20,000"),
         ("(" * 3000 + "a" + ")" * 3000, "nested too deep"),
         ("(?:(?:(?:a{99}){99}){99}){99}", "counted repeats"),
         ("a{10000000}", "counted repeats"),

@@ -14,7 +14,8 @@ import pytest
 
 from evalstore.budget import OutOfStepsError
 from evalstore.errors import SchemaError
-from evalstore.languages.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
+from evalstore.languages.limits import SCHEMAS
+from evalstore.languages.schemas import TRUSTED, Guard, compile_schema, find_flaws
 
 STRICT = Guard(20_000, TRUSTED.read_patterns)
 OPEN = Guard(math.inf, TRUSTED.read_patterns)
@@ -247,10 +248,10 @@ def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
 
 @pytest.mark.heavy
 def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
-    chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH_LIMIT + 1)}
-    with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} schemas lead on"):
-        compile_schema({"$defs": {**chain, f"d{DEPTH_LIMIT + 1}": {}}, "$ref": "#/$defs/d0"})
-    with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} keywords"):
+    chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(SCHEMAS.keywords + 1)}
+    with pytest.raises(SchemaError, match=f"more than {SCHEMAS.keywords} schemas lead on"):
+        compile_schema({"$defs": {**chain, f"d{SCHEMAS.keywords + 1}": {}}, "$ref": "#/$defs/d0"})
+    with pytest.raises(SchemaError, match=f"more than {SCHEMAS.keywords} keywords"):
         compile_schema({"items": {"$ref": "#"}}).is_valid(reduce(lambda inner, _: [inner], range(120), []))
     with pytest.raises(SchemaError, match="nested deeper than"):
         compile_schema(reduce(lambda inner, _: {"not": inner}, range(5000), {}))

@@ -14,9 +14,8 @@ from evalstore.languages.schemas import Violation, describe_engine, find_unread_
 from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
-_SHOWN = 80
 _MARKS = ("```", "~~~")
 
 
@@ -114,7 +113,7 @@ def _extract_json(text: str, extract: str) -> str | None:
 
 
 def _word_violation(violation: Violation) -> str:
-    where = make_excerpt(format_json_pointer(violation.pointer), _SHOWN) or "the JSON"
+    where = make_excerpt(format_json_pointer(violation.pointer), EXCERPT) or "the JSON"
     wanted = violation.expected
     if violation.keyword == "None":  # the schema `false`
         return f"{where} is not allowed"
@@ -123,7 +122,7 @@ def _word_violation(violation: Violation) -> str:
     expectation = (
         ""
         if any(isinstance(part, dict | list) for part in _list_parts(wanted))
-        else make_excerpt(write_canonical(wanted), _SHOWN)
+        else make_excerpt(write_canonical(wanted), EXCERPT)
     )
     return f"{where} does not meet {violation.keyword} {expectation}".rstrip()
 
@@ -142,13 +141,13 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
     # Errors first: which field is named first decides nothing.
     for name in names:
         if not isinstance(also[name], list):
-            return grade_error(f"the question's also_valid is no list for {make_excerpt(name, _SHOWN)!r}")
+            return grade_error(f"the question's also_valid is no list for {make_excerpt(name, EXCERPT)!r}")
     wanted: dict[str, list[str]] = {}
     for name in names:
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
         wanted[name] = [write_canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
-            return grade_missing(f"the question does not say what {make_excerpt(name, _SHOWN)!r} should be")
+            return grade_missing(f"the question does not say what {make_excerpt(name, EXCERPT)!r} should be")
     return wanted
 
 
@@ -156,11 +155,11 @@ def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
         return grade_binary(False, "the JSON is no object")
     for name, allowed in wanted.items():
-        field = make_excerpt(name, _SHOWN)
+        field = make_excerpt(name, EXCERPT)
         if name not in value:
             return grade_binary(False, f"there is no field {field!r}")
         if (found := write_canonical(value[name])) not in allowed:
             return grade_binary(
-                False, f"{field} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected"
+                False, f"{field} is {make_excerpt(found, EXCERPT)}, {make_excerpt(allowed[0], EXCERPT)} was expected"
             )
     return grade_binary(True, "every field is as expected")

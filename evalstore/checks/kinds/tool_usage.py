@@ -10,9 +10,8 @@ from evalstore.checks.tools import ToolDemands, ToolEntry, grade_calls
 from evalstore.documents import write_canonical
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_error, grade_missing
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-_SHOWN = 60
 _NO_TOOLS = "the question's expected_tools is no list of names, or of {name, args}"
 
 Params = Mapping[str, Any]
@@ -63,7 +62,7 @@ def find_problems(params: Params) -> Iterator[CheckProblem]:
     required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
     for index, name in enumerate(params.get("forbidden", ())):
         if name in required:
-            message = f"{make_excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
+            message = f"{make_excerpt(name, SHORT_EXCERPT)} is required and forbidden, so nothing passes"
             yield CheckProblem(("forbidden", index), message, "remove one of the two")
     for index, entry in enumerate(entries):
         for key, message, hint in _find_entry_problems(entry, mode):
@@ -85,7 +84,7 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
 def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[CheckProblem]:
     minimum_by_entry: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
+        key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], SHORT_EXCERPT)
         if key in minimum_by_entry and mode == "any_order":
             message = f"{name} is asked for twice, and one call satisfies both entries"
             yield CheckProblem(("tools", index), message, "ask for several calls with min")
@@ -93,9 +92,8 @@ def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Che
     for index, entry in enumerate(entries):
         most, total = entry.get("max"), minimum_by_entry[write_canonical([entry["name"], entry.get("args")])]
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
-            message = (
-                f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
-            )
+            name = make_excerpt(entry["name"], SHORT_EXCERPT)
+            message = f"max {most} counts all the calls, and the entries for {name} ask for"
             yield CheckProblem(("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import compile_pattern, count_items
 from evalstore.languages.patterns.parser import parse_pattern
 from evalstore.languages.patterns.syntax_tree import (
@@ -32,10 +33,6 @@ from evalstore.languages.patterns.syntax_tree import (
     replace_children,
 )
 
-# Characters as written, and items with counted repeats written out.
-_PATTERN_LIMIT = 1_000
-# Characters of all phrases: the graph of more would take more steps than there are.
-_PHRASES_LIMIT = 20_000
 # Beyond the first two planes of Unicode no character has another case or is white space.
 CASED_CODES = 0x20000
 _FLAGS = frozenset("imsx")
@@ -87,8 +84,8 @@ def build_pattern_language(expression: Expression) -> RegexTree:
 
 
 def _check_length(pattern: str) -> None:
-    if len(pattern) > _PATTERN_LIMIT or count_items(pattern) > _PATTERN_LIMIT:
-        raise UndecidedError(f"a pattern is longer than {_PATTERN_LIMIT:,} characters, its repeats written out")
+    if len(pattern) > PATTERNS.compared or count_items(pattern) > PATTERNS.compared:
+        raise UndecidedError(f"a pattern is longer than {PATTERNS.compared:,} characters, its repeats written out")
 
 
 def _keep_language(tree: RegexTree) -> RegexTree:
@@ -132,8 +129,8 @@ def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> Re
 
     Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that are too long.
     """
-    if sum(map(len, phrases)) > _PHRASES_LIMIT:
-        raise UndecidedError(f"the phrases are longer than {_PHRASES_LIMIT:,} characters together")
+    if sum(map(len, phrases)) > PATTERNS.phrases:
+        raise UndecidedError(f"the phrases are longer than {PATTERNS.phrases:,} characters together")
     spell = _spell_exactly if case_sensitive else _spell_ignoring_case
     return Concatenation((ANY_TEXT, Alternation(tuple(map(spell, phrases)))))
 
@@ -143,8 +140,8 @@ def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
 
     White space at its ends is left out. Raises `UndecidedError` as `build_phrase_language` does.
     """
-    if len(text) > _PHRASES_LIMIT:
-        raise UndecidedError(f"a text is longer than {_PHRASES_LIMIT:,} characters")
+    if len(text) > PATTERNS.phrases:
+        raise UndecidedError(f"a text is longer than {PATTERNS.phrases:,} characters")
     spell = _spell_exactly if case_sensitive else _spell_ignoring_case
     letters = get_children(spell(" ".join(text.split())))
     blank = Repetition(Chars(list_white_space()), 1, None)

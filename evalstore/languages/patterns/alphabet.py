@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits, punctuation
+from sys import maxunicode
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
@@ -35,8 +36,6 @@ from evalstore.languages.patterns.syntax_tree import (
 # Code points: half-open, ascending, apart.
 CodeRanges = tuple[tuple[int, int], ...]
 
-# Measured, in steps of a comparison: a look at all code points, more for each item of a class; a look at a few.
-_ALL_CHARS_STEPS, _CLASS_ITEM_STEPS, _FEW_CHARS_STEPS = 2_000, 600, 200
 _CLASS_CHAR = r"(?:\\(?:x..|u.{4}|U.{8}|.)|[^\\])"
 _CLASS_ITEM = re.compile(rf"{_CLASS_CHAR}(?:-{_CLASS_CHAR})?", re.DOTALL)
 
@@ -45,7 +44,7 @@ PLAIN_CHARS = f"{ascii_lowercase}{digits} {ascii_uppercase}-{punctuation}\n\t"
 _NEWLINE_RANGES: CodeRanges = ((ord("\n"), ord("\n") + 1),)
 _WORD_ANCHORS = frozenset({Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.NO_WORD_EDGE)})
 _SURROGATES = range(0xD800, 0xE000)
-_CODE_LIMIT = 0x110000
+_CODE_LIMIT = maxunicode + 1
 
 
 class Alphabet(NamedTuple):
@@ -125,7 +124,7 @@ def _find_atom_ranges(atom: Atom, relatives: str, budget: SharedBudget) -> CodeR
         return _look_up_class(atom.source, atom.flag, budget)
     if isinstance(atom, Chars):
         return _merge_codes(atom.chars)
-    budget.spend(_FEW_CHARS_STEPS)
+    budget.spend(200)  # measured: a look at a few
     return _merge_codes(_fold_char(atom.char, relatives))
 
 
@@ -146,7 +145,8 @@ def _fold_char(char: str, relatives: str) -> str:
 
 def _look_up_class(source: str, flag: str, budget: SharedBudget) -> CodeRanges:
     # Spent also when the result is cached: a step count may not depend on what a process did before.
-    budget.spend(_ALL_CHARS_STEPS + _CLASS_ITEM_STEPS * len(_CLASS_ITEM.findall(source)))
+    # Measured: a look at all code points, and more for each item of a class.
+    budget.spend(2_000 + 600 * len(_CLASS_ITEM.findall(source)))
     return _scan_all_chars(source, flag)
 
 

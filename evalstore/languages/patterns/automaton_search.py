@@ -15,6 +15,7 @@ from operator import or_
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
+from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.letters import LetterTable
 from evalstore.languages.patterns.pattern_graph import NodeKind, PatternGraph
 from evalstore.languages.patterns.syntax_tree import (
@@ -33,8 +34,6 @@ from evalstore.languages.patterns.syntax_tree import (
     replace_children,
 )
 
-_GRAPH_STEPS = 50_000
-_KEPT_TRANSITIONS = 20_000
 # Letters are numbers; what look-arounds found at the place before a letter stands in the bits above.
 _LETTER_BITS = 24
 
@@ -95,7 +94,7 @@ class PositionAutomaton:
 
     def __init__(self, tree: RegexTree, *, backward: bool = False, lists_places: bool = False) -> None:
         self._table = LetterTable(tree)
-        graph = PatternGraph(self._table.masks, SharedBudget(_GRAPH_STEPS))
+        graph = PatternGraph(self._table.masks, SharedBudget(PATTERNS.graph_steps))
         self._start = graph.add_tree(tree, graph.any_rest)
         self._backward, self._lists_places = backward, lists_places
         self._nodes = graph.nodes
@@ -142,7 +141,7 @@ class PositionAutomaton:
         accepted, positions = bool(following & self._accept), following & self._list_positions(read.atoms)
         if not self._lists_places and (accepted or not positions):
             raise _DecidedError(found=accepted)
-        if self._kept >= _KEPT_TRANSITIONS:
+        if self._kept >= PATTERNS.transitions:
             self._forget()
         self._kept += 1
         state[letter] = reached = self._find_state(positions, read.neighbour, accepted=accepted)

@@ -19,6 +19,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evalstore.languages.limits import PATTERNS
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
 
 # Characters of an output; a longer one is not graded at all.
 OUTPUT_LIMIT = 1 << 20
-LENGTH_LIMIT = 20_000
-# `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
-ITEM_LIMIT = 100_000
-
-# Before it looks for a stretch of plain text, `regex` takes the cube of its length: here some 0.1 s.
-LITERAL_LIMIT = 700
 
 _ITEM = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
@@ -45,13 +40,13 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
     """Return the compiled pattern, or a sentence that says why there is none; `flags` are of `imsx`."""
     import regex
 
-    if len(pattern) > LENGTH_LIMIT:
-        return f"the pattern is longer than {LENGTH_LIMIT:,} characters"
-    if count_items(pattern) > ITEM_LIMIT:
-        return f"the pattern's counted repeats stand for more than {ITEM_LIMIT:,} items"
+    if len(pattern) > PATTERNS.length:
+        return f"the pattern is longer than {PATTERNS.length:,} characters"
+    if count_items(pattern) > PATTERNS.items:
+        return f"the pattern's counted repeats stand for more than {PATTERNS.items:,} items"
     try:
         compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
-        return compiled if len(pattern) <= LITERAL_LIMIT else _disable_literal_search(compiled)
+        return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
     except (regex.error, ValueError, RecursionError) as error:
         return f"the pattern does not compile: {_word_error(error)}"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.syntax_tree import (
     Alternation,
     Anchor,
@@ -31,8 +32,6 @@ from evalstore.languages.patterns.syntax_tree import (
 )
 from evalstore.text import make_excerpt
 
-_DEPTH_LIMIT, _LOOKAROUND_LIMIT = 50, 30
-_EXCERPT_LENGTH = 12
 _TOKEN = re.compile(
     r"""
     (?P<end>[|)])
@@ -86,8 +85,8 @@ class _PatternReader:
     _group_numbers: dict[str, int] = field(default_factory=dict)
 
     def read_alternation(self, flags: frozenset[str], depth: int) -> RegexTree:
-        if depth > _DEPTH_LIMIT:
-            raise UndecidedError(f"groups are nested deeper than {_DEPTH_LIMIT}")
+        if depth > PATTERNS.depth:
+            raise UndecidedError(f"groups are nested deeper than {PATTERNS.depth}")
         alternatives = [self._read_concatenation(flags, depth)]
         while self.text.startswith("|", self.position):
             self.position += 1
@@ -118,7 +117,7 @@ class _PatternReader:
             return None
         token = _TOKEN.match(self.text, self.position)
         if token is None or (token[0] == "{" and "x" in flags):
-            excerpt = make_excerpt(self.text[self.position :], _EXCERPT_LENGTH)
+            excerpt = make_excerpt(self.text[self.position :], 12)
             raise UndecidedError(f"it asks for something that is not supported: {excerpt}")
         if token["end"]:
             return None
@@ -164,8 +163,8 @@ class _PatternReader:
         if sign == ">":
             return Atomic(body)
         self._lookarounds += 1
-        if self._lookarounds > _LOOKAROUND_LIMIT:
-            raise UndecidedError(f"it looks ahead or behind more than {_LOOKAROUND_LIMIT} times")
+        if self._lookarounds > PATTERNS.lookarounds:
+            raise UndecidedError(f"it looks ahead or behind more than {PATTERNS.lookarounds} times")
         kind = Lookbehind if sign.startswith("<") else Lookahead
         return kind(body, positive=sign.endswith("="))
 

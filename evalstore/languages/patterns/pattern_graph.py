@@ -13,6 +13,7 @@ from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
+from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.syntax_tree import (
     Alternation,
     Anchor,
@@ -24,10 +25,6 @@ from evalstore.languages.patterns.syntax_tree import (
     Repetition,
     UndecidedError,
 )
-
-_COUNT_LIMIT = 2_000
-# Measured: what a new node takes beside one that is known.
-_NEW_NODE_STEPS = 4
 
 
 class NodeKind(IntEnum):
@@ -107,8 +104,8 @@ class PatternGraph:
         raise UndecidedError(f"{type(tree).__name__} is of no regular language")
 
     def _add_repetition(self, tree: Repetition, following: int) -> int:
-        if max(tree.least, tree.most or 0) > _COUNT_LIMIT:
-            raise UndecidedError(f"a repeat counts beyond {_COUNT_LIMIT:,}")
+        if max(tree.least, tree.most or 0) > PATTERNS.repeat_count:
+            raise UndecidedError(f"a repeat counts beyond {PATTERNS.repeat_count:,}")
         last = self._add_loop(tree.body, following) if tree.most is None else self._add_ladder(tree, following)
         for _ in range(tree.least):
             last = self.add_tree(tree.body, last)
@@ -132,7 +129,7 @@ class PatternGraph:
         return rung
 
     def _append_node(self, node: GraphNode, rung: LadderRung | None) -> int:
-        self.budget.spend(_NEW_NODE_STEPS)
+        self.budget.spend(4)  # measured: what a new node takes beside one that is known
         self.nodes.append(node)
         self.rungs.append(rung or self._find_rung(node))
         return len(self.nodes) - 1

@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import NamedTuple
 
+from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.letters import are_disjoint
 from evalstore.languages.patterns.syntax_tree import (
     Alternation,
@@ -41,10 +42,6 @@ from evalstore.languages.patterns.syntax_tree import (
     iterate_tree,
 )
 
-# Rounds of a counted repeat that are walked one by one: with two ways in each, more are beyond every limit.
-_ROUNDS = 64
-# Parts that are looked at behind a loop, atoms that these may begin with, and alternatives that are held side by side.
-_AHEAD, _FIRST, _ALTERNATIVES = 16, 32, 64
 _EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
 _WORD, _NO_WORD = CharClass(r"\w", ""), CharClass(r"\W", "")
 
@@ -169,7 +166,7 @@ class _Walk:
         again: _Rest = (Repetition(tree.body, 0, None), rest)
         if not can_be_empty(tree.body) and self._has_one_way(tree.body, again):
             return self._follow_loop(tree, came, rest)
-        if tree.most is None or tree.most > _ROUNDS:
+        if tree.most is None or tree.most > PATTERNS.rounds:
             raise _UnboundedError
         rounds = [came]
         for _ in range(tree.most):
@@ -237,7 +234,7 @@ class _Walk:
 
     def _is_choice(self, parts: Sequence[RegexTree], rest: _Rest) -> bool:
         """Whether at every place at most one of several parts can match."""
-        if len(parts) > _ALTERNATIVES:
+        if len(parts) > PATTERNS.alternatives:
             return False
         starts = [_spell_start(part) or [self._find_first((part, rest))] for part in parts]
         return all(any(map(_exclude_each_other, *pair)) for pair in combinations(starts, 2))
@@ -245,12 +242,12 @@ class _Walk:
     def _find_first(self, rest: _Rest) -> Atoms | None:
         """Return the atoms that what follows begins with; None where it may be empty, or one is not known."""
         found: Atoms = frozenset()
-        for _ in range(_AHEAD):
+        for _ in range(PATTERNS.parts_ahead):
             if rest is None:
                 return None
             part, rest = rest
             first = self._find_first_of(part)
-            if first is None or len(found | first) > _FIRST:
+            if first is None or len(found | first) > PATTERNS.first_atoms:
                 return None
             found |= first
             if not can_be_empty(part):

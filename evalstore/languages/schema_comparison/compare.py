@@ -13,6 +13,7 @@ from typing import Any
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.documents import read_value, write_canonical
 from evalstore.errors import EvalstoreError, SchemaError
+from evalstore.languages.limits import COMPARISON, EXAMPLES
 from evalstore.languages.schema_comparison.examples import generate_examples
 from evalstore.languages.schema_comparison.monotony import is_within
 from evalstore.languages.schema_comparison.normalization import (
@@ -31,10 +32,6 @@ from evalstore.text import make_excerpt
 # Steps of some ten microseconds. What the schemas that belong together may take: the largest two that are compared
 # take about half of it.
 TOTAL_STEPS = 100_000
-# What a direction, and the search for examples, may take of them; what compiling takes for each value that is written.
-_DIRECTION_STEPS, _EXAMPLE_STEPS, _COMPILE_STEPS = 20_000, 16_000, 6
-# Examples that are tried, and how many are returned.
-_CANDIDATE_LIMIT, _EXAMPLE_LIMIT = 600, 3
 _OUT_OF_STEPS = "it takes too many steps to compare"
 _UNPROVED = "neither was proved to let through all that the other does"
 _SEPARATED = "they ask the same, but a long output may take one of them too many steps"
@@ -69,7 +66,7 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
         return SchemaComparison(SchemaRelation.ASSUMED, why="they are of two dialects")
     steps = budget or SharedBudget(TOTAL_STEPS)
     try:
-        steps.spend(_COMPILE_STEPS * (check_supported(old) + check_supported(new)))
+        steps.spend(COMPARISON.compile_steps * (check_supported(old) + check_supported(new)))
         compiled = compile_untrusted(old), compile_untrusted(new)
         written = normalize_as_written(old), normalize_as_written(new)
         if write_canonical(written[0]) == write_canonical(written[1]):
@@ -109,7 +106,7 @@ def compare_normal_forms(
 def _find_direction(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> tuple[bool, str]:
     """Return whether the table tells that one schema accepts no more than another, and why that cannot be known."""
     try:
-        return is_within(narrow, wide, SharedBudget(_DIRECTION_STEPS, budget)), ""
+        return is_within(narrow, wide, SharedBudget(COMPARISON.direction_steps, budget)), ""
     except UnsupportedSchemaError as error:
         return False, str(error)
     except OutOfStepsError:
@@ -123,7 +120,7 @@ def _find_examples(
 ) -> tuple[list[Any], list[Any]]:
     """Return values that the check finds valid by the old schema only, and by the new one only, the shortest first."""
     found: tuple[list[Any], list[Any]] = [], []
-    steps = SharedBudget(_EXAMPLE_STEPS, budget)
+    steps = SharedBudget(COMPARISON.example_steps, budget)
     cost = 1 + (_count_values(old) + _count_values(new)) // 16
     # What was found before the steps ended is kept.
     with suppress(OutOfStepsError, SchemaError):
@@ -131,9 +128,9 @@ def _find_examples(
             steps.spend(cost)
             answers = [schema.is_valid(value) for schema in compiled]
             side = found[answers[1]]
-            if answers[0] is not answers[1] and len(side) < _EXAMPLE_LIMIT:
+            if answers[0] is not answers[1] and len(side) < EXAMPLES.found:
                 side.append(value)
-            if all(len(side) == _EXAMPLE_LIMIT for side in found):
+            if all(len(side) == EXAMPLES.found for side in found):
                 break
     return found
 
@@ -142,8 +139,8 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
     """Return distinct values near what differs, the shortest first."""
     built: dict[str, Any] = {}
     with suppress(OutOfStepsError, RecursionError, UnsupportedSchemaError):
-        steps = SharedBudget(_EXAMPLE_STEPS // 2, budget)
-        for value in islice(generate_examples(old, new, steps), _CANDIDATE_LIMIT):
+        steps = SharedBudget(COMPARISON.example_steps // 2, budget)
+        for value in islice(generate_examples(old, new, steps), EXAMPLES.tried):
             built.setdefault(write_canonical(value), value)
     return [built[text] for text in sorted(built, key=lambda text: (len(text), text))]
 
@@ -153,12 +150,11 @@ _REPEATING = frozenset(
     {"items", "additionalItems", "prefixItems", "contains", "uniqueItems", "unevaluatedItems", "pattern"}
     | {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
 )
-_FEW_VALUES = 500
 
 
 def is_cheap(schema: NormalSchema) -> bool:
     """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
-    return _count_values(schema) <= _FEW_VALUES and not _repeats(schema, in_choice=False)
+    return _count_values(schema) <= COMPARISON.cheap and not _repeats(schema, in_choice=False)
 
 
 def _repeats(value: Any, *, in_choice: bool) -> bool:
@@ -194,8 +190,8 @@ def find_instances(text: str) -> tuple[Any, ...]:
         check_supported(schema)
         compiled = compile_untrusted(schema)
         found: tuple[list[Any], list[Any]] = [], []
-        for value in _list_candidates(normalize_schema(schema).schema, True, SharedBudget(_EXAMPLE_STEPS)):
+        for value in _list_candidates(normalize_schema(schema).schema, True, SharedBudget(COMPARISON.example_steps)):
             side = found[not compiled.is_valid(value)]
-            side += [value] * (len(side) < _EXAMPLE_LIMIT)
+            side += [value] * (len(side) < EXAMPLES.found)
         return (*found[0], *found[1])
     return ()

@@ -13,6 +13,7 @@ from typing import Any
 
 from evalstore.budget import SharedBudget
 from evalstore.documents import convert_fraction, write_canonical
+from evalstore.languages.limits import EXAMPLES
 from evalstore.languages.schema_comparison.monotony import TYPES, find_type
 from evalstore.languages.schema_comparison.normalization import (
     ANY_PATTERN,
@@ -23,9 +24,7 @@ from evalstore.languages.schema_comparison.normalization import (
     is_pattern_found,
 )
 
-# Values that are taken of each part of a schema, ways through its choices, and items of an array or an object.
-_PART_LIMIT, _WAY_LIMIT, _SIZE_LIMIT = 24, 4, 300
-_LETTERS, _TEXT_LIMIT, _PATTERN_LIMIT = "a1A", 1_000, 5
+_LETTERS = "a1A"
 _OFFSETS = tuple(map(Fraction, ("0", "1", "-1", "0.5", "-0.5", "2")))
 _SAMPLES: Mapping[str, Any] = {
     "integer": 0,
@@ -79,13 +78,13 @@ class _Builder:
     def build(self, schemas: Iterable[NormalSchema]) -> list[Any]:
         """Return a few values that meet schemas as far as it is seen here: one of each type, and of each choice."""
         self._budget.spend()
-        found = (value for way in islice(_iterate_ways([*schemas]), _WAY_LIMIT) for value in self._build_way(way))
-        return list(islice(found, _PART_LIMIT))
+        found = (value for way in islice(_iterate_ways([*schemas]), EXAMPLES.ways) for value in self._build_way(way))
+        return list(islice(found, EXAMPLES.parts))
 
     def _build_way(self, parts: Parts) -> Iterator[Any]:
         listed = [value for part in parts for value in _list_values(part)]
         if listed:
-            yield from islice(sorted(listed, key=lambda value: len(write_canonical(value))), _PART_LIMIT)
+            yield from islice(sorted(listed, key=lambda value: len(write_canonical(value))), EXAMPLES.parts)
             return
         types = TYPES.intersection(*(_list_types(part) for part in parts if "type" in part))
         for type_ in (name for name in _SAMPLES if name in types):
@@ -103,7 +102,7 @@ class _Builder:
     def _build_array(self, parts: Parts, length: int) -> list[Any]:
         items: list[Any] = []
         is_unique = any(_get_all(parts, "uniqueItems"))
-        for index in range(min(max(length, 1 if _get_all(parts, "contains") else 0), _SIZE_LIMIT)):
+        for index in range(min(max(length, 1 if _get_all(parts, "contains") else 0), EXAMPLES.size)):
             self._budget.spend(1 + len(parts))
             options = self.build([*_look_at(parts, index), *_get_all(parts, "contains")])
             options += self.build(_look_at(parts, index)) if is_unique or not options else []
@@ -116,7 +115,7 @@ class _Builder:
         for pairs in _get_all(parts, "dependentRequired"):
             names |= dict.fromkeys(other for name in [*names] for other in pairs.get(name, ()))
         written = (name for part in parts for name in (*part.get("properties", ()), *part.get("dependentSchemas", ())))
-        for name in (*written, *(f"a{index}" for index in range(_SIZE_LIMIT))):
+        for name in (*written, *(f"a{index}" for index in range(EXAMPLES.size))):
             if len(names) >= count:
                 break
             names[name] = None
@@ -131,7 +130,7 @@ class _Builder:
             options = [value for side in parts for value in self.build(_look_at(side, 0))]
             yield from ([value] * 2 for value in (*options[:2], 0))
         longest = max((len(part.get("prefixItems", ())) for part in chain(*parts)), default=0)
-        for index in range(min(longest, _SIZE_LIMIT) + 1):
+        for index in range(min(longest, EXAMPLES.size) + 1):
             old, new = (_look_at(side, index) for side in parts)
             contained = [_get_all(side, "contains") for side in parts] if index == 0 else [[], []]
             for one, other in ((old, new), contained):
@@ -149,7 +148,7 @@ class _Builder:
         dependent += [(name, []) for pairs in _get_all([*chain(*parts)], "dependentSchemas") for name in pairs]
         needed = [name for listed in _get_all(changed, "required") for name in listed]
         needed += [name for key, others in dependent for name in (key, *others)]
-        for base in bases[:_WAY_LIMIT]:
+        for base in bases[: EXAMPLES.ways]:
             full = {**base, **{name: self._find_one(parts, name) for name in needed}}
             yield full
             yield from ({key: value for key, value in full.items() if key != name} for name in needed)
@@ -158,7 +157,7 @@ class _Builder:
             yield from (self._build_object(side, int(size)) for size in (count - 1, count, count + 1) for side in parts)
         for name in self._list_names(parts):
             for value in self._iterate_changed(*(_look_under(side, name) for side in parts)):
-                yield from ({**base, name: value} for base in bases[:_WAY_LIMIT])
+                yield from ({**base, name: value} for base in bases[: EXAMPLES.ways])
         names = self._iterate_changed(*(_get_all(side, "propertyNames") for side in parts))
         for name in (one for one in names if isinstance(one, str)):
             yield from ({**base, name: self._find_one(parts, name)} for base in bases[:2])
@@ -167,7 +166,7 @@ class _Builder:
         """Yield values near what differs in one place; none where nothing does."""
         if write_canonical(old) != write_canonical(new):
             self._budget.spend()
-            yield from islice(self.iterate_near(old, new), _PART_LIMIT * 4)
+            yield from islice(self.iterate_near(old, new), EXAMPLES.parts * 4)
 
     def _find_one(self, parts: tuple[Parts, Parts], name: str) -> Any:
         found = self.build([schema for side in parts for schema in _look_under(side, name)])
@@ -177,7 +176,7 @@ class _Builder:
         every = [*chain(*parts)]
         written = {name for part in every for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))}
         patterns = sorted({pattern for part in every for pattern in part.get("patternProperties", ())})
-        matching = [text for pattern in patterns[:_PATTERN_LIMIT] for text in find_text(pattern, NO_PATTERN)]
+        matching = [text for pattern in patterns[: EXAMPLES.patterns] for text in find_text(pattern, NO_PATTERN)]
         return [*dict.fromkeys((*sorted(written, key=lambda name: (len(name), name)), *matching, *_FRESH_NAMES))]
 
 
@@ -292,8 +291,8 @@ def _is_within(number: Any, parts: Parts) -> bool:
 
 
 def _build_texts(parts: Parts) -> Iterator[str]:
-    length = int(min(max(_get_all(parts, "minLength"), default=0), _TEXT_LIMIT))
-    for pattern in _get_all(parts, "pattern")[:_PATTERN_LIMIT]:
+    length = int(min(max(_get_all(parts, "minLength"), default=0), EXAMPLES.text))
+    for pattern in _get_all(parts, "pattern")[: EXAMPLES.patterns]:
         for text in find_text(pattern, NO_PATTERN):
             yield from (text, text + text[-1:] * (length - len(text)), text + _LETTERS[0] * (length - len(text)))
     yield _LETTERS[0] * length
@@ -302,13 +301,13 @@ def _build_texts(parts: Parts) -> Iterator[str]:
 def _iterate_scalars(changed: Parts) -> Iterator[Any]:
     """Yield values at the edges of some keywords: listed ones, numbers at bounds, texts by length and by pattern."""
     for part in changed:
-        yield from islice(_list_values(part), _SIZE_LIMIT)
+        yield from islice(_list_values(part), EXAMPLES.size)
         yield from _SAMPLES.values() if part.keys() & {"type", "enum", "const"} else ()
         yield from _iterate_numbers([part]) if part.keys() & {"multipleOf", *_BOUNDS} else ()
     for length in (
         least for count in _get_all(changed, "minLength", "maxLength") for least in (count - 1, count, count + 1)
     ):
-        yield from (letter * int(length) for letter in _LETTERS if length in range(_TEXT_LIMIT))
-    patterns = _get_all(changed, "pattern")[:_PATTERN_LIMIT]
+        yield from (letter * int(length) for letter in _LETTERS if length in range(EXAMPLES.text))
+    patterns = _get_all(changed, "pattern")[: EXAMPLES.patterns]
     for found, unfound in product([*patterns, ANY_PATTERN], [*patterns, NO_PATTERN]):
         yield from find_text(found, unfound) if patterns and found != unfound else ()

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
+from evalstore.languages.limits import COMPARISON
 from evalstore.languages.pattern_comparison import Expression, compare_patterns
 from evalstore.languages.patterns.engine import count_items
 from evalstore.languages.patterns.matcher import compile_matcher
@@ -121,11 +122,6 @@ _KNOWN = (_SINGLE | _LISTED | _NAMED) - {"additionalItems", "dependencies"} | {
     *("minProperties", "maxProperties"),
 }
 
-# Values as written, and schemas with listed values in a normal form: real schemas have some hundreds.
-_WRITTEN_LIMIT, _NORMAL_LIMIT = 1_500, 3_000
-# Items of all patterns, with counted repeats written out.
-_PATTERN_ITEM_LIMIT = 5_000
-_DEPTH_LIMIT = 40
 _TOO_LARGE = "it is too large to be compared"
 _BACK_REFERENCE = "a reference back"
 
@@ -148,7 +144,7 @@ def check_supported(schema: Any) -> int:
     values = pattern_items = 0
     for value in _iterate_values(schema):
         values, pattern_items = values + 1, pattern_items + sum(map(count_items, _iterate_patterns(value)))
-        if values > _WRITTEN_LIMIT or pattern_items > _PATTERN_ITEM_LIMIT:
+        if values > COMPARISON.written or pattern_items > COMPARISON.pattern_items:
             raise UnsupportedSchemaError(_TOO_LARGE)
         if isinstance(value, dict):
             for name in sorted((_NAME_REFERENCES if value is schema else _NAMING).intersection(value)):
@@ -177,14 +173,14 @@ class _Normalizer:
     root: Any
     dialect: str
     convert: Callable[[Mapping[str, Any], str], Mapping[str, Any]]
-    left: int = _NORMAL_LIMIT
+    left: int = COMPARISON.normal
     depth: int = 0
     obstacle: str = ""
 
     def normalize(self, schema: Any, references: tuple[str, ...]) -> NormalSchema:
         """Return the normal form of one part; `references` are those that led here."""
         self.left -= 1
-        if self.left < 0 or self.depth > _DEPTH_LIMIT:
+        if self.left < 0 or self.depth > COMPARISON.depth:
             raise UnsupportedSchemaError(_TOO_LARGE)
         if isinstance(schema, bool):
             return schema
@@ -258,8 +254,6 @@ def _iterate_values(value: Any) -> Iterator[Any]:
 
 # Found in every text, and in none.
 ANY_PATTERN, NO_PATTERN = "", "(?!)"
-# What the search for one text may take; a pattern of a schema takes some hundreds.
-_TEXT_STEPS = 30_000
 
 
 @lru_cache(maxsize=4096)
@@ -275,5 +269,5 @@ def is_pattern_found(pattern: str, text: str) -> bool:
 @lru_cache(maxsize=4096)
 def find_text(found: str, unfound: str) -> tuple[str, ...]:
     """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
-    text = compare_patterns(Expression(found), Expression(unfound), SharedBudget(_TEXT_STEPS)).only_old
+    text = compare_patterns(Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)).only_old
     return () if text is None else (text,)

@@ -7,7 +7,7 @@ from evalstore.languages.schemas.compiled import (
     describe_engine,
     find_flaws,
 )
-from evalstore.languages.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
 from evalstore.languages.schemas.predicates import Predicate, compile_predicate
 from evalstore.languages.schemas.subschemas import (
     LOOKING_KEYWORDS,
@@ -19,7 +19,6 @@ from evalstore.languages.schemas.subschemas import (
 )
 
 __all__ = [
-    "DEPTH_LIMIT",
     "LOOKING_KEYWORDS",
     "SCHEMA_LIST_KEYWORDS",
     "SCHEMA_MAP_KEYWORDS",

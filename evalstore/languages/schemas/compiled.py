@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
+from evalstore.languages.limits import SCHEMAS
 from evalstore.languages.schemas.guard import (
     TRUSTED,
     Flaw,
@@ -23,7 +24,6 @@ from evalstore.languages.schemas.guard import (
 from evalstore.languages.schemas.subschemas import SchemaParts, find_subschemas
 
 _Answer = TypeVar("_Answer")
-_MESSAGE_LIMIT = 200
 
 # The dialects that are read: `$schema` without its empty fragment, and the library's name of it.
 _DIALECTS = {
@@ -229,4 +229,4 @@ def _rank_nearness(error: Any) -> tuple[int, bool]:
 
 
 def _shorten(message: str) -> str:
-    return message if len(message) <= _MESSAGE_LIMIT else message[: _MESSAGE_LIMIT - 1] + "…"
+    return message if len(message) <= SCHEMAS.message else message[: SCHEMAS.message - 1] + "…"

@@ -14,10 +14,7 @@ from typing import Any, Protocol
 
 from evalstore.budget import SharedBudget
 from evalstore.errors import SchemaError
-
-_DEPTH_LIMIT = 100
-_VALUE_LIMIT = 200_000
-_SHORT_LIST, _LONG_TEXT = 12, 80
+from evalstore.languages.limits import SCHEMAS
 
 
 class _PlainObject(dict[str, Any]):
@@ -27,7 +24,7 @@ class _PlainObject(dict[str, Any]):
 
 class _PlainArray(list[Any]):
     def __repr__(self) -> str:
-        is_short = len(self) <= _SHORT_LIST and not any(isinstance(item, dict | list) for item in self)
+        is_short = len(self) <= SCHEMAS.short_list and not any(isinstance(item, dict | list) for item in self)
         return super().__repr__() if is_short else "[…]"
 
 
@@ -35,7 +32,7 @@ class _PlainText(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return repr(self[: _LONG_TEXT - 1] + "…")
+        return repr(self[: SCHEMAS.long_text - 1] + "…")
 
 
 class _PlainNumber(Decimal):
@@ -46,7 +43,7 @@ class _PlainNumber(Decimal):
 def copy_plain(value: Any) -> Any:
     """Return a copy free of aliases, every float as its shortest literal."""
     if isinstance(value, str):
-        return _PlainText(value) if len(value) > _LONG_TEXT else value
+        return _PlainText(value) if len(value) > SCHEMAS.long_text else value
     if isinstance(value, Mapping):
         return _PlainObject((name, copy_plain(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
@@ -79,10 +76,12 @@ def check_size(value: Any) -> None:
     level, parts, depth = [value], 0, 0
     while level:
         parts, depth = parts + len(level), depth + 1
-        if parts > _VALUE_LIMIT or depth > _DEPTH_LIMIT:
-            too_many = parts > _VALUE_LIMIT
+        if parts > SCHEMAS.values or depth > SCHEMAS.depth:
+            too_many = parts > SCHEMAS.values
             limit = (
-                f"has more than {_VALUE_LIMIT:,} values" if too_many else f"is nested deeper than {_DEPTH_LIMIT} levels"
+                f"has more than {SCHEMAS.values:,} values"
+                if too_many
+                else f"is nested deeper than {SCHEMAS.depth} levels"
             )
             raise SchemaError(f"the schema {limit}")
         level = [item for node in level for item in _iterate_items(node)]
@@ -93,9 +92,6 @@ def _iterate_items(node: Any) -> Any:
         return node.values()
     return node if isinstance(node, list | tuple) else ()
 
-
-# Keywords within keywords: three to four frames of Python each, of the thousand that there are.
-DEPTH_LIMIT = 200
 
 # Whether a pattern (first) is found in a text (second).
 PatternSearch = Callable[[str, str], bool]
@@ -171,8 +167,8 @@ class ValidationRun:
         """Go one keyword deeper, and take steps; raises `SchemaError` beyond the depth."""
         self.budget.spend(steps)
         self.depth += 1
-        if self.depth > DEPTH_LIMIT:
-            raise SchemaError(f"more than {DEPTH_LIMIT} keywords apply within each other")
+        if self.depth > SCHEMAS.keywords:
+            raise SchemaError(f"more than {SCHEMAS.keywords} keywords apply within each other")
 
     def leave_keyword(self) -> None:
         """Go back from what `enter_keyword` entered."""

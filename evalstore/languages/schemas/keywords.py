@@ -126,9 +126,6 @@ def _find_evaluated_indexes(validator: Any, instance: list[Any], schema: dict[st
 
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
-# Every enclosing keyword passes an error on to the next, and a collected error takes a kilobyte or two.
-_ERROR_STEPS = 5
-
 
 @cache
 def make_validator_class(dialect: Any, *, literal: bool) -> Any:
@@ -158,7 +155,8 @@ def _wrap_counting(keyword: Keyword, cost: Callable[[Any, Any], int] | None) -> 
         run.enter_keyword(1 if cost is None else 1 + cost(value, instance))
         try:
             for error in keyword(validator, value, instance, schema) or ():
-                run.budget.spend(_ERROR_STEPS)
+                # Each keyword passes an error on to the next one, and a collected error takes a kilobyte or two.
+                run.budget.spend(5)
                 yield error
         finally:
             run.leave_keyword()

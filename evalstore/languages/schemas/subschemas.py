@@ -9,7 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote
 
-from evalstore.languages.schemas.guard import DEPTH_LIMIT, Flaw, Pointer
+from evalstore.languages.limits import SCHEMAS
+from evalstore.languages.schemas.guard import Flaw, Pointer
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -68,7 +69,7 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
     flaws: list[Flaw] = []
     # A round a generation: references are followed to mappings that no keyword has led to yet.
     unvisited = [Subschema((), schema, schema)] if isinstance(schema, dict) else []
-    for _ in range(DEPTH_LIMIT + 1):
+    for _ in range(SCHEMAS.keywords + 1):
         if not unvisited:
             break
         reached = list(_iterate_reachable(unvisited, id_key, subschemas))
@@ -197,13 +198,13 @@ def _find_loops(subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str,
     depths: dict[int, int] = {}
     for node in order:
         depths[node] = 1 + max((depths[inner] for inner in graph.get(node, ())), default=-1)
-        if depths[node] > DEPTH_LIMIT and node in subschemas:
+        if depths[node] > SCHEMAS.keywords and node in subschemas:
             yield _make_depth_flaw(subschemas[node])
             return
 
 
 def _make_depth_flaw(subschema: Subschema) -> Flaw:
-    message = f"more than {DEPTH_LIMIT} schemas lead on to each other from here"
+    message = f"more than {SCHEMAS.keywords} schemas lead on to each other from here"
     return Flaw(subschema.pointer, message, "shorten the chain", stops=True)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
-from evalstore.languages.patterns.engine import ITEM_LIMIT, count_items, find_dialect_difference
+from evalstore.languages.limits import PATTERNS
+from evalstore.languages.patterns.engine import count_items, find_dialect_difference
 from evalstore.languages.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
 from evalstore.languages.schemas import Flaw, Guard, Schema, compile_schema, find_flaws
 from evalstore.text import make_excerpt
@@ -53,7 +54,7 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
     total = 0
     for pattern in dict.fromkeys(patterns):
         total += count_items(pattern)
-        answer = _TOO_MANY if total > ITEM_LIMIT else compile_matcher(pattern, "", "search")
+        answer = _TOO_MANY if total > PATTERNS.items else compile_matcher(pattern, "", "search")
         if isinstance(answer, str):
             problems[pattern] = answer
         elif strict and (other := find_dialect_difference(_translate_ecma(pattern), "")):
@@ -65,7 +66,7 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
     return _SchemaPatterns(matchers, problems)
 
 
-_TOO_MANY = f"the patterns of the schema stand for more than {ITEM_LIMIT:,} items together"
+_TOO_MANY = f"the patterns of the schema stand for more than {PATTERNS.items:,} items together"
 _GUARD = Guard(STEPS, _compile_patterns)
 _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True))
 

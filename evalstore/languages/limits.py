@@ -1,0 +1,64 @@
+"""How far patterns and JSON Schemas are followed: sizes and steps, never seconds, so that every machine agrees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class _Patterns(NamedTuple):
+    """What is read of a pattern, and what the automaton that runs it may hold."""
+
+    length: int = 20_000  # characters
+    items: int = 100_000  # `regex` writes counted repeats out when it compiles: this many are some 30 MB
+    literal: int = 700  # before it looks for a stretch of plain text, `regex` takes the cube of its length: some 0.1 s
+    depth: int = 50  # groups within groups
+    lookarounds: int = 30
+    repeat_count: int = 2_000  # that a repeat counts to
+    graph_steps: int = 50_000  # for the automaton of one pattern
+    transitions: int = 20_000  # of it that are kept
+    rounds: int = 64  # of a repeat, walked one by one: with two ways in each, more are beyond every limit
+    parts_ahead: int = 16  # parts that are looked at behind a loop
+    first_atoms: int = 32  # that these may begin with
+    alternatives: int = 64  # that are held side by side
+    compared: int = 1_000  # characters of a pattern that is compared, and its items with repeats written out
+    phrases: int = 20_000  # characters of all phrases: the graph of more would take more steps than there are
+
+
+class _Schemas(NamedTuple):
+    """What a schema may apply to, and what it may say."""
+
+    depth: int = 100  # levels of the value
+    values: int = 200_000  # in it
+    keywords: int = 200  # within each other: three to four frames of Python each, of the thousand that there are
+    short_list: int = 12  # items of a list that a message shows
+    long_text: int = 80  # characters of a text that a message cuts
+    message: int = 200  # characters
+
+
+class _Comparison(NamedTuple):
+    """Steps that the comparison of two schemas may take; real schemas take some hundreds of each."""
+
+    direction_steps: int = 20_000
+    example_steps: int = 16_000
+    compile_steps: int = 6  # for each value that is written
+    text_steps: int = 30_000  # for one text that a pattern matches
+    written: int = 1_500  # values of a schema
+    normal: int = 3_000  # schemas with listed values, in a normal form
+    pattern_items: int = 5_000  # of all patterns, with counted repeats written out
+    depth: int = 40  # schemas within schemas
+    cheap: int = 500  # values of a schema that is compared keyword by keyword at once
+
+
+class _Examples(NamedTuple):
+    """Values that are tried as examples of what one schema accepts and another does not."""
+
+    tried: int = 600
+    found: int = 3
+    parts: int = 24  # values of each part of a schema
+    ways: int = 4  # through its choices
+    size: int = 300  # items of an array or an object
+    text: int = 1_000  # characters
+    patterns: int = 5  # of one part
+
+
+PATTERNS, SCHEMAS, COMPARISON, EXAMPLES = _Patterns(), _Schemas(), _Comparison(), _Examples()
