@@ -17,7 +17,11 @@ from typing import BinaryIO, Self
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
-_CHUNK = 1 << 16
+# Bytes of a file that is read whole, at most: a YAML file; what people write, and an object of git; a legacy file.
+SMALL_FILE, MIDDLE_FILE, LARGE_FILE = 1 << 20, 4 << 20, 64 << 20
+# Bytes that are read at once: of a pipe or a socket, and of a file that is only copied or hashed.
+CHUNK, BLOCK = 1 << 16, 1 << 20
+
 _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
@@ -120,7 +124,7 @@ def _build_read_error(error: OSError, label: str) -> LoadError:
 
 def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the rest of a file in pieces."""
-    return iter(partial(file.read, _CHUNK), b"")
+    return iter(partial(file.read, CHUNK), b"")
 
 
 def list_below(root: Path, relative: str) -> list[str]:

@@ -44,12 +44,11 @@ def command(
     pushed. Notes answer 0, anything else 1.
     """
     from evalstore.api import verify
-    from evalstore.files import read_user_file
+    from evalstore.files import MIDDLE_FILE, read_user_file
     from evalstore.model.lock import LIMIT, LOCK_FILE, read_lock
-    from evalstore.store.contents import FILE_LIMIT
 
     lock = None if file is None else read_lock(read_user_file(settings.path / file, LIMIT), file)
-    allowed = None if signers is None else read_user_file(settings.path / signers, FILE_LIMIT)
+    allowed = None if signers is None else read_user_file(settings.path / signers, MIDDLE_FILE)
     with settings.open_judged_store() as store:
         result = verify(
             store,

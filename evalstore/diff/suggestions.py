@@ -9,12 +9,13 @@ from typing import Any
 from evalstore.diff.findings import Diff, DiffFinding, Suggestion
 from evalstore.diff.plain_data import make_plain
 from evalstore.model import Combine, list_check_ids
+from evalstore.model.refs import ID_LENGTH
 from evalstore.versions import Bump
 
 Value = dict[str, Any]
 # Compares the old side with another new one, under the settings of the comparison that was made.
 CandidateComparer = Callable[[Mapping[str, Any]], Diff]
-_CHECKS, _LONGEST_ID = "checks", 64
+_CHECKS = "checks"
 _ADDED, _ID_RULES, _RENAMED = "check-added", ("rubric-id-changed", "judge-id-changed"), "check-renamed"
 
 
@@ -80,6 +81,6 @@ def _edit_check(old: Value, value: Value, finding: DiffFinding) -> Iterator[str]
 
 def _find_free_id(id_: str, taken: list[str]) -> str:
     number = 2
-    while (name := f"{id_[: _LONGEST_ID - 6]}_{number}") in taken:
+    while (name := f"{id_[: ID_LENGTH - 6]}_{number}") in taken:
         number += 1
     return name

@@ -15,6 +15,7 @@ from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
 from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
+from evalstore.text import LONG_DIGEST
 from evalstore.versions import find_version
 
 ArtifactPlace = tuple[str, ...]
@@ -128,7 +129,6 @@ _NO_BASE = "it does not say what was last migrated: the file stays; --force take
 
 _PARTS = "parts"
 _ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
-_DIGEST_LENGTH = 16  # hex digits
 _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 MiB
 
 
@@ -246,7 +246,7 @@ def _digest_part(part: Any) -> str:
 
 def _shorten(digest: Any) -> str:
     # It guards against an oversight, not an enemy: whoever can write the file can write anything.
-    return str(digest)[:_DIGEST_LENGTH]
+    return str(digest)[:LONG_DIGEST]
 
 
 def merge_removed(new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:

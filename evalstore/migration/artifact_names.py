@@ -17,15 +17,13 @@ from evalstore.errors import RefusedError
 from evalstore.model import is_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
 
-# Leaves room for a digest or a number within the 64 characters of an id.
-SLUG_LIMIT = 48
 _HEX = 6
 REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
 def make_slug(text: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, joined by `_`; empty when it has none."""
-    return _make_long_slug(text)[:SLUG_LIMIT].strip("_")
+    return _make_long_slug(text)[:48].strip("_")  # leaves room for a digest or a number within an id
 
 
 def _make_long_slug(text: str) -> str:

@@ -19,7 +19,6 @@ from evalstore.migration.table import ForeignShape, FormatSign, FormatTable, get
 SURE = 0.5
 MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
-_VARIANT_MARGIN = 0.25  # of the cases: closer than this, signs for a variant and against it decide nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +238,7 @@ def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
         # Keys that only the table's own grader reads speak against its variant.
         foreign = {row.key for row in table.checks} - {row.key for row in variant.checks}
         against = sum(any(case.get(key) for key in foreign) for case in others)
-        if abs(shown - against) <= _VARIANT_MARGIN * len(cases) and shown and against:
+        if abs(shown - against) <= 0.25 * len(cases) and shown and against:  # closer, and signs decide nothing
             return _describe_tie(variant, table, (shown, against, len(cases)), sorted(foreign))
         if shown * 2 > len(cases) and shown > against:
             return variant

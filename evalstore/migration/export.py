@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
-from evalstore.files import list_below, read_below, refuse_links_below, write_below
+from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
 from evalstore.migration.extraction import (
-    FILE_LIMIT,
     NO_PROMPTS,
     LegacySource,
     find_companion_files,
@@ -270,7 +269,7 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
     try:
         # lstat: a broken link counts as a file in the way.
         (out / file.file).lstat()
-        return read_below(out, file.file, FILE_LIMIT) != file.text.encode()
+        return read_below(out, file.file, LARGE_FILE) != file.text.encode()
     except FileNotFoundError:
         return False
     except (OSError, EvalstoreError):
@@ -310,7 +309,7 @@ def _export_run(root: Path, path: str) -> ExportedFile:
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:
-        return ExportedFile(file, path, read_below(root, path, FILE_LIMIT).decode())
+        return ExportedFile(file, path, read_below(root, path, LARGE_FILE).decode())
     except UnicodeDecodeError:
         raise RefusedError(f"{path} is not UTF-8") from None
 

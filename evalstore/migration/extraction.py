@@ -26,7 +26,6 @@ from evalstore.errors import LoadError, Place
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome
 from evalstore.model import Kind
 
-FILE_LIMIT = 64 << 20  # bytes of a legacy file, and of a file made of one: each is held in memory
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
 # Prompt files that suites refer to: read as plain text, and never sources themselves.

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
-from evalstore.files import list_below, read_below
+from evalstore.files import SMALL_FILE, list_below, read_below
 from evalstore.migration.extraction import (
     ArtifactDraft,
     JudgePrompts,
@@ -155,7 +155,6 @@ _SPLITTERS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
 _QUOTES: Mapping[str, Callable[[str], str]] = {"angles": str, "format": _double_braces}
 
 
-_FILE_LIMIT = 1 << 20
 _ENTRY_LIMIT = 100_000
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__"})
 
@@ -210,7 +209,7 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
     parts = (folder.absolute() / path).parts
     name = "/".join(parts[-len(PurePosixPath(pattern).parts) :])
     try:
-        text = read_below(folder, path, _FILE_LIMIT).decode()
+        text = read_below(folder, path, SMALL_FILE).decode()
     except (LoadError, UnicodeDecodeError):
         return  # no prompt that could be taken: what is looked for is said to be missing
     literals = _list_literals(text) if path.endswith(".py") else [text]

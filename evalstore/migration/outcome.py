@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from evalstore.notebook import ReportValue, format_repr
 
-_SHOWN = 3  # reasons of an entry on one line
-
 
 class MigrationOutcome(StrEnum):
     """What became of an entry, the best first; the order is that of `find_worst_outcome`.
@@ -102,8 +100,8 @@ class MigrationEntry:
     @property
     def reason(self) -> str:
         """The first reasons on one line, and how many more there are; empty when there is none."""
-        more = len(self.reasons) - _SHOWN
-        return "; ".join([*self.reasons[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
+        shown, more = self.reasons[:3], len(self.reasons[3:])
+        return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,19 @@ from typing import Any, NamedTuple
 from evalstore.checks import KINDS
 from evalstore.documents import Document, Pointer, compute_digest, read_yaml
 from evalstore.errors import LoadError, UsageError
-from evalstore.files import read_user_file
+from evalstore.files import LARGE_FILE, SMALL_FILE, read_user_file
 from evalstore.languages.schemas import Schema, compile_schema
 from evalstore.lint.notes import Note, suggest_name
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.wording import lint_artifact_shape, lint_shape, list_check_kinds, load_schema, note_violation
 from evalstore.migration.detect import MARGIN, OWN_MATCH, FormatMatch, detect_format
-from evalstore.migration.extraction import FILE_LIMIT, parse_legacy
+from evalstore.migration.extraction import parse_legacy
 from evalstore.migration.readers.own_format import build_checks
 from evalstore.migration.table import FormatTable, list_formats, load_tables, parse_row, parse_table, read_names
 from evalstore.migration.table_draft import draft_table
 from evalstore.migration.value_readings import select_same_side
 from evalstore.model import Kind
 
-_LIMIT = 1 << 20
 _SCHEMA = "migration"
 _DEFAULTS: Mapping[str, Any] = {
     "scoring": {"combine": "all_pass"},
@@ -36,7 +35,6 @@ _DEFAULTS: Mapping[str, Any] = {
         "checks": [{"kind": "format", "format": "text"}],
     },
 }
-_SURE = 0.9
 # What each reading gives, as an example.
 _SAMPLES: Mapping[str, Any] = {
     "texts": ["x"],
@@ -73,7 +71,7 @@ def load_own_tables(paths: Iterable[Path]) -> list[FormatTable]:
 
 
 def _load_own_table(path: Path) -> FormatTable:
-    document = read_yaml(read_user_file(path, _LIMIT), str(path))
+    document = read_yaml(read_user_file(path, SMALL_FILE), str(path))
     problems = list(_find_problems(document))
     if problems:
         first = min(problems, key=lambda problem: document.locate(problem.pointer, of_key=problem.of_key).line or 0)
@@ -94,7 +92,7 @@ def _make_sign(value: Mapping[str, Any]) -> dict[str, Any]:
     keys = {"keys": [*dict.fromkeys(_first_step(row["key"]) for row in value["checks"])]} if value.get("checks") else {}
     key = _first_step(value["case"].get("input", "input"))
     graded = " and a key that the table grades" if keys else ""
-    return {"at": "case", "all": [key], **keys, "confidence": _SURE, "because": f"its cases have {key}{graded}"}
+    return {"at": "case", "all": [key], **keys, "confidence": 0.9, "because": f"its cases have {key}{graded}"}
 
 
 def _mirror_keys(case: Mapping[str, Any]) -> dict[str, str | None]:
@@ -265,7 +263,7 @@ def explain_format(path: Path | str, *, tables: Iterable[Path | str] = ()) -> Fo
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="--explain takes one file of it")
     known_tables = load_tables(None, load_own_tables(map(Path, tables)))
-    data = read_user_file(path, FILE_LIMIT)
+    data = read_user_file(path, LARGE_FILE)
     document, _ = parse_legacy(data, path.name)
     match = detect_format(document.value, known_tables)
     is_settled = match.is_tie or match.is_sure or match is OWN_MATCH

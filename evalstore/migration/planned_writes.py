@@ -18,9 +18,9 @@ from weakref import finalize
 
 from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
-from evalstore.files import read_below
+from evalstore.files import LARGE_FILE, read_below
 from evalstore.migration.artifact_merge import ConflictSide
-from evalstore.migration.extraction import FILE_LIMIT, ArtifactDraft, LegacySource
+from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.suite_artifacts import PlannedArtifact
@@ -240,8 +240,8 @@ def _render_rows(rows: Iterable[Any]) -> str:
     sizes = [len(line.encode()) for line in lines]
     if any(size > LINE_LIMIT for size in sizes):
         raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
-    if sum(sizes) > FILE_LIMIT:
-        raise RefusedError(f"its questions are larger than {FILE_LIMIT:,} bytes, the limit for one file")
+    if sum(sizes) > LARGE_FILE:
+        raise RefusedError(f"its questions are larger than {LARGE_FILE:,} bytes, the limit for one file")
     return "".join(lines)
 
 
@@ -324,7 +324,7 @@ def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
 
 def _read_current_bytes(root: Path, path: str) -> bytes | None:
     try:
-        return read_below(root, path, FILE_LIMIT)
+        return read_below(root, path, LARGE_FILE)
     except AbsentError:
         return None
 

@@ -160,7 +160,6 @@ def is_same_data(left: Any, right: Any) -> bool:
 
 QUESTION = "/question"
 _LEAST = 40  # characters: a reference is no shorter
-_MANY = 2  # keys that make a mapping worth a reference
 
 
 def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
@@ -230,7 +229,7 @@ def _fold_mapping(value: dict[str, Any], rubric: Mapping[str, Any], parts: Mappi
     bases = {place: _follow(rubric, place.split("/")[1:]) for place in places if "checks" in rubric}
     shared = {place: _select_shared(value, base) for place, base in bases.items() if isinstance(base, dict)}
     place = max(shared, key=lambda place: len(write_canonical(shared[place])), default="")
-    if not place or len(shared[place]) < _MANY or len(write_canonical(shared[place])) <= _LEAST:
+    if not place or len(shared[place]) <= 1 or len(write_canonical(shared[place])) <= _LEAST:
         return {key: _fold(item, rubric, parts) for key, item in value.items()}
     missing = [key for key in bases[place] if key not in value]
     own = {key: _fold(item, rubric, parts) for key, item in value.items() if key not in shared[place]}

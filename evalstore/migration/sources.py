@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
-from evalstore.files import read_below, read_user_file
-from evalstore.migration.extraction import FILE_LIMIT, SUFFIXES, parse_companion
+from evalstore.files import LARGE_FILE, read_below, read_user_file
+from evalstore.migration.extraction import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
 from evalstore.runs.run_files import decode_path
 
@@ -35,8 +35,8 @@ class LegacyFile:
     def read(self) -> bytes:
         """Return its bytes; a file that the user named may be a link, one in a folder may not."""
         if self.in_folder:
-            return read_below(self.root, self.relative_path, FILE_LIMIT)
-        return read_user_file(self.path, FILE_LIMIT)
+            return read_below(self.root, self.relative_path, LARGE_FILE)
+        return read_user_file(self.path, LARGE_FILE)
 
     @property
     def path(self) -> Path:
@@ -53,7 +53,7 @@ class LegacyFile:
         below = _resolve_below(PurePosixPath(self.relative_path).parent, path.removeprefix("file://"))
         try:
             return (
-                parse_companion(read_below(self.root, below, FILE_LIMIT), _to_text(self._top / below))
+                parse_companion(read_below(self.root, below, LARGE_FILE), _to_text(self._top / below))
                 if below
                 else None
             )

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
-from evalstore.files import move_below, read_below, remove_below, remove_folder_below, sweep_below
-from evalstore.migration.extraction import FILE_LIMIT
+from evalstore.files import LARGE_FILE, move_below, read_below, remove_below, remove_folder_below, sweep_below
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH
 from evalstore.store.locate import find_repository, find_top
@@ -199,7 +198,7 @@ def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]
     A journal may come with an untrusted folder, so every path must be that of an artifact or run of this store.
     """
     try:
-        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", FILE_LIMIT)
+        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", LARGE_FILE)
         notes = [json.loads(line) for line in data.splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
         folders = [note["made"] for note in notes if "file" not in note]
@@ -220,7 +219,7 @@ def _is_store_folder(folder: str) -> bool:
 
 def _digest_file(root: Path, path: str) -> str:
     try:
-        return hashlib.sha256(read_below(root, path, FILE_LIMIT)).hexdigest()
+        return hashlib.sha256(read_below(root, path, LARGE_FILE)).hexdigest()
     except LoadError:
         return ""
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from evalstore.documents import read_row, read_yaml
 from evalstore.errors import LoadError
-from evalstore.files import list_below, read_below
-from evalstore.migration.extraction import FILE_LIMIT
+from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.model import Kind, is_id
 
 # The whole value of an artifact at its last release; None where there is none to be had.
@@ -125,7 +124,7 @@ class StoredArtifacts:
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
     """Return the value of an artifact's file, `rows` replaced by the questions; None where it cannot be read."""
     with suppress(LoadError):
-        value = read_yaml(read_below(root, path, FILE_LIMIT), path).value
+        value = read_yaml(read_below(root, path, LARGE_FILE), path).value
         if not isinstance(value, dict):
             return None
         if "rows" not in value:
@@ -142,7 +141,7 @@ def locate_rows(path: str) -> str:
 def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
     """Return the rows beside the file of a dataset. Raises `LoadError` for what cannot be read."""
     rows_path = locate_rows(path)
-    lines = read_below(root, rows_path, FILE_LIMIT).split(b"\n")
+    lines = read_below(root, rows_path, LARGE_FILE).split(b"\n")
     return (read_row(line, rows_path, number) for number, line in enumerate(lines, start=1) if line.strip())
 
 
@@ -171,7 +170,7 @@ def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
 
 def _read_origin(root: Path, path: str) -> ArtifactOrigin:
     try:
-        data = read_below(root, path, FILE_LIMIT)
+        data = read_below(root, path, LARGE_FILE)
         text = data.decode("utf-8", "replace").replace("\r\n", "\n")
         block = _BLOCK.search(text)
         source = _scan_block(block[1]) if block else None

@@ -25,8 +25,8 @@ from evalstore.migration.outcome import FileState
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
+from evalstore.model.refs import ID_LENGTH
 
-_ID_LIMIT = 64
 _MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
 _TAKEN = "{} is taken here already: this one has another id"
 _LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
@@ -279,7 +279,7 @@ class SuiteBatch:
     def _plan_common(self, group: _Group) -> ArtifactDraft:
         """Plan a judge of a table, which is one for all suites: known by its id, unless somebody else has that."""
         draft = group.draft
-        ids = (draft.id, f"{draft.id}_{self.format}"[:_ID_LIMIT])
+        ids = (draft.id, f"{draft.id}_{self.format}"[:ID_LENGTH])
         ours = self.target.stored.by_suite.get((self.format, ""), ())
         stored = next((item for item in ours if item.kind is draft.kind and item.id in ids), None)
         free = (id_ for id_ in ids if not self.target.is_taken(f"{draft.kind}/{id_}"))
@@ -344,7 +344,7 @@ class SuiteBatch:
         plain = self._join_words(label)
         longer = self._join_words(f"{case} {draft.name or draft.kind}" if anchor.part else case)
         tag = make_tag(f"{anchor.case} {anchor.part}")
-        tagged = f"{plain[: _ID_LIMIT - len(tag) - 1].rstrip('_')}_{tag}"
+        tagged = f"{plain[: ID_LENGTH - len(tag) - 1].rstrip('_')}_{tag}"
         candidates = (plain, *((longer,) if case else ()), tagged)
         free = (id_ for id_ in candidates if not self.target.is_taken(f"{draft.kind}/{id_}"))
         id_ = next(free, f"{tagged[: -len(tag)]}{make_tag(tag + group.base)}")
@@ -355,7 +355,7 @@ class SuiteBatch:
     def _join_words(self, label: str) -> str:
         """Return the suite's key and the words of a label as one id."""
         key = self.place.key
-        return f"{key}_{shorten_slug(label, _ID_LIMIT - len(key) - 1) or make_tag(label)}" if label else key
+        return f"{key}_{shorten_slug(label, ID_LENGTH - len(key) - 1) or make_tag(label)}" if label else key
 
 
 FileStored = Callable[[StoredArtifact, Container[str]], Any]

@@ -129,7 +129,6 @@ def _fit_id(text: str) -> str:
 
 _TAIL = 6  # parts of a path
 _FEW = 8  # suites with one key, whose questions are compared: with all of them it would be quadratic
-_SIMILAR = 2  # one half, as git has it for a renamed file
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +330,7 @@ def _match_by_questions(
             continue
         votes = Counter(place for text in suite.inputs for place in holders.get(text, ()) if place not in used)
         place, common = next(iter(votes.most_common(1)), (-1, 0))
-        is_half = common and common * _SIMILAR >= max(len(suite.inputs), len(gone[place].inputs))
+        is_half = common and common * 2 >= max(len(suite.inputs), len(gone[place].inputs))
         if is_half and gone[place].facts.format == suite.format:
             found[index] = gone[place]
             used.add(place)

@@ -16,9 +16,7 @@ from evalstore.documents import write_yaml
 from evalstore.migration.artifact_names import make_id, make_slug
 from evalstore.migration.value_readings import is_ban
 
-_KEYS = 200  # of a case; more are left to the user
 _SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter
-_LOOKED_AT = 200  # characters of a text: enough to tell a pattern
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
 _YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _IDS = ("id", "case_id", "test_id", "eval_id", "name", "key", "slug", "label", "title")
@@ -172,7 +170,7 @@ def _profile_keys(cases: Sequence[Mapping[Any, Any]]) -> list[KeyProfile]:
         parts = [KeyProfile(f"{key}/{name}", values) for name, values in inner.items() if "/" not in name]
         graded = [part for part in parts if "/" not in key and part.words & (_WANTED | _BANNED | _STATED)]
         profiles += graded or [profile]
-    return profiles[:_KEYS]
+    return profiles[:200]  # more are left to the user
 
 
 def _collect_values(cases: Iterable[Mapping[Any, Any]]) -> dict[str, tuple[Any, ...]]:
@@ -227,7 +225,7 @@ def _draft_texts(
     row: dict[str, Any], words: frozenset[str], texts: Iterable[str], *, is_banned: bool
 ) -> dict[str, Any] | None:
     row |= {"read": "texts_or_text"}
-    is_pattern = bool(words & _PATTERNED) or any(_PATTERN_SIGNS.search(text[:_LOOKED_AT]) for text in texts)
+    is_pattern = bool(words & _PATTERNED) or any(_PATTERN_SIGNS.search(text[:200]) for text in texts)
     is_any = bool(words & _ANY)
     if words & _STATED and not is_pattern:
         statement = {"kind": "llm_judge", "items": "all", "into": "variables/statement", "judge": "own_statement"}

@@ -91,10 +91,6 @@ def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirror
     return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []
 
 
-# More lines than any output has: larger bounds have the same effect.
-_UNREACHABLE = 1e15
-
-
 @dataclass(frozen=True, slots=True)
 class ValueReading:
     """What one value asks for (`value`; None: nothing), with its outcome and reasons."""
@@ -146,7 +142,8 @@ def _read_minimum(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
         return _refuse_crash(row.key, describe_type(raw)) if raw else ValueReading()
     # A count is whole, so a bound between two counts is the next one.
-    return _make_bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), _UNREACHABLE))))
+    # No output has as many lines: larger bounds have the same effect.
+    return _make_bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), 1e15))))
 
 
 def _read_maximum(raw: Any, row: CheckRow) -> ValueReading:

@@ -14,6 +14,7 @@ from evalstore.errors import RefError
 from evalstore.text import find_nearest, make_excerpt
 from evalstore.versions import Range, Version, find_range, find_version
 
+ID_LENGTH = 64  # characters at most
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REV = re.compile(r"[0-9A-Za-z][0-9A-Za-z._/@{}~^+-]{0,255}")
 # Names that Windows reserves for devices.

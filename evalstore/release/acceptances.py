@@ -11,13 +11,14 @@ from typing import Any
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
+from evalstore.files import MIDDLE_FILE
 from evalstore.lint import ACCEPTED, VALIDATION_RULES
 from evalstore.lint.notes import Note
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
-from evalstore.store.contents import FILE_LIMIT, read_root_file, read_settings
+from evalstore.store.contents import read_root_file, read_settings
 from evalstore.store.objects import find_file
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Bump, Version, parse_version
@@ -79,7 +80,7 @@ def read_change_policy_at(
     locked = _read_committed(store, commit, LOCK_FILE, LOCK_LIMIT)
     refs = read_lock(locked).refs if locked else {}
     terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
-    data = _read_committed(store, commit, ACCEPTED, FILE_LIMIT)
+    data = _read_committed(store, commit, ACCEPTED, MIDDLE_FILE)
     accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
     return ChangePolicy(terms, _parse_document(accepted), today)
 
@@ -99,7 +100,7 @@ def _check_settings(store: ArtifactStore) -> None:
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
     """Return the settings of a store as of a commit; none where it had no such file."""
     file = f"git:{commit[:12]}:{SETTINGS_FILE}"
-    data = _read_committed(store, commit, SETTINGS_FILE, FILE_LIMIT)
+    data = _read_committed(store, commit, SETTINGS_FILE, MIDDLE_FILE)
     value = read_yaml(data, file).value if data else None
     if not isinstance(value, dict | None):
         raise LoadError("settings are a mapping", place=Place(file))
@@ -141,7 +142,7 @@ def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> froze
 def read_accepted_file(store: ArtifactStore) -> Document | None:
     """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
     data = read_root_file(
-        store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=FILE_LIMIT
+        store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=MIDDLE_FILE
     )
     return None if data is None else _read_accepted(data, ACCEPTED)
 

@@ -29,7 +29,6 @@ from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
-_MOST_SAMPLES = 10**9 - 1
 _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 
 
@@ -154,7 +153,7 @@ def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | N
 
 
 def _read_sample(value: Any, place: Place) -> int:
-    if type(value) is int and 0 <= value <= _MOST_SAMPLES:
+    if type(value) is int and 0 <= value < 10**9:
         return value
     raise LoadError(
         "its `sample` is no whole number", place=place, hint="number the answers to one question 0, 1, 2, …"

@@ -37,7 +37,7 @@ from evalstore.runs.values import StoredOutput
 ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = "archive", "object", "array", "empty", "utf-16", "table", "other"
 _MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"PAR1": TABLE}
 _CONTAINERS = {"{": OBJECT, "": EMPTY}
-_COLUMN_END, _HEADER_LIMIT = re.compile('[",;\t]+'), 4_096
+_COLUMN_END = re.compile('[",;\t]+')
 
 
 def detect_container(path: Path) -> str:
@@ -72,7 +72,7 @@ def read_names(path: Path, kind: str) -> Iterator[str]:
             yield from _read_keys(JsonStream(file, str(path)), "")
     elif kind == OTHER:
         with open_user_file(path) as file:
-            yield from _COLUMN_END.split(file.readline(_HEADER_LIMIT).decode("utf-8", "replace").strip())
+            yield from _COLUMN_END.split(file.readline(4_096).decode("utf-8", "replace").strip())
 
 
 def _read_keys(stream: JsonStream, above: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from evalstore.documents import LINE_LIMIT, read_row, write_row
 from evalstore.errors import LimitError, LoadError, Place, RefusedError
 from evalstore.files import open_user_file
 from evalstore.runs.parquet_pages import (
-    CONTAINER_LIMIT,
+    LIMITS,
     check_columns,
     check_footer,
     count_batch_rows,
@@ -126,7 +126,7 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
             options: dict[str, Any] = {
                 "pre_buffer": False,
                 "buffer_size": 1 << 16,
-                "thrift_container_size_limit": CONTAINER_LIMIT,
+                "thrift_container_size_limit": LIMITS.containers,
             }
             metadata = pq.ParquetFile(source, **options).metadata
             check_columns(metadata, Place(str(path)))

@@ -13,19 +13,42 @@ from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.errors import LimitError, Place
 
-DECODE_LIMIT = 256 << 20  # bytes of the pages that are decoded at once
-_LISTS_LIMIT = 1 << 30  # bytes of all lists of a row group: nothing says before they are decoded where a row ends
-_COLUMN_LIMIT = 10_000
-_FOOTER_LIMIT = 64 << 20
-CONTAINER_LIMIT = 100_000  # columns, or row groups, in a footer
-_BATCH = 1024
-_HEADER, _LARGEST_HEADER = 256, 16 << 20  # bytes that are read of a header: a guess, and Arrow's own limit
-_WIDTH = 12  # bytes of the widest value that is no text
-_LEVELS = 8  # bytes for the place of a value within lists
-# Fields of a page's header in its Thrift definition, and of the parts of it that say how many values there are.
-_UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
-_COUNT, _ENCODING, _ENCODING_V2 = 1, 2, 4
-_PREFIXED = 7  # the encoding in which a text begins with as much of the one before as it says
+
+class _Limits(NamedTuple):
+    """What a file may say of itself, and what may be decoded of it."""
+
+    decoded: int = 256 << 20  # bytes of the pages that are decoded at once
+    lists: int = 1 << 30  # bytes of all lists of a row group: nothing says before they are decoded where a row ends
+    columns: int = 10_000
+    footer: int = 64 << 20  # bytes
+    containers: int = 100_000  # columns, or row groups, in a footer
+    batch: int = 1024  # rows
+    guessed_header: int = 256  # bytes of a header that are read first
+    header: int = 16 << 20  # bytes: Arrow's own limit
+    width: int = 12  # bytes of the widest value that is no text
+    levels: int = 8  # bytes for the place of a value within lists
+
+
+LIMITS = _Limits()
+
+
+class _Thrift(NamedTuple):
+    """Numbers of the fields in a page's header, and in the parts of it that say how many values there are."""
+
+    unpacked: int = 2
+    packed: int = 3
+    data: int = 5
+    dictionary: int = 7
+    data_v2: int = 8
+    values: int = 1
+    encoding: int = 2
+    encoding_v2: int = 4
+    prefixed: int = 7  # an encoding: a text begins with as much of the one before as it says
+
+
+_FIELDS = _Thrift()
+
+
 # Encodings of texts that Arrow reads as dictionaries, those of the levels beside them included.
 _KEPT_ONCE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 
@@ -52,17 +75,17 @@ class _ColumnBound(NamedTuple):
 
 def check_columns(metadata: Any, place: Place) -> None:
     """Raise `LimitError` where there are more columns than any table of outputs has."""
-    if metadata.num_columns > _COLUMN_LIMIT:
-        raise LimitError(f"there are more than {_COLUMN_LIMIT:,} columns", place=place)
+    if metadata.num_columns > LIMITS.columns:
+        raise LimitError(f"there are more than {LIMITS.columns:,} columns", place=place)
 
 
 def check_footer(source: BinaryIO, place: Place) -> None:
     """Raise `LimitError` where the footer is so large that reading it takes gigabytes."""
     size = source.seek(0, SEEK_END)
     source.seek(max(size - 8, 0))
-    if int.from_bytes(source.read(4), "little") > _FOOTER_LIMIT and size > _FOOTER_LIMIT:
+    if int.from_bytes(source.read(4), "little") > LIMITS.footer and size > LIMITS.footer:
         raise LimitError(
-            f"its footer is larger than {_FOOTER_LIMIT:,} bytes",
+            f"its footer is larger than {LIMITS.footer:,} bytes",
             place=place,
             hint="write it anew with more rows in a row group, or as several files",
         )
@@ -95,23 +118,23 @@ def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: 
         )
         for column, chunk in _list_columns(metadata, group)
     ]
-    if sum(bound.page for bound in bounds) > DECODE_LIMIT:
-        raise LimitError(f"its pages need more than {DECODE_LIMIT:,} bytes of memory at once", place=place)
-    if sum(bound.whole for bound in bounds if bound.has_lists) > _LISTS_LIMIT:
+    if sum(bound.page for bound in bounds) > LIMITS.decoded:
+        raise LimitError(f"its pages need more than {LIMITS.decoded:,} bytes of memory at once", place=place)
+    if sum(bound.whole for bound in bounds if bound.has_lists) > LIMITS.lists:
         raise LimitError(
-            f"the lists of a row group need more than {_LISTS_LIMIT:,} bytes of memory",
+            f"the lists of a row group need more than {LIMITS.lists:,} bytes of memory",
             place=place,
             hint="write it anew with fewer rows in a row group",
         )
-    count = _BATCH
-    while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > DECODE_LIMIT:
+    count = LIMITS.batch
+    while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > LIMITS.decoded:
         count //= 2
     return count
 
 
 def _bound_column(column: Any, pages: Sequence[_Page], rows: int, *, is_dictionary: bool) -> _ColumnBound:
     largest, values = max((page.unpacked for page in pages), default=0), sum(page.values for page in pages)
-    width = max(column.length or 0, _WIDTH) + (_LEVELS if column.max_repetition_level else 0)
+    width = max(column.length or 0, LIMITS.width) + (LIMITS.levels if column.max_repetition_level else 0)
     whole, value = values * width, width
     if column.physical_type == "BYTE_ARRAY":
         repeats = not is_dictionary and any(page.repeats for page in pages)
@@ -139,11 +162,14 @@ def _list_pages(source: BinaryIO, start: int, size: int) -> Iterator[_Page]:
     end = start + size
     while start < end:
         header, length = _read_header(source, start)
-        packed = _find_number(header, _PACKED)
-        data, data_v2 = _find_struct(header, _DATA), _find_struct(header, _DATA_V2)
-        values = _find_number(data or data_v2, _COUNT) if data or data_v2 else 0
-        repeats = _DICTIONARY in header or _PREFIXED in {data.get(_ENCODING), data_v2.get(_ENCODING_V2)}
-        yield _Page(_find_number(header, _UNPACKED), values, repeats)
+        packed = _find_number(header, _FIELDS.packed)
+        data, data_v2 = _find_struct(header, _FIELDS.data), _find_struct(header, _FIELDS.data_v2)
+        values = _find_number(data or data_v2, _FIELDS.values) if data or data_v2 else 0
+        repeats = _FIELDS.dictionary in header or _FIELDS.prefixed in {
+            data.get(_FIELDS.encoding),
+            data_v2.get(_FIELDS.encoding_v2),
+        }
+        yield _Page(_find_number(header, _FIELDS.unpacked), values, repeats)
         start += length + packed
 
 
@@ -161,14 +187,14 @@ def _find_struct(header: dict[int, Any], field: int) -> dict[int, Any]:
 
 def _read_header(source: BinaryIO, start: int) -> tuple[dict[int, Any], int]:
     """Return the fields of a page's header by their numbers, and how many bytes it takes."""
-    size = _HEADER
+    size = LIMITS.guessed_header
     while True:
         source.seek(start)
         data = source.read(size)
         try:
             return _decode_struct(data, 0)
         except IndexError:
-            if len(data) < size or size >= _LARGEST_HEADER:
+            if len(data) < size or size >= LIMITS.header:
                 raise ValueError("a page has no end") from None
             size *= 16
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from evalstore.about import suggest_install
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
+from evalstore.files import BLOCK
 from evalstore.text import make_excerpt
 
 # Protocols that name a file by itself: others of fsspec read further addresses from a file's content, or run code.
@@ -79,7 +80,7 @@ def _copy_file(url: str, target: Path) -> None:
         system, path = import_module("fsspec.core").url_to_fs(url)
         partial = target.with_name(f".{target.name}")
         with system.open(path, "rb") as source, partial.open("wb") as copy:
-            shutil.copyfileobj(source, copy, 1 << 20)
+            shutil.copyfileobj(source, copy, BLOCK)
     except ModuleNotFoundError as error:
         if error.name == "fsspec":
             raise RefusedError("a URL needs fsspec, which is not installed", hint=suggest_install("remote")) from None

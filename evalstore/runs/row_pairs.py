@@ -69,7 +69,6 @@ class TableRow(NamedTuple):
 
 SIDES = ("old", "new")
 SAME_QUESTIONS = "CREATE VIEW asked_new AS SELECT id FROM asked_old"
-_FETCHED = 1_000  # rows that are taken from the database at once
 
 # What has to be looked at one by one: all but one row of either run, both with scores, to a question of its dataset.
 _CREATE_LONE = """
@@ -186,5 +185,5 @@ class PairTables:
 
 
 def _fetch(cursor: Any) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(_FETCHED):
+    while rows := cursor.fetchmany(1_000):  # rows that are taken from the database at once
         yield from rows

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from evalstore.documents import JsonStream, read_row, write_canonical
 from evalstore.errors import EvalstoreError, LoadError, Place
-from evalstore.files import open_user_file
+from evalstore.files import BLOCK, open_user_file
 from evalstore.model import read_call, read_call_args, read_call_name
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.spans import OutputSpan
@@ -253,7 +253,7 @@ def compute_file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hex."""
     found = hashlib.sha256()
     with open_user_file(path) as file:
-        while block := file.read(1 << 20):
+        while block := file.read(BLOCK):
             found.update(block)
     return found.hexdigest()
 

@@ -15,7 +15,6 @@ from evalstore.runs.values import GradedRow, Run
 from evalstore.text import find_nearest, make_excerpt
 
 _BINS = 10
-_WORST = 3
 _RANKS = {Verdict.FAIL: 0, Verdict.UNSCORED: 1, Verdict.PASS: 2}
 
 
@@ -98,7 +97,7 @@ class WrittenRun:
 
 def find_worst(run: Run) -> WrittenRun:
     """Read from the samples of a run what went worst."""
-    view = view_run(run.path, RowChoice(failed=True), limit=_WORST)
+    view = view_run(run.path, RowChoice(failed=True), limit=3)
     return WrittenRun(run, view.rows, view.found)
 
 

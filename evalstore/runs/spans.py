@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from evalstore.files import open_user_file
+from evalstore.files import BLOCK, open_user_file
 
 WHOLE_FILE, BYTE_RANGE = "file", "bytes"
-_BLOCK = 1 << 20
 
 
 class OutputSpan(NamedTuple):
@@ -53,7 +52,7 @@ def keep_whole(path: Path, size: int) -> CutFile:  # noqa: ARG001  # the signatu
     """Return a file as one span, whatever `size` asks for: of a format whose outputs are not on lines of their own."""
     found, length = hashlib.sha256(), 0
     with open_user_file(path) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(BLOCK):
             found.update(block)
             length += len(block)
     sha256 = found.hexdigest()
@@ -67,7 +66,7 @@ def cut_lines(path: Path, size: int) -> CutFile:
     """
     whole, spans, here, position = hashlib.sha256(), list[OutputSpan](), _SpanHash(0, 1), 0
     with open_user_file(path) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(BLOCK):
             whole.update(block)
             taken = 0
             while (at := block.find(b"\n", max(taken, here.start + size - 1 - position))) >= 0:
@@ -108,6 +107,6 @@ def compute_span_sha256(path: Path, span: OutputSpan) -> str:
 def _read_blocks(file: BinaryIO, span: OutputSpan) -> Iterator[bytes]:
     file.seek(span.start)
     left = span.end - span.start
-    while block := file.read(_BLOCK if span.unit == WHOLE_FILE else min(_BLOCK, left)):
+    while block := file.read(BLOCK if span.unit == WHOLE_FILE else min(BLOCK, left)):
         left -= len(block)
         yield block

@@ -17,7 +17,6 @@ from evalstore.runs.parquet import import_parquet
 from evalstore.runs.read import read_rows
 from evalstore.runs.values import Run
 
-_BATCH = 10_000  # rows of a row group
 _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
@@ -51,7 +50,7 @@ def write_parquet_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, 
     schema = pa.schema([(name, types[type_]) for name, type_ in columns.items()])
     fitted = _iterate_fitted(rows, columns)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        while batch := list(islice(fitted, _BATCH)):
+        while batch := list(islice(fitted, 10_000)):  # rows of a row group
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
 
 

@@ -22,8 +22,6 @@ from evalstore.runs.eee_write import format_aggregate, write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
 
-# Rows are some kilobytes: the usual buffer would go to the system for every few of them.
-_BUFFER = 1 << 18
 # A suffix that only evalstore uses, because other programs do not lock their temporary files.
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
@@ -48,7 +46,7 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
 def open_temporary(folder: Path, name: str) -> BinaryIO:
     """Open a new hidden file in `folder`; its lock keeps `remove_abandoned` away until it is closed."""
     while True:
-        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=_BUFFER)
+        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=1 << 18)
         with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
             fcntl.flock(file, fcntl.LOCK_EX)
         # Another process may have removed it between the two calls above; from here on it cannot.
@@ -104,14 +102,13 @@ def make_disk_error(folder: Path, error: OSError) -> RefusedError:
     )
 
 
-_NAME_LIMIT = 160
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 def make_run_name(*parts: str) -> str:
     """Return a file name made of `parts`, safe on every system."""
     plain = (re.sub(r"[^0-9A-Za-z._]+", "-", part).strip("-.") for part in parts)
-    return "-".join(part for part in plain if part)[:_NAME_LIMIT].rstrip("-.")
+    return "-".join(part for part in plain if part)[:160].rstrip("-.")
 
 
 @dataclass(frozen=True, slots=True)

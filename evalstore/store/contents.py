@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import ArgumentError, EvalstoreError, GitError, LoadError
-from evalstore.files import FolderReader, list_below, read_below
+from evalstore.files import MIDDLE_FILE, FolderReader, list_below, read_below
 from evalstore.model import Kind, PinType, Ref, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
@@ -28,15 +28,13 @@ from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
 
-_KEPT_TEXT = 8 << 20  # bytes of files; parsed they take some ten times as much
-
 
 @dataclass(slots=True)
 class ParsedDocuments:
     """The documents of this run by their bytes, up to a size."""
 
     _by_content: dict[bytes, Document] = field(default_factory=dict)
-    _room: int = _KEPT_TEXT
+    _room: int = 8 << 20  # bytes of files; parsed they take some ten times as much
 
     def read(self, data: bytes, file: str) -> Document:
         """Return the document of a YAML file's bytes; raises as `read_yaml`."""
@@ -134,7 +132,6 @@ class ReleaseReader:
         return (path_then, blob) if blob else None
 
 
-FILE_LIMIT = 4 << 20  # bytes of a file that people write
 # A prefix becomes part of ref names: what git allows there, without the characters of git's patterns.
 _PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
 _FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
@@ -160,7 +157,7 @@ def find_bare_prefix(git: Git) -> str:
 
 def read_settings(repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
-    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=FILE_LIMIT)
+    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
     document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings are a mapping", place=document.locate(), hint="see .evalstore/schema")

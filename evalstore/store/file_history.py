@@ -15,7 +15,6 @@ from evalstore.store.objects import read_parents
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import NO_GRAFTS
 
-_SHALLOW_LIMIT = 16 << 20  # bytes of git's list of the commits at which a shallow clone ends
 _NO_REFS = "refs/none"
 
 
@@ -96,4 +95,5 @@ def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
 def read_shallow_commits(git: Git) -> frozenset[str]:
     """Return the commits at which a shallow clone ends."""
     folder: Path = git.find_common_directory()
-    return frozenset(read_below(folder, "shallow", _SHALLOW_LIMIT).decode("ascii").split())
+    # git's list of the commits at which a shallow clone ends.
+    return frozenset(read_below(folder, "shallow", 16 << 20).decode("ascii").split())

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from evalstore.documents.json_reader import add_members
 from evalstore.errors import GitError, LoadError, RefusedError
-from evalstore.files import read_below, write_below
+from evalstore.files import MIDDLE_FILE, read_below, write_below
 from evalstore.model import Kind
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
 from evalstore.store.git import run_git
@@ -101,7 +101,6 @@ def write_jetbrains(prefix: str) -> bytes:
     return _JETBRAINS_FILE.format(entries="".join(entries)).encode()
 
 
-_LIMIT = 4 << 20
 _WRITTEN = (*MAPPED, "result")
 _SETTINGS = """\
 # yaml-language-server: $schema={schemas}/evalstore.schema.json
@@ -212,7 +211,7 @@ def _make_folder(path: Path) -> Path:
 
 def _write_file(file: _PlannedFile) -> str:
     path = file.base / file.path
-    old = read_below(file.base, file.path, _LIMIT) if path.is_symlink() or path.exists() else None
+    old = read_below(file.base, file.path, MIDDLE_FILE) if path.is_symlink() or path.exists() else None
     new = file.write(old)
     if new == old:
         return "same"

@@ -14,18 +14,29 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
+from evalstore.files import CHUNK, MIDDLE_FILE
 from evalstore.store.git import MISSING_HINT, NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.trees import TreeIndexes
 from evalstore.store.watchdog import wait_for_output
 
-LIMIT = 4 << 20  # bytes of one object; larger ones are streamed or refused
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
-_CACHE_COUNT, _CACHE_SIZE = 64, 16 << 20  # objects, and bytes of all of them
-_AHEAD = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
-_AHEAD_COUNT, _AHEAD_SIZE = 2048, 1 << 14  # objects that are kept, and bytes of one
-_LISTED_FILES = 32  # of one folder; a listing takes a process, of 2 ms
-_CHUNK = 1 << 16
+
+
+class _Limits(NamedTuple):
+    """What is remembered, and what is asked ahead."""
+
+    cached: int = 64  # objects that were asked for
+    cached_size: int = 16 << 20  # bytes of all of them
+    asked: int = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
+    ahead: int = 2048  # objects that are kept until somebody asks
+    ahead_size: int = 1 << 14  # bytes of one
+    listed_files: int = 32  # of one folder; a listing takes a process, of 2 ms
+
+
+_LIMITS = _Limits()
 _SHA256_DIGITS = 64  # in hex, of an id
+
+
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
@@ -75,7 +86,7 @@ class ObjectReader:
     folders: dict[tuple[str, str], str] = field(default_factory=dict)  # (commit, path) -> tree
 
     def read(self, oid: str, limit: int | None = None) -> GitObject:
-        """Return one object; `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or LIMIT) bytes."""
+        """Return one object; `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or 4 MiB) bytes."""
         with self._lock:
             if found := self._cache.get(oid):
                 return found
@@ -84,7 +95,7 @@ class ObjectReader:
             if found := self._ahead.get(oid):
                 return found
             try:
-                type_, size = self._request(oid, limit or LIMIT)
+                type_, size = self._request(oid, limit or MIDDLE_FILE)
                 data = self._read_body(size, oid)
             except BaseException:
                 self.close()  # the rest of the answer must not be read as that of the next request
@@ -107,8 +118,8 @@ class ObjectReader:
         found: dict[str, GitObject] = {}
         with self._lock:
             try:
-                for start in range(0, len(sequence), _AHEAD):
-                    found |= self._read_batch(sequence[start : start + _AHEAD])
+                for start in range(0, len(sequence), _LIMITS.asked):
+                    found |= self._read_batch(sequence[start : start + _LIMITS.asked])
             except BaseException as error:
                 self.close()
                 if not isinstance(error, GitError):
@@ -123,7 +134,7 @@ class ObjectReader:
             type_, left = reader._request(oid, sys.maxsize)
             hash_ = start_object_hash(type_, left, len(oid))
             while left:
-                piece = reader._read_bytes(min(left, _CHUNK), oid)
+                piece = reader._read_bytes(min(left, CHUNK), oid)
                 left -= len(piece)
                 hash_.update(piece)
                 yield piece
@@ -145,14 +156,14 @@ class ObjectReader:
             process.wait()
 
     def _read_ahead(self, sequence: Sequence[str], start: int) -> None:
-        batch = [oid for oid in sequence[start : start + _AHEAD] if self._expected.pop(oid, None)]
+        batch = [oid for oid in sequence[start : start + _LIMITS.asked] if self._expected.pop(oid, None)]
         try:
             self._ahead |= self._read_batch(batch)
         except BaseException as error:
             self.close()
             if not isinstance(error, GitError):
                 raise
-        for oid in list(self._ahead)[:-_AHEAD_COUNT]:
+        for oid in list(self._ahead)[: -_LIMITS.ahead]:
             del self._ahead[oid]
 
     def _read_batch(self, oids: Sequence[str]) -> dict[str, GitObject]:
@@ -168,7 +179,7 @@ class ObjectReader:
                 if not (header := _HEADER.fullmatch(line)):
                     raise GitError(f"git answered with another object than {oid[:12]}")
             size = int(header[3])
-            if size > _AHEAD_SIZE:
+            if size > _LIMITS.ahead_size:
                 self._skip_bytes(size + 1, oid)
                 continue
             type_, data = header[2].decode("ascii"), self._read_body(size, oid)
@@ -179,7 +190,7 @@ class ObjectReader:
 
     def _skip_bytes(self, size: int, oid: str) -> None:
         while size > 0:
-            size -= len(self._read_bytes(min(size, _CHUNK), oid))
+            size -= len(self._read_bytes(min(size, CHUNK), oid))
 
     def _cache_object(self, oid: str, object_: GitObject) -> GitObject:
         if object_.type in _CACHED_TYPES:
@@ -187,7 +198,8 @@ class ObjectReader:
                 self._cache[oid] = object_
                 # First in, first out.
                 while (
-                    len(self._cache) > _CACHE_COUNT or sum(len(one.data) for one in self._cache.values()) > _CACHE_SIZE
+                    len(self._cache) > _LIMITS.cached
+                    or sum(len(one.data) for one in self._cache.values()) > _LIMITS.cached_size
                 ):
                     del self._cache[next(iter(self._cache))]
         return object_
@@ -250,14 +262,14 @@ class ObjectReader:
             raise GitError(
                 f"git cat-file did not answer within {TIMEOUT:g} seconds", hint="look for a FIFO among git's objects"
             )
-        piece = os.read(process.stdout.fileno(), _CHUNK)
+        piece = os.read(process.stdout.fileno(), CHUNK)
         if not piece:
             raise self._explain_exit(oid)
         self._buffer, self._offset = self._buffer[self._offset :] + piece, 0
 
     def _explain_exit(self, oid: str) -> GitError:
         # In a partial clone git exits at an object that it may not fetch.
-        if b"promisor" in os.read(self._process.proc.stderr.fileno(), _CHUNK):
+        if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
             return _build_missing_error(oid)
         hint = "the repository is damaged: git fsck says where"
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
@@ -286,7 +298,7 @@ def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str
     listed: dict[tuple[str, str], str] = {}
     whole: set[tuple[str, str]] = set()
     for (commit, folder), paths in by_folder.items():
-        if len(paths) >= _LISTED_FILES and (blobs := _list_blobs(git, commit, folder)) is not None:
+        if len(paths) >= _LIMITS.listed_files and (blobs := _list_blobs(git, commit, folder)) is not None:
             listed |= {(commit, path): blobs[path] for path in paths & blobs.keys()}
             whole.add((commit, folder))
     # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit for each answer.

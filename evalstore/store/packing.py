@@ -16,7 +16,6 @@ from evalstore.store.object_reader import compute_object_id
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
 _PACKS = "objects/pack"
-_MARK_LIMIT = 1 << 12  # bytes
 _KEEP_MARK = "evalstore bump"  # in the .keep file of a pack (git-index-pack(1))
 _PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
 _FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
@@ -46,7 +45,7 @@ def release_packs(common: Path) -> None:
     for name in list_below(common, _PACKS):
         if name.endswith(".keep"):
             with suppress(LoadError):  # of somebody else, who has removed it by now
-                if read_below(common, f"{_PACKS}/{name}", _MARK_LIMIT).strip() == _KEEP_MARK.encode():
+                if read_below(common, f"{_PACKS}/{name}", 1 << 12).strip() == _KEEP_MARK.encode():
                     remove_below(common, f"{_PACKS}/{name}")
 
 

@@ -13,7 +13,6 @@ from evalstore.places import has_store_mark, is_git_directory
 from evalstore.store.contents import StoreContents
 
 _DEPTH = 5  # folders below the top of a repository that are searched for stores
-_SHOWN = 5
 _SKIPPED = frozenset({"node_modules", "vendor"})
 
 
@@ -85,7 +84,7 @@ def _name_stores(root: Path, top: Path) -> str:
     others = {folder.relative_to(top).as_posix(): folder for folder in find_stores(top) if folder != root}
     marked = [name for name, folder in others.items() if has_store_mark(folder)]
     if marked:
-        also = f"; there are {len(marked):,} stores: {', '.join(marked[:_SHOWN])}" if len(marked) > 1 else ""
+        also = f"; there are {len(marked):,} stores: {', '.join(marked[:5])}" if len(marked) > 1 else ""
         return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
     if others:
         first = next(iter(others))

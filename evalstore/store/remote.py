@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.store.contents import FILE_LIMIT, StoreContents, read_root_file
+from evalstore.files import MIDDLE_FILE
+from evalstore.store.contents import StoreContents, read_root_file
 from evalstore.store.git import CommandError, Git, find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.text import make_excerpt
 
 _TAG_REFS = "refs/tags/"
-_PUSH_TIMEOUT = 600.0  # seconds: for a slow line, or until a password is typed
 _HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
 
 
@@ -92,7 +92,10 @@ def _ask_remote(
     # A folder is relative to the repository, and the scratch repository is elsewhere.
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     with open_scratch_repository(
-        git._replace(timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
+        # Ten minutes: for a slow line, or until a password is typed.
+        git._replace(timeout=600.0),
+        repository.hex_digits,
+        find_extra_headers(git),
     ) as scratch:
         return scratch.run(command, *options, "--", address, *refs)
 
@@ -138,7 +141,7 @@ def read_signers(store: StoreContents) -> bytes:
     if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
         raise LoadError("allowed_signers names no file of the store", place=Place("evalstore.yaml"))
     data = read_root_file(
-        store.repository, store.objects, root=store.root, prefix=store.prefix, name=name, limit=FILE_LIMIT
+        store.repository, store.objects, root=store.root, prefix=store.prefix, name=name, limit=MIDDLE_FILE
     )
     if data is None:
         hint = f'a line for each: echo "<email> $(cat ~/.ssh/<key>.pub)" >> {name}'

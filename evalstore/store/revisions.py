@@ -17,7 +17,6 @@ _NAMESPACES = (BRANCH_REFS, TAG_REFS, REMOTE_REFS)
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
-_NESTED_LIMIT = 5  # tags of tags
 _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
@@ -132,7 +131,7 @@ def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[st
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
     # One process for each level: a tag object may name another tag object.
-    for _ in range(_NESTED_LIMIT):
+    for _ in range(5):  # tags of tags
         stdin = "\n".join(oids).encode("ascii")
         types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii").split("\n")
         commits.update(oid for oid, type_ in zip(oids, types, strict=False) if type_ == "commit")

@@ -10,8 +10,6 @@ from typing import NamedTuple
 _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
 _MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
-_ASKED_TREES = 64  # that are remembered
-_INDEXED_ENTRIES = 200_000  # of all trees that are indexed at one time: some 50 MiB
 
 
 class TreeEntry(NamedTuple):
@@ -34,7 +32,7 @@ class TreeIndexes:
         if index is None:
             # Trees of a long history are asked for one name each: to index them would cost more than it saves.
             if tree not in self._asked:
-                self._asked = dict.fromkeys((*list(self._asked)[1 - _ASKED_TREES :], tree))
+                self._asked = dict.fromkeys((*list(self._asked)[1 - 64 :], tree))
                 return _scan_tree(data, name, len(tree) // 2)
             index = self._add_index(tree, _index_entries(data, len(tree) // 2))
         entry = index.get(name)
@@ -42,7 +40,7 @@ class TreeIndexes:
 
     def _add_index(self, tree: str, index: dict[bytes, tuple[bytes, bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
         indexes = {tree: index}
-        room = _INDEXED_ENTRIES - len(index)
+        room = 200_000 - len(index)  # some 50 MiB
         for older, entries in reversed(self._indexes.items()):
             room -= len(entries)
             if room < 0:

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_STEP = 1.0  # seconds between two looks
-_LOOKS = 4  # at least, before a process is given up
-_GRACE = 5.0  # seconds for the pipes of a killed process to end
 # States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); the others wait for an event.
 _BUSY = frozenset("RDUT")
 
@@ -34,7 +31,7 @@ class IdleWatch:
     @property
     def step(self) -> float:
         """Seconds until the next look."""
-        return min(_STEP, self.limit / _LOOKS)
+        return min(1.0, self.limit / 4)  # so that there are four looks before a process is given up
 
     def look(self) -> bool:
         """Return whether the process has been idle for too long; call it once a step."""
@@ -67,7 +64,7 @@ def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, 
                 break
     _kill(process)
     with suppress(subprocess.TimeoutExpired):
-        process.communicate(timeout=_GRACE)
+        process.communicate(timeout=5.0)  # for the pipes of a killed process to end
     return None
 
 

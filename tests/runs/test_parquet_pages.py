@@ -104,7 +104,7 @@ def test_rows_that_repeat_one_large_text_are_read_few_at_a_time_where_each_is_a_
 ) -> None:
     ids, repeated = [str(number) for number in range(40)], pa.array(["x" * 100_000] * 40)
     path = write({"id": ids, "output": repeated.dictionary_encode(), "more": [["y"] * 3] * 40})
-    monkeypatch.setattr(parquet_pages, "DECODE_LIMIT", 1_000_000)
+    monkeypatch.setattr(parquet_pages, "LIMITS", parquet_pages.LIMITS._replace(decoded=1_000_000))
     assert count_rows(path, set()) == 8
     assert count_rows(path, {"output"}) == 1024
     monkeypatch.setattr(parquet, "_BATCH_LIMIT", 500_000)
@@ -133,10 +133,10 @@ def test_one_row_that_repeats_a_text_or_a_key_is_refused_in_little_memory(
 @pytest.mark.parametrize(
     ("limit", "value", "columns", "sentence"),
     [
-        ("DECODE_LIMIT", 1000, {"id": ["a"], "output": ["x" * 2000]}, "its pages need more than 1,000 bytes"),
-        ("_LISTS_LIMIT", 1000, {"id": ["a"], "tool_calls": [[1] * 500]}, "the lists of a row group need more than"),
-        ("_COLUMN_LIMIT", 9, {f"c{number}": [1] for number in range(10)}, "more than 9 columns"),
-        ("_FOOTER_LIMIT", 50, {"id": ["a"], "output": ["x"]}, "its footer is larger than 50 bytes"),
+        ("decoded", 1000, {"id": ["a"], "output": ["x" * 2000]}, "its pages need more than 1,000 bytes"),
+        ("lists", 1000, {"id": ["a"], "tool_calls": [[1] * 500]}, "the lists of a row group need more than"),
+        ("columns", 9, {f"c{number}": [1] for number in range(10)}, "more than 9 columns"),
+        ("footer", 50, {"id": ["a"], "output": ["x"]}, "its footer is larger than 50 bytes"),
     ],
 )
 def test_what_would_need_too_much_memory_is_refused_before_it_is_decoded(
@@ -149,7 +149,7 @@ def test_what_would_need_too_much_memory_is_refused_before_it_is_decoded(
 ) -> None:
     path = write(columns)
     assert read(path)
-    monkeypatch.setattr(parquet_pages, limit, value)
+    monkeypatch.setattr(parquet_pages, "LIMITS", parquet_pages.LIMITS._replace(**{limit: value}))
     with pytest.raises(LimitError, match=sentence) as raised:
         read(path)
     assert raised.value.place is not None

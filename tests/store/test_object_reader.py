@@ -50,7 +50,7 @@ def test_object_over_the_limit_is_refused_before_its_content(
     git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     big, small = write(git, "x" * 5000), write(git, "small")
-    monkeypatch.setattr(module, "LIMIT", 4096)
+    monkeypatch.setattr(module, "MIDDLE_FILE", 4096)
     with pytest.raises(LoadError, match="is larger than 4,096 bytes"):
         batch.read(big)
     assert batch.read(small).data == b"small"
@@ -79,7 +79,7 @@ def test_broken_object_is_said(git: Callable[..., str], batch: ObjectReader, rep
 def test_stream_yields_a_blob_of_any_size(
     git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LIMIT", 4096)
+    monkeypatch.setattr(module, "MIDDLE_FILE", 4096)
     oid = write(git, "y" * 1_000_000)
     pieces = list(batch.stream(oid))
     assert b"".join(pieces) == b"y" * 1_000_000
@@ -166,8 +166,7 @@ def test_objects_that_are_expected_are_read_together_and_never_wrong(
 def test_what_is_expected_is_kept_within_bounds(
     git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_AHEAD", 4)
-    monkeypatch.setattr(module, "_AHEAD_COUNT", 8)
+    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(asked=4, ahead=8))
     texts = {write(git, f"text {number}"): f"text {number}" for number in range(20)}
     batch.expect(texts)
     for oid, text in texts.items():

@@ -42,7 +42,7 @@ def test_a_listing_answers_as_single_questions_do(
     none = "0" * 40
     files = [(commit, path) for commit in (*commits, none) for path in (*FILES, "rubrics/missing", "none/r.yaml")]
     listed = find_committed_blobs(here, files)
-    monkeypatch.setattr(object_reader, "_LISTED_FILES", len(files) + 1)
+    monkeypatch.setattr(object_reader, "_LIMITS", object_reader._LIMITS._replace(listed_files=len(files) + 1))
     assert listed == find_committed_blobs(here, files)
     assert [blob is None for blob in listed].count(True) == 2 + 3 + len(FILES) + 2
 

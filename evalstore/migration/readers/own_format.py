@@ -154,7 +154,6 @@ _NOTHING = "no key of the table asks for anything: any answer that is not empty 
 _NO_FIELD = "{}: not what the field {} of a question takes, kept as data"
 _APART = "some of its parts are set aside, each reported by itself"
 _SAME = "same_as_grader"
-_WORDS = 4  # of a rubric that several cases share
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -300,4 +299,4 @@ def _name_checks(checks: RowChecks, rows: Sequence[CheckRow]) -> str:
     intos = [row.into for row in rows if row.into and row.kind == first["kind"]]
     part = next((item for item in (get_path(first, into) for into in intos) if item), "")
     words = make_slug(str(part[0] if isinstance(part, list) else part)) or str(first["kind"])
-    return "_".join(words.split("_")[:_WORDS])
+    return "_".join(words.split("_")[:4])

@@ -42,7 +42,6 @@ _FILES = "a statement of {} is about a file that a run leaves, which no check ki
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
 _PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
-_WORDS = 4  # of a rubric that several cases share
 
 
 @dataclass(slots=True)
@@ -343,4 +342,4 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
 def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:
     """Return the first words of what the first check asks."""
     words = next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))
-    return "_".join(make_slug(str(words)).split("_")[:_WORDS])
+    return "_".join(make_slug(str(words)).split("_")[:4])

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.model import Output
 from evalstore.runs.values import StoredOutput
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
-_REASON_LIMIT = 80
 _EPOCH = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -57,7 +56,7 @@ def read_id(value: Any) -> str | None:
 def shorten_reason(reason: Any, otherwise: str) -> str:
     """Return the first line of a stored reason, to be shown."""
     lines = reason.strip().splitlines() if isinstance(reason, str) else ()
-    return make_excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
+    return make_excerpt(lines[0], EXCERPT) if lines else otherwise
 
 
 def describe_unexpected_shape(part: str, place: Place) -> LoadError:

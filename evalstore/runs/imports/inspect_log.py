@@ -43,7 +43,6 @@ _ZSTD = 93
 # that repeats itself without end packs far better.
 _RATIO = 1000
 _MEMBER_LIMITS = 64 << 20, 1 << 30
-_ARCHIVE_LIMIT = 256 << 20
 _BROKEN = (
     zipfile.BadZipFile,
     struct.error,
@@ -130,7 +129,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> Non
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
     packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
-    if packed > size or unpacked > max(_ARCHIVE_LIMIT, _RATIO * size) or any(_is_bomb(member) for member in members):
+    if packed > size or unpacked > max(256 << 20, _RATIO * size) or any(_is_bomb(member) for member in members):
         raise LimitError("this archive unpacks to far more than a log holds", place=place)
 
 

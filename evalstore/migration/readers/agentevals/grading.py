@@ -16,13 +16,12 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_unknown_keys
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Raw = Mapping[str, Any]
 Check = dict[str, Any]
 PASSES = Fraction(4, 5)  # the runner's threshold, where nothing sets another
 AVERAGE = "weighted_avg"
-EXCERPT = 60  # characters of a value in a message
 FILE_PREFIX = "file://"
 # A variable of a test in a text; the other two are what only the runner can fill when it starts.
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
@@ -157,11 +156,10 @@ def describe_open_places(text: str, scope: CaseScope) -> str:
     """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
     has_templates = scope.dialect.name == "D4"
     is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(FILE_PREFIX)))
-    return f"nobody can say here what fills {make_excerpt(text, EXCERPT)}" if is_open else ""
+    return f"nobody can say here what fills {make_excerpt(text, SHORT_EXCERPT)}" if is_open else ""
 
 
 ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
-_MARGIN = 0.25  # of the cases: closer than this, two dialects are for the user to decide
 _LISTS = ("assertions", "assert", "evaluators")
 
 
@@ -222,7 +220,7 @@ def describe_tie(evidence: Sequence[DialectEvidence], cases: int) -> str:
             continue
         ours, theirs = len(first.cases - other.cases), len(other.cases - first.cases)
         # A case that shows both is mixed in itself, and decides nothing between them.
-        if ours and theirs and abs(ours - theirs) <= _MARGIN * cases:
+        if ours and theirs and abs(ours - theirs) <= 0.25 * cases:  # closer: the user decides between two dialects
             names = " or ".join(
                 f"{found.dialect} ({found.because}: {len(found.cases)} of {cases})" for found in (first, other)
             )

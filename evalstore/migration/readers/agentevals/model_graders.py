@@ -22,7 +22,6 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.readers.agentevals.grading import (
-    EXCERPT,
     FILE_PREFIX,
     CaseScope,
     Check,
@@ -41,7 +40,7 @@ from evalstore.migration.readers.agentevals.grading import (
     set_aside,
 )
 from evalstore.model import Kind
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
 _PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
@@ -224,10 +223,11 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
             variable = f"own_{name}" if name in _TEMPLATE_NAMES else name
             yield f"{{{{ {variable} }}}}", {variable: value}, ""
         else:
+            excerpt = make_excerpt(match[0], SHORT_EXCERPT)
             yield (
                 escape_braces(match[0]),
                 {},
-                f"nobody can say here what fills {make_excerpt(match[0], EXCERPT)} in a prompt; it stays as it is",
+                f"nobody can say here what fills {excerpt} in a prompt; it stays as it is",
             )
     yield _escape_words(text[position:], scope)
 

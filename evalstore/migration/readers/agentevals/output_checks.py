@@ -11,7 +11,6 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.languages.patterns.engine import compile_pattern, find_dialect_difference
 from evalstore.migration.readers.agentevals.grading import (
-    EXCERPT,
     CaseScope,
     Check,
     Grading,
@@ -28,7 +27,7 @@ from evalstore.migration.readers.agentevals.grading import (
     set_aside,
 )
 from evalstore.migration.readers.agentevals.model_graders import read_weight
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # The tokens of JavaScript's patterns without the flags u, v and y, one a match.
 _TOKEN = re.compile(
@@ -264,12 +263,15 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return grade_by_check(raw, pointer, check)
     why = (
-        f"the flags {make_excerpt(unknown_flags, EXCERPT)} are unknown, or come twice"
+        f"the flags {make_excerpt(unknown_flags, SHORT_EXCERPT)} are unknown, or come twice"
         if unknown_flags
         else "it has words that JavaScript and Python read otherwise"
     )
     return grade_by_check(
-        raw, pointer, check, f"the pattern {make_excerpt(value, EXCERPT)} is JavaScript's, and run as it is: {why}"
+        raw,
+        pointer,
+        check,
+        f"the pattern {make_excerpt(value, SHORT_EXCERPT)} is JavaScript's, and run as it is: {why}",
     )
 
 
@@ -301,9 +303,9 @@ def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
         return note_skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
-        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), EXCERPT)} to compare")
+        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), SHORT_EXCERPT)} to compare")
     if not _PATH.fullmatch(path):
-        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, EXCERPT)}")
+        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, SHORT_EXCERPT)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     expected = _find_value(scope.expected, steps)
     if expected is not _MISSING and match == "date":

@@ -25,8 +25,6 @@ from evalstore.text import make_excerpt
 
 SAMPLES = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
-_UNKNOWN = -1
-_FEWEST = 2  # levels
 _FACTS = JudgeFacts("it is kept letter by letter, and what belongs in its places follows it in our words")
 _KEPT = "it is kept in the run"
 
@@ -99,7 +97,7 @@ def _describe_odd_score(result: Any) -> Iterator[str]:
     # Records spell infinite bounds as texts.
     below = low == "Infinity" or (is_number(low) and score < low)
     above = high == "-Infinity" or (is_number(high) and score > high)
-    if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):
+    if score == -1 and (below or metric.get("has_unknown_level") is True):
         yield "its score is -1, which says unknown"
     elif below or above:
         score_text, low, high = (make_excerpt(str(number), 40) for number in (score, low, high))
@@ -165,7 +163,7 @@ def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dic
         return {"score_type": type_, "scale": {"min": low, "max": high}}
     levels = metric.get("level_names")
     names = levels if isinstance(levels, list) else []
-    if len({name for name in names if isinstance(name, str) and name}) < max(_FEWEST, len(names)):
+    if len({name for name in names if isinstance(name, str) and name}) < max(2, len(names)):
         return "its level_names are no list of two or more different names"
     return {"score_type": type_, "level_names": names}
 
