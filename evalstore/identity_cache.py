@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 _Answer = TypeVar("_Answer")
-_SIZE = 1024
 
 
 @dataclass(slots=True)
@@ -18,7 +17,7 @@ class IdentityCache(Generic[_Answer]):
     """
 
     compute: Callable[..., _Answer]
-    size: int = _SIZE
+    size: int = 1024
     drop: Callable[[_Answer], None] = lambda _: None
     _kept: dict[tuple[int, ...], tuple[tuple[Any, ...], _Answer]] = field(default_factory=dict)
 

@@ -22,7 +22,6 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import find_nearest, make_excerpt
 
-_CHECK_CACHE_SIZE = 64  # sets of variables that are kept ready
 _Items = tuple[tuple[str, str], ...]
 _NO_ENDPOINT_HINT = (
     "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
@@ -69,7 +68,7 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
         known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.definition.variables) or 'none'}"
         raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
 
-    @lru_cache(_CHECK_CACHE_SIZE)
+    @lru_cache(64)  # sets of variables that are kept ready
     def prepare(items: _Items) -> Callable[[Sample], CheckResult]:
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), context)

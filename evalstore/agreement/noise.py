@@ -27,7 +27,6 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 
 _NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
-_FEWEST_REPEATS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class NoiseRequest:
     outputs: int
 
     def __post_init__(self) -> None:
-        if self.repeat < _FEWEST_REPEATS or self.outputs < 1:
+        if self.repeat <= 1 or self.outputs < 1:
             raise RefusedError("noise shows only where an output is judged twice at least")
 
 

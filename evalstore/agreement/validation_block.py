@@ -21,7 +21,6 @@ from evalstore.store import ArtifactStore
 from evalstore.store.rows import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
-_LEAST_PLACES = 2
 _UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "no release"}
 _Measured = TypeVar("_Measured", Agreement, JudgeNoise)
 
@@ -133,6 +132,6 @@ def round_rate(rate: Rate) -> Decimal | None:
     if rate.value is None:
         return None
     # n rows tell n + 1 rates apart, for which as many decimal places as n has digits are enough.
-    places = max(_LEAST_PLACES, len(str(rate.of)))
+    places = max(2, len(str(rate.of)))
     digits = format(Decimal(round(rate.value * 10**places)).scaleb(-places), "f").rstrip("0")
     return Decimal(f"{digits}0" if digits.endswith(".") else digits)

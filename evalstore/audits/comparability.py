@@ -28,7 +28,6 @@ from evalstore.versions import Bump
 _NOTHING = Fraction(0)
 # Stored outputs do not answer what has another input, and nobody scores again what is gone.
 _OTHER_QUESTIONS = frozenset({"question-input-changed", "question-removed", "question-id-renamed"})
-_RULES = 4  # that a sentence names
 
 
 class ComparableAnswer(StrEnum):
@@ -123,7 +122,7 @@ def _describe_still(diff: Diff) -> str:
 
 def _count_rules(findings: Sequence[DiffFinding]) -> str:
     counts = Counter(finding.rule for finding in findings)
-    named = [f"{rule} ({count:,})" if count > 1 else rule for rule, count in counts.most_common(_RULES)]
+    named = [f"{rule} ({count:,})" if count > 1 else rule for rule, count in counts.most_common(4)]
     more = len(counts) - len(named)
     return ", ".join([*named, *([f"{more:,} more rules"] if more else [])])
 

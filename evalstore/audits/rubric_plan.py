@@ -36,9 +36,7 @@ from evalstore.model import (
 # The name of a check after those of the composites that it is in.
 CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
-_FIRST_EDIT = 4
 _JUDGE_RULE = "judge-released"
-_TRIED_PARAMS = 8
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
 
@@ -134,7 +132,7 @@ class PlannedCheck:
 
     def _list_bases(self) -> list[Check]:
         """Return the check with each setting of its own parameters, whatever its items."""
-        params = [1 << bit for bit, edit in self.edits if edit.part.area == "param"][:_TRIED_PARAMS]
+        params = [1 << bit for bit, edit in self.edits if edit.part.area == "param"][:8]
         variants = (self.build_variant(join_masks(params, held)) for held in range(1 << len(params)))
         return [variant.check for variant in variants if variant is not None]
 
@@ -224,7 +222,7 @@ class PlanBuilder:
     sources: dict[int, EditSource] = field(default_factory=dict)
     silent: list[EditSource] = field(default_factory=list)
     floats: bool = False
-    _next: int = _FIRST_EDIT
+    _next: int = OUTPUTS + 1  # the bit of the next edit
     _judges: dict[tuple[str, ...], Slot] = field(default_factory=dict)
 
     def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import OutputGrader, RowResult, RunTotals, grade_with_judges, list_pairs, sum_results
@@ -181,8 +182,16 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded))
 
 
-_MOST_ARTIFACTS, _MOST_RELEASES, _FEWEST_RELEASES = 6, 16, 2
-_MOST_GRADINGS = 60_000  # of one output under one release, for all timelines of an audit
+class _Limits(NamedTuple):
+    """How much of the history an audit draws."""
+
+    artifacts: int = 6
+    releases: int = 16  # of one artifact
+    fewest: int = 2  # releases of a timeline that is worth drawing
+    gradings: int = 60_000  # of one output under one release, for all timelines of an audit
+
+
+_LIMITS = _Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +205,14 @@ class Timelines:
 def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) -> Timelines:
     """Grade both runs under each release of every artifact with an edit; judges answer from kept replies only."""
     names, notes = [*_list_edited(audit)], list[str]()
-    if len(names) > _MOST_ARTIFACTS:
-        notes.append(f"{len(names) - _MOST_ARTIFACTS} more artifacts were edited, and have no timeline here")
-        del names[_MOST_ARTIFACTS:]
+    if len(names) > _LIMITS.artifacts:
+        notes.append(f"{len(names) - _LIMITS.artifacts} more artifacts were edited, and have no timeline here")
+        del names[_LIMITS.artifacts :]
     if not names:
         return Timelines(())
     outputs = (audit.a.questions + audit.b.questions) * len(names)
-    most = min(_MOST_RELEASES, _MOST_GRADINGS // max(1, outputs))
-    if most < _FEWEST_RELEASES:
+    most = min(_LIMITS.releases, _LIMITS.gradings // max(1, outputs))
+    if most < _LIMITS.fewest:
         return Timelines((), (f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",))
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoreHistory]:

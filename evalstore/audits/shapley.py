@@ -22,7 +22,6 @@ Levels = tuple[int, ...]
 Counts = tuple[int, ...]
 
 ROUNDS = 64
-_SEED = 20_261_109
 
 
 class Estimate(NamedTuple):
@@ -145,7 +144,7 @@ def sample_shares(
     players: Sequence[int], worth: Worth, draw_order: Callable[[random.Random], list[int]]
 ) -> dict[int, Estimate]:
     """Return what each player adds on average over seeded random orders, which sum to the whole like exact shares."""
-    chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
+    chance = random.Random(20_261_109)  # noqa: S311  # repeatable on purpose
     seen: dict[int, list[Fraction]] = {player: [] for player in players}
     for _ in range(ROUNDS):
         held, before = 0, worth(0)

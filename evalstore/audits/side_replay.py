@@ -46,8 +46,6 @@ from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
 
-_EXAMPLES = 5
-_RULE_OF_THREE = 3  # where none of n moved, at most 3/n do, with 95 % confidence
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
 _GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
@@ -105,8 +103,9 @@ def _sum_impact(run: Run, found: Iterable[tuple[GradedRow, RowResult | None, Row
         verdict_moved=sum(old.verdict is not new.verdict for _, old, new in moved),
         unscored=len(rows) - len(pairs),
         mean_shift=sum(shifts, Fraction(0)) / len(shifts) if shifts else None,
-        bound=min(Fraction(_RULE_OF_THREE, len(pairs)), Fraction(1)) if pairs and not moved else None,
-        examples=tuple(_list_examples(run, moved[:_EXAMPLES])),
+        # Where none of n moved, at most 3/n do, with 95 % confidence.
+        bound=min(Fraction(3, len(pairs)), Fraction(1)) if pairs and not moved else None,
+        examples=tuple(_list_examples(run, moved[:5])),
     )
 
 

@@ -35,7 +35,6 @@ from evalstore.store.rows import read_row_pieces
 from evalstore.text import make_excerpt
 
 _OWN = (PlayerName.INPUT, PlayerName.OUTPUTS)
-_SHOWN, _NAME = 5, 40
 _ZERO = Fraction(0)
 _Pair = tuple[str, str]
 _Ends = tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]
@@ -330,8 +329,8 @@ class StaticJob:
     def _sum_lost(self, size: int) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
         if self.lost and not self.allow_drift:
-            first = sorted(one for pair in self.lost for one in pair.list_ids())[:_SHOWN]
-            names = ", ".join(make_excerpt(id_, _NAME) for _, id_ in first)
+            first = sorted(one for pair in self.lost for one in pair.list_ids())[:5]
+            names = ", ".join(make_excerpt(id_, 40) for _, id_ in first)
             count = sum(pair.times for pair in self.lost)
             raise RefusedError(
                 f"the rulers cannot have given the recorded scores of {count:,} questions, such as {names}",

@@ -18,6 +18,7 @@ from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import list_file_commits, read_file_history
 from evalstore.store.question_index import open_question_index
 from evalstore.store.tags import list_patterns
+from evalstore.text import SHORT_DIGEST
 
 
 class DatasetQuestions(Mapping[str, Question]):
@@ -50,9 +51,6 @@ def mix_questions(reference: Question, input_: Question) -> Question:
     reference_fields = {key: value for key, value in reference.row.items() if key not in INPUT_KEYS}
     input_fields = {key: input_.row[key] for key in INPUT_KEYS if key in input_.row}
     return Question(reference.id, input_.input, {**reference_fields, **input_fields})
-
-
-_DIGEST_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +230,7 @@ def _check_readable(resolved: Resolved) -> None:
 
 def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> RefusedError:
     ref = parse_ref(pinned.ref)
-    digest = pinned.digest[:_DIGEST_LENGTH]
+    digest = pinned.digest[:SHORT_DIGEST]
     if reasons and isinstance(reasons[0], RefError) and ref.type is PinType.EXACT:
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
     elif ref.type is PinType.EXACT:

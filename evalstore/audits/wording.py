@@ -24,7 +24,6 @@ _NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "quest
 _SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
-_FEW = 3  # a list of two needs no comma
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
 
 
@@ -122,7 +121,7 @@ def list_noise_notes(audit: Audit) -> Iterator[str]:
 
 def join_phrases(parts: Sequence[str]) -> str:
     """Return `a, b, and c`."""
-    if len(parts) < _FEW:
+    if not parts[2:]:  # a list of two needs no comma
         return " and ".join(parts)
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 

@@ -17,7 +17,6 @@ from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest, make_excerpt
 
-_WIDTH = 100
 _VERSION = "1.0.0"
 _DEFAULT_KIND = "must_contain_any"
 SCORE_TYPES = ("continuous", "binary", "levels")
@@ -170,7 +169,7 @@ def _write_keys(root: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comment(sentence: str, margin: str = "") -> str:
-    lines = wrap(sentence, _WIDTH - len(margin) - 2, break_long_words=False, break_on_hyphens=False)
+    lines = wrap(sentence, 100 - len(margin) - 2, break_long_words=False, break_on_hyphens=False)
     return "".join(f"{margin}# {line}\n" for line in lines)
 
 

@@ -13,11 +13,10 @@ from typing import Any
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.files import read_user_file, write_below
+from evalstore.files import SMALL_FILE, read_user_file, write_below
 from evalstore.places import find_resource_folder
 
 DATASET, RUBRIC, OUTPUTS = "dataset/help_desk", "rubric/answer_style", "outputs/model_a.jsonl"
-_FIRST_STORE_LIMIT = 1 << 16
 
 
 def write_first_store(root: Path) -> tuple[str, ...]:
@@ -27,7 +26,7 @@ def write_first_store(root: Path) -> tuple[str, ...]:
     """
     source = find_resource_folder("sample_repo") / "first_store"
     files = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()}
-    data = {name: read_user_file(path, _FIRST_STORE_LIMIT) for name, path in files.items()}
+    data = {name: read_user_file(path, 1 << 16) for name, path in files.items()}
     new = [name for name in data if not ((root / name).exists() or (root / name).is_symlink())]
     for name in data.keys() - set(new):
         if not (root / name).is_file() or (root / name).read_bytes() != data[name]:
@@ -126,9 +125,6 @@ def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
         raise EvalstoreError(f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
 
 
-_LIMIT = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class StoryStep:
     """One step: `folder` is laid over the repository, committed if there is a `message`, then the commands run."""
@@ -157,7 +153,7 @@ class Story:
 def read_story(folder: Path) -> Story:
     """Read `story.yaml` of a sample folder."""
     path = folder / "story.yaml"
-    value = read_yaml(read_user_file(path, _LIMIT), str(path)).value
+    value = read_yaml(read_user_file(path, SMALL_FILE), str(path)).value
     return Story(value["title"], folder, tuple(_read_step(step) for step in value["steps"]))
 
 

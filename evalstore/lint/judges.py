@@ -17,9 +17,9 @@ from evalstore.errors import Place
 from evalstore.languages.patterns.engine import find_dialect_difference
 from evalstore.lint.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
+from evalstore.text import SHORT_DIGEST
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
-_SHOWN = 12  # characters of a digest
 _LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
@@ -132,7 +132,7 @@ def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:
-        why = f"it measured {digest[:_SHOWN]}…, and the judge is {artifact.scoring_digest[:_SHOWN]}… now"
+        why = f"it measured {digest[:SHORT_DIGEST]}…, and the judge is {artifact.scoring_digest[:SHORT_DIGEST]}… now"
         yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
     size = validation.get("sample_size")
     if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _LEAST_ROWS:

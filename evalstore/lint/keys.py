@@ -134,14 +134,13 @@ def _name_place(name: str) -> str:
 # Whether something reads all keys of a value and below it, where the second are declared.
 _FirstPass = Callable[[Any, frozenset[str]], bool]
 _NONE_DECLARED: frozenset[str] = frozenset()
-_KEPT_SHAPES = 1024  # of one part of a schema
 _CONTAINERS = (dict, list)
-_DEPTH_LIMIT = 20  # of a schema; what refers to itself ends there
 
 
 @cache
 def _compile_first_pass(name: str) -> _FirstPass | None:
-    return _compile_part(load_schema(name), load_schema(name), _name_place(name), _DEPTH_LIMIT)
+    # What refers to itself ends at this depth.
+    return _compile_part(load_schema(name), load_schema(name), _name_place(name), 20)
 
 
 def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) -> _FirstPass | None:
@@ -156,7 +155,7 @@ def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) ->
     inner = {key: found for key, schema in known.items() if (found := _compile_part(schema, root, key, depth - 1))}
     is_free = isinstance(others, dict) and _compile_part(others, root, "", depth - 1) is None
 
-    @lru_cache(maxsize=_KEPT_SHAPES)
+    @lru_cache(maxsize=1024)  # of one part of a schema
     def read_all(keys: tuple[str, ...], declared: frozenset[str]) -> bool:
         if isinstance(others, dict):
             return is_free or known.keys() >= {*keys}

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from evalstore.documents import Document, Span, read_yaml
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.files import move_below, open_below, read_below, write_below
+from evalstore.files import SMALL_FILE, move_below, open_below, read_below, write_below
 from evalstore.lint.notes import Mend, Note
 from evalstore.lint.sources import FileRole, ValidationSource
 from evalstore.model import Artifact, Finding, Kind, MendedPlace, TextEdit
 
-_LIMIT = 1 << 20
 _QUOTES = ('"', "'")
 _YML, _YAML, _JSON, _ROWS = ".yml", ".yaml", ".json", ".jsonl"
 _DEPTH = 2  # a folder and a file in it
@@ -79,7 +78,7 @@ def _mend_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterato
         write_below(root, path, _edit_rows(root, path, edits))
         yield from (_describe_edit(edit, finding, moves=True) for edit, finding in edits.items())
         return
-    data = read_below(root, path, _LIMIT)
+    data = read_below(root, path, SMALL_FILE)
     changed = _splice(data, edits)
     if changed == data or not _is_document(changed):
         return

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import TextEdit
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import LONG_EXCERPT, find_nearest, make_excerpt
 
-_FACT_LIMIT = 400  # a list of versions is worth a longer line
-_NEAR_LIMIT, _LISTED_LIMIT = 200, 20
+_LISTED_LIMIT = 20
 
 
 class Mend(NamedTuple):
@@ -50,7 +49,7 @@ def make_note(
     **facts: Any,
 ) -> Note:
     """Return a note; its facts are made safe to show, because they come from untrusted files."""
-    shown = {key: make_excerpt(str(fact), _FACT_LIMIT) for key, fact in facts.items()}
+    shown = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
     return Note(rule, pointer, shown, of_key, place, mend=mend)
 
 
@@ -61,7 +60,7 @@ def note_error(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place
 
 def suggest_name(name: Any, names: Iterable[str], otherwise: str = "") -> str:
     """Return a hint at the name that was probably meant; only the first 200 names are compared."""
-    guess = find_nearest(name, islice(names, _NEAR_LIMIT)) if isinstance(name, str) else None
+    guess = find_nearest(name, islice(names, 200)) if isinstance(name, str) else None
     return f"did you mean {guess}?" if guess else otherwise
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.documents import Pointer, read_json
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
-from evalstore.files import read_below
+from evalstore.files import SMALL_FILE, read_below
 from evalstore.lint.notes import Mend, Note, describe_value, get_mapping, list_mappings, make_note, note_error
 from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
@@ -119,8 +119,6 @@ def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
 
 UNKNOWN = ReferenceLookup(ArtifactFiles(()), None)  # where no other artifact is looked at
 
-_LIMIT = 1 << 20
-
 
 class Bundle(NamedTuple):
     """A bundle's schema with the fields it names, or the note that says why it has none."""
@@ -167,7 +165,7 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
     """Read and compile one schema; `shown` is the name of its file in findings."""
     file = shown or path
     try:
-        data = read_below(root, path, _LIMIT)
+        data = read_below(root, path, SMALL_FILE)
         value = read_json(data, file).value
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))

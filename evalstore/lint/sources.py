@@ -257,7 +257,7 @@ def _read_bytes(source: ValidationSource, read: Read) -> bytes:
     return read(source.root, source.path, limit) if source.root else source.data or b""
 
 
-_BEFORE, _AFTER = 200, 300  # characters: no screen is as wide
+_AFTER = 300  # characters: no screen is as wide
 _CUT = "…"
 _BREAK = re.compile(r"[\r\n]")
 # A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a word.
@@ -324,7 +324,7 @@ def _pick_lines(lines: Iterable[bytes], numbers: Collection[int]) -> Iterator[tu
 
 
 def _cut_line(line: str, start: int, end: int) -> SourceLine:
-    first = max(start - _BEFORE, 0)
+    first = max(start - 200, 0)
     text = line[first : start + _AFTER]
     lead, tail = _CUT if first else "", _CUT if len(line) > start + _AFTER else ""
     shift = len(lead) - first

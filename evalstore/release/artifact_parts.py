@@ -165,7 +165,6 @@ def _list_dataset_parts(
 
 
 _Named = tuple[str, QuestionMeanings]
-_DIGEST_SIZE = 16  # bytes
 
 
 @dataclass(slots=True)
@@ -192,7 +191,7 @@ class QuestionRows:
         found: dict[bytes, _Named] = {}
         for line in read_row_lines(self.store, dataset, commit=commit, tag=None):
             # By digest: the lines themselves may be as large as the file.
-            key = hashlib.blake2b(line.data, digest_size=_DIGEST_SIZE).digest()
+            key = hashlib.blake2b(line.data, digest_size=16).digest()
             found[key] = known.get(key) or _read_row(parse_row(line), dataset.value, defaults)
             yield found[key]
         self._defaults, self._by_line = write_canonical(defaults), found

@@ -10,6 +10,7 @@ from evalstore.diff import ComparisonSettings, Profile
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.lint import VALIDATION_RULES
+from evalstore.lint.context import MAX_AGE_DAYS
 from evalstore.model import Finding, Findings, Severity
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import ChangePolicy, read_change_policy_at, read_settings_at
@@ -18,6 +19,7 @@ from evalstore.release.status_values import VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.contents import read_settings
 from evalstore.store.revisions import resolve_revision
+from evalstore.text import SHORT_DIGEST
 
 # Words from the one that lets everything through to the one that lets the least through.
 _LADDERS: Mapping[str, tuple[Any, ...]] = {
@@ -28,7 +30,7 @@ _LADDERS: Mapping[str, tuple[Any, ...]] = {
 }
 _DEFAULTS: Mapping[str, Any] = {"strict": False, "profile": "score", "unpinned": "warn", "signed": "optional"}
 _LEVELS = ("off", "info", "patch", "warning", "minor", "error", "major")
-_MAX_AGE, _DEFAULT_AGE = "judge_max_age_days", 90
+_MAX_AGE = "judge_max_age_days"
 
 
 class Loosening(NamedTuple):
@@ -77,7 +79,7 @@ def _find_lower_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
         was, now = old.get(key, _DEFAULTS[key]), new.get(key, _DEFAULTS[key])
         if was in ladder and now in ladder and ladder.index(now) < ladder.index(was):
             yield Loosening((key,), f"{key}: {_write(now)}", _write(was))
-    ages = [settings.get(_MAX_AGE, _DEFAULT_AGE) for settings in (old, new)]
+    ages = [settings.get(_MAX_AGE, MAX_AGE_DAYS) for settings in (old, new)]
     if all(isinstance(age, int) for age in ages) and ages[1] > ages[0]:
         yield Loosening((_MAX_AGE,), f"{_MAX_AGE}: {ages[1]}", str(ages[0]))
 
@@ -143,7 +145,6 @@ def _write(word: Any) -> str:
     return str(word).lower() if isinstance(word, bool) else str(word)
 
 
-_SHOWN = 12  # characters of a commit
 _SEVERITIES = list(Severity)
 
 
@@ -167,7 +168,7 @@ class BasePolicies:
         commit = self.commit or base.commit
         if commit not in self._by_commit:
             self._by_commit[commit] = self._read_policy(commit)
-            self._names[commit] = self.commit[:_SHOWN] if self.commit else f"{base.name}@{base.version}"
+            self._names[commit] = self.commit[:SHORT_DIGEST] if self.commit else f"{base.name}@{base.version}"
         policy = self._by_commit[commit]
         return [self.now] if policy == self.now else [self.now, policy]
 
@@ -183,7 +184,7 @@ class BasePolicies:
     def find_loosenings(self) -> Iterator[Finding]:
         """Yield what evalstore.yaml lets through and the bases that were asked for did not; each setting once."""
         bases = dict.fromkeys([*([self.commit] if self.commit else []), *self._by_commit])
-        yield from find_loosening_findings(self.store, {one: self._names.get(one, one[:_SHOWN]) for one in bases})
+        yield from find_loosening_findings(self.store, {one: self._names.get(one, one[:SHORT_DIGEST]) for one in bases})
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         policy = read_change_policy_at(self.store, commit, self.now.today, self.profile)
@@ -211,7 +212,7 @@ def judge_by_base(
     What the settings let through since then is among them. `validate_by` returns the findings by other settings.
     """
     commit = resolve_revision(store.git, store.objects, base)
-    loosened = tuple(find_loosening_findings(store, {commit: commit[:_SHOWN]}))
+    loosened = tuple(find_loosening_findings(store, {commit: commit[:SHORT_DIGEST]}))
     if not loosened:
         return found
     then = validate_by(read_settings_at(store, commit))

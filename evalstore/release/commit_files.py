@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalstore.errors import AbsentError, Place, RefusedError
-from evalstore.files import iterate_pieces, open_below, read_below
+from evalstore.files import SMALL_FILE, iterate_pieces, open_below, read_below
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.journal import LockedRepository
 from evalstore.release.pins import PinMoves
 from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
-from evalstore.release.validity import LEDGER_LIMIT, check_ledger_complete
+from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git, find_hooks_path, find_identity
 from evalstore.store.ledger import locate_ledger
@@ -123,7 +123,7 @@ def _find_committed_blob(store: ArtifactStore, tip: str | None, path: str) -> st
 
 def _read_working_file(store: ArtifactStore, path: str) -> bytes | None:
     try:
-        return read_below(store.root, path, LEDGER_LIMIT) if store.root else None
+        return read_below(store.root, path, SMALL_FILE) if store.root else None
     except AbsentError:
         return None
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from evalstore.errors import Place
 from evalstore.lint.rules import ValidationRule
 from evalstore.model import Finding, Severity
-from evalstore.text import make_excerpt
+from evalstore.text import LONG_EXCERPT, make_excerpt
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
-_SHOWN = 400
 
 _ROWS = (
     # Tags, each by itself.
@@ -223,6 +222,6 @@ RULES = {rule.id: rule for rule in _ROWS}
 def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
     """Return a finding of a rule; its facts are cut and escaped, because they come from foreign files."""
     row = RULES[rule]
-    safe = {key: make_excerpt(str(fact), _SHOWN) for key, fact in facts.items()}
+    safe = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
     message, hint = row.message.format_map(safe), row.hint.format_map(safe)
     return Finding(row.id, row.severity, place.file, place.line, place.column, pointer, message, hint)

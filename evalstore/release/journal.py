@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import ConflictError, EvalstoreError, LoadError, RefusedError
-from evalstore.files import read_below, remove_below, sweep_below, write_below
+from evalstore.files import LARGE_FILE, read_below, remove_below, sweep_below, write_below
 from evalstore.model import parse_ref
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
@@ -28,8 +28,7 @@ from evalstore.versions import Bump
 
 STATE_FOLDER = "evalstore"
 REFLOG_REASON = "evalstore bump"  # in the reflogs
-_TRIES, _PAUSE = 200, 0.05  # ten seconds: a bump of a few artifacts takes less than one
-_WRITING = 600.0  # seconds for one command: thousands of objects are synced to disk
+_TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
-        git = store.git._replace(inherited_fds=(descriptor,), timeout=_WRITING)
+        git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)  # thousands of objects are synced to disk
         yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)
@@ -97,12 +96,11 @@ def _acquire_lock(descriptor: int) -> None:
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        time.sleep(_PAUSE)
+        time.sleep(0.05)
     raise ConflictError("another bump holds the lock of this repository", hint="wait for it, then run this one again")
 
 
 PENDING_REFS = "refs/evalstore/pending/"
-_LIMIT = 64 << 20
 _REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAMED_LIMIT = 3  # artifacts of an interrupted bump that are named; of more only their number
@@ -185,7 +183,7 @@ def read_journal(common: Path, name: str) -> Journal:
     """Read a journal back; `RefusedError` when something else wrote it."""
     # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
-        journal = _parse_journal(json.loads(read_below(common, name, _LIMIT)))
+        journal = _parse_journal(json.loads(read_below(common, name, LARGE_FILE)))
         if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
             return journal
     except (LoadError, ValueError, TypeError, KeyError, AttributeError):
@@ -257,9 +255,6 @@ def release_pending(repository: LockedRepository) -> None:
         repository.git.run(*_UPDATE, stdin=lines.encode())
 
 
-_LIVE_LOCK_SECONDS = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
-
-
 def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
     """Remove the locks that a killed git left on refs: younger than the note of them, and not in use.
 
@@ -273,7 +268,7 @@ def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], writte
         if (identity := _identify_file(path)) and identity[1] >= note_time
     ]
     if suspects:
-        time.sleep(_LIVE_LOCK_SECONDS)
+        time.sleep(1.0)  # a live git may hold a lock on a ref for milliseconds
     for path, identity in suspects:
         if _identify_file(path) == identity:
             path.unlink(missing_ok=True)
@@ -293,7 +288,6 @@ def _identify_file(path: Path) -> tuple[int, int] | None:
 
 
 _NOTE = f"{STATE_FOLDER}/push.json"
-_NOTE_LIMIT = 1 << 16  # bytes
 _PUSH_REF = re.compile(r"refs/remotes/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 
 
@@ -316,7 +310,7 @@ def forget_push(repository: LockedRepository) -> None:
     sweep_below(repository.common, _NOTE)
     note = repository.common / _NOTE
     try:
-        names = json.loads(read_below(repository.common, _NOTE, _NOTE_LIMIT))
+        names = json.loads(read_below(repository.common, _NOTE, 1 << 16))
     except (LoadError, ValueError):
         names = []
     if note.is_file():

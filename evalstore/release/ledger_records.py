@@ -20,8 +20,7 @@ from evalstore.store.objects import find_file
 from evalstore.store.revisions import find_head, list_branch_tips
 from evalstore.store.store_moves import PathChange, read_changes
 from evalstore.store.tags import TAG_REFS
-
-_SHOWN_HASH = 16  # characters of a hash that no other line of a ledger begins with
+from evalstore.text import LONG_DIGEST, SHORT_DIGEST
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ class ReleaseRecords:
         if not sha256:
             return "fetch it again from a clone that has the right one"
         path = self.quote_ledger_path(ref.partition("@")[0])
-        return f"its commit is in: git log -S{sha256[:_SHOWN_HASH]} -- {path}"
+        return f"its commit is in: git log -S{sha256[:LONG_DIGEST]} -- {path}"
 
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
@@ -143,7 +142,6 @@ def _count_lines(number: int) -> str:
     return f"{number} line{'' if number == 1 else 's'}"
 
 
-_SHOWN_COMMIT = 12  # characters of a commit, and of a hash
 _SHOWN_LINES = 3
 
 
@@ -213,9 +211,9 @@ def _list_lines(lines: tuple[LedgerLine, ...]) -> Mapping[str, LedgerLine]:
 
 
 def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: list[LedgerLine]) -> Finding:
-    shown = ", ".join(f"{line.version} {line.sha256[:_SHOWN_COMMIT]}…" for line in lines[:_SHOWN_LINES])
+    shown = ", ".join(f"{line.version} {line.sha256[:SHORT_DIGEST]}…" for line in lines[:_SHOWN_LINES])
     more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
-    facts = {"name": name, "commit": commit[:_SHOWN_COMMIT], "lines": shown + more}
+    facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": shown + more}
     return make_finding(
         "ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=records.quote_ledger_path(name)
     )

@@ -22,7 +22,7 @@ from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt
 
-_TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
+_TRIES = 4  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
@@ -132,7 +132,7 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
             if not tries_left or not _is_worth_retry(failure, moved=now != refs):
                 return _explain_push_failure(push, failure)
             refs = now
-            time.sleep(_PAUSE)
+            time.sleep(0.5)
             continue
         except (GitError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)

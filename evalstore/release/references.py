@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
-from evalstore.files import open_below
+from evalstore.files import BLOCK, open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -225,8 +225,6 @@ _MENTIONS = {
 }
 # Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
 _HIDING = re.compile(rb"\\[xuU/\r\n]")
-_OVERLAP = 128  # bytes, more than any mention has
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +254,7 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
         floating = floating or not all(pin for _, pin in mentions)
         hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)
         # A mention may begin in one piece and end in the next; found twice it changes nothing.
-        rest = data[-_OVERLAP:]
+        rest = data[-128:]  # more bytes than any mention has
     return Mentions(frozenset(names), floating or hidden, hidden)
 
 
@@ -278,7 +276,7 @@ def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
     if store.root is None:
         return
     with open_below(store.root, path) as file:
-        yield from iter(partial(file.read, _CHUNK), b"")
+        yield from iter(partial(file.read, BLOCK), b"")
 
 
 def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:

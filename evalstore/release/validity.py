@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
-from evalstore.files import read_below
+from evalstore.files import SMALL_FILE, read_below
 from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Artifact, Ref
 from evalstore.release.references import FindPlace
@@ -14,8 +14,6 @@ from evalstore.store.ledger import locate_ledger, parse_ledger
 from evalstore.store.resolve import build_unknown_error, is_covered
 from evalstore.store.working_files import normalize_line_ends
 from evalstore.versions import Version, find_version
-
-LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
 
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
@@ -89,7 +87,7 @@ def require_version(resolved: Resolved) -> Version:
 def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
     """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
     try:
-        data = read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
+        data = read_below(store.root, locate_ledger(ref.name), SMALL_FILE) if store.root else b""
     except LoadError:
         return b""
     return normalize_line_ends(data)

@@ -70,7 +70,6 @@ ReleaseFilter = Callable[[str, Version | None], bool]
 # The name of a tag that should be there -> the finding to report where it is not.
 ExpectedTags = Mapping[str, Callable[[], Finding]]
 
-_MANY_MISSING = 2  # from here on one finding for all: the clone never fetched its tags
 _BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
@@ -276,7 +275,7 @@ def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
 def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
     missing = [make_report for tag, make_report in expected_tags.items() if tag not in listing.releases]
     shallow = store.repository.shallow
-    if len(missing) < _MANY_MISSING or (listing.releases and not shallow):
+    if len(missing) <= 1 or (listing.releases and not shallow):
         yield from (make_report() for make_report in missing)
         return
     # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.

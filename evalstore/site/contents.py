@@ -120,7 +120,6 @@ class StepDiff:
 # A small store is drawn whole; more than the limits is not readable, and its page would pass 300 kB.
 WHOLE_STORE, ARTIFACTS_LIMIT, REFERENCES_LIMIT = 60, 150, 1000
 LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
-_SWEEPS = 6
 
 
 def build_graph(title: str, names: Sequence[str], references: Collection[SiteReference]) -> SiteGraph:
@@ -159,7 +158,7 @@ def order_layers(names: Collection[str], edges: Collection[SiteReference]) -> tu
         if one.user.partition("/")[0] != one.used.partition("/")[0]:
             neighbours[one.user].append(one.used)
             neighbours[one.used].append(one.user)
-    for sweep in range(_SWEEPS):
+    for sweep in range(6):
         places = {name: (place + 0.5) / len(layer) for layer in layers for place, name in enumerate(layer)}
         for layer in layers[:: -1 if sweep % 2 else 1]:
             means = {name: _find_mean(places, neighbours[name], places[name]) for name in layer}

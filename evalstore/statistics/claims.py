@@ -16,7 +16,6 @@ LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
-_RULE_OF_THREE = 3  # what happened to none of n happens to at most 3/n, with 95 % confidence
 
 
 class Conclusion(StrEnum):
@@ -66,7 +65,8 @@ def estimate_unit_change(units: Counter[Unit]) -> ChangeEstimate:
 
 def bound_rate(units: int) -> Fraction:
     """Return the most of what happened to none of `units`: the rule of three."""
-    return min(Fraction(1), Fraction(_RULE_OF_THREE, units))
+    # What happened to none of n happens to at most 3/n, with 95 % confidence.
+    return min(Fraction(1), Fraction(3, units))
 
 
 def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
@@ -77,16 +77,13 @@ def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-_NOISE_Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
-
-
 def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
     """Return what 95 % of the changes of a mean by noise alone stay below.
 
     `deviations` are the standard deviations of single questions' scores, of both runs, as far as judges have a part in
     them; `questions` is how many the mean is of, those without a judge included.
     """
-    return _NOISE_Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
+    return _Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
 
 
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it

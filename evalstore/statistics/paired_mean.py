@@ -46,7 +46,6 @@ class ExactMean:
 
 # Above, the expansion below is right to 14 digits, and the finite sum would have more terms than it is worth.
 _EXPANSION_FROM = 1000
-_HALVINGS = 64
 
 
 @lru_cache(maxsize=1024)
@@ -55,7 +54,7 @@ def find_student_quantile(probability: float, freedom: int) -> float:
     if freedom > _EXPANSION_FROM:
         return _expand_quantile(NormalDist().inv_cdf(probability), freedom)
     low, high = 0.0, pi / 2
-    for _ in range(_HALVINGS):
+    for _ in range(64):
         middle = (low + high) / 2
         low, high = (middle, high) if _compute_middle(middle, freedom) < 2 * probability - 1 else (low, middle)
     return sqrt(freedom) * tan((low + high) / 2)
@@ -94,8 +93,7 @@ Unit = tuple[Fraction, int]
 FEWEST_UNITS, FEWEST_GROUPS = 2, 5
 # The weight and the value of each observation that is added.
 _ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
-_ADDED_WEIGHT = 2
-_SURE, _POWER = 0.975, 0.8
+_SURE = 0.975
 _ZERO = Fraction(0)
 
 
@@ -120,7 +118,7 @@ class MeanEstimate:
     @property
     def detectable_effect(self) -> float:
         """The smallest mean that so many units show with a power of 80 % at the 5 % level (MDE)."""
-        return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(_POWER, self.freedom)) * self.error
+        return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)) * self.error
 
 
 def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> MeanEstimate | None:
@@ -136,7 +134,7 @@ def estimate_unit_mean(units: Counter[Unit]) -> MeanEstimate | None:
     # In groups of an average size, so that copies of a question in its group change nothing.
     size = questions / seen
     scaled = [(float(total) / size, count / size, times) for (total, count), times in units.items()]
-    whole = seen + _ADDED_WEIGHT
+    whole = seen + 2
     # Rounded once, so that the order of the questions changes nothing.
     total = fsum(share * times for share, _, times in scaled)
     middle = total / whole

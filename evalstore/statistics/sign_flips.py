@@ -18,10 +18,7 @@ from evalstore.statistics.paired_mean import Unit, count_units
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
 SAMPLED_FLIPS = 4000
-_SEED = 20_261_109
 _DRAWN_SIZES = 200  # the sum of all smaller moves is drawn as one, from the normal distribution that it has
-_TIE = 1e-12  # below it two sums of floats are the same
-_NEGLIGIBLE = 1e-18
 _SERIES_FROM = 16
 
 
@@ -72,14 +69,14 @@ def _count_all_flips(moves: Sequence[Fraction]) -> float:
 
 
 def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
-    chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
+    chance = random.Random(20_261_109)  # noqa: S311  # repeatable on purpose
     ranked = sorted(sizes.items(), reverse=True)
     drawn = [size for size, _ in ranked[:_DRAWN_SIZES]]
     counts = [count for _, count in ranked[:_DRAWN_SIZES]]
     reach = sum(map(mul, drawn, counts))
     spread = sqrt(sum(size * size * count for size, count in ranked[_DRAWN_SIZES:]))
     # The flip that was seen is one of all, so that no p-value is 0.
-    hits, tie = 0.5, _TIE * max(1.0, seen)
+    hits, tie = 0.5, 1e-12 * max(1.0, seen)  # below it two sums of floats are the same
     for _ in range(SAMPLED_FLIPS):
         # As many moves of each size as bits are set go up, the others down.
         ups = map(int.bit_count, map(chance.getrandbits, counts))
@@ -95,7 +92,7 @@ def _sum_below(flips: int, fewer: int, term: float) -> float:
     for count in range(fewer, 0, -1):
         term *= count / (flips - count + 1)
         total += term
-        if term <= total * _NEGLIGIBLE:
+        if term <= total * 1e-18:
             break
     return total
 

@@ -130,14 +130,14 @@ def test_timelines_of_many_outputs_or_releases_are_cut_and_say_so(desk: Desk, mo
         assert {one.name for one in whole.histories} == {"rubric/r", "judge/acc"}
         assert [one.versions for one in whole.histories] == [("1.0.0", "2.0.0")] * 2
         assert whole.notes == ()
-        monkeypatch.setattr(score_history, "_MOST_RELEASES", 1)
-        monkeypatch.setattr(score_history, "_FEWEST_RELEASES", 1)
+        limits = score_history._LIMITS._replace(releases=1, fewest=1)
+        monkeypatch.setattr(score_history, "_LIMITS", limits)
         cut = build()
         assert [one.versions for one in cut.histories] == [("2.0.0",)] * 2
         assert all("1 newest releases of 2" in note for note in cut.notes)
-        monkeypatch.setattr(score_history, "_MOST_ARTIFACTS", 1)
+        monkeypatch.setattr(score_history, "_LIMITS", limits._replace(artifacts=1))
         assert build().histories == cut.histories[:1]
-        monkeypatch.setattr(score_history, "_MOST_GRADINGS", 10)
+        monkeypatch.setattr(score_history, "_LIMITS", limits._replace(gradings=10))
         assert build().histories == ()
         assert "no timelines for so many outputs" in build().notes[0]
 

@@ -83,7 +83,7 @@ def find_stale(rule_set: int, every: int = 1) -> Iterator[str]:
 
 @cache
 def _schema_pairs() -> Mapping[str, tuple[Any, Any]]:
-    return {title: (old, new) for title, old, new, _ in read_yaml(SCHEMA_PAIRS.read_bytes(), SCHEMA_PAIRS.name).value}
+    return {title: (old, new) for title, old, new, *_ in read_yaml(SCHEMA_PAIRS.read_bytes(), SCHEMA_PAIRS.name).value}
 
 
 def _read_pair(name: str) -> FixturePair:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from evalstore.about import suggest_install
 from evalstore.errors import RefusedError, UsageError
+from evalstore.files import CHUNK
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging.response import (
     LOCATION,
@@ -31,10 +32,6 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     import httpcore
     import httpx
-
-
-_PIECE = 1 << 16  # bytes written at a time
-_LEAST_WAIT = 0.001  # seconds: 0 would be no waiting at all, and a refusal of every address
 
 
 class ExchangeDeadline(threading.local):
@@ -100,7 +97,8 @@ def _look_up(host: str, port: int, end: float) -> str:
 def _accepts(address: str, port: int, end: float) -> bool:
     """Whether one of several addresses of a host can be connected to."""
     try:
-        socket.create_connection((address, port), max(_LEAST_WAIT, end - time.monotonic())).close()
+        # 0 would be no waiting at all, and a refusal of every address.
+        socket.create_connection((address, port), max(0.001, end - time.monotonic())).close()
     except OSError:
         return False
     return True
@@ -118,10 +116,10 @@ def _bound_stream(stream: httpcore.NetworkStream, deadline: ExchangeDeadline) ->
         return read(max_bytes, limit)
 
     def write_in_time(buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), _PIECE):
+        for start in range(0, len(buffer), CHUNK):
             if not (limit := deadline.limit(timeout)):
                 raise httpcore.WriteTimeout
-            write(buffer[start : start + _PIECE], limit)
+            write(buffer[start : start + CHUNK], limit)
 
     stream.read, stream.write = read_in_time, write_in_time  # type: ignore[method-assign]
 
@@ -218,7 +216,6 @@ class SecretMask:
 
 
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
-_CONNECT_SECONDS = 10.0  # a model may take longer to answer, but not the endpoint to accept a connection
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
@@ -300,7 +297,8 @@ class JudgeClient:
             return httpx.Client(
                 headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
-                timeout=httpx.Timeout(self.endpoint.timeout, connect=min(_CONNECT_SECONDS, self.endpoint.timeout)),
+                # A model may take longer to answer, but not the endpoint to accept a connection.
+                timeout=httpx.Timeout(self.endpoint.timeout, connect=min(10.0, self.endpoint.timeout)),
                 limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
                 event_hooks={"response": [_move_location]},
             )

@@ -18,13 +18,10 @@ from evalstore.scoring.judging.response import CallFailure, FailureEffect
 
 Failures = dict[str, str]  # the key of a call -> why it failed for good, in one clause
 
-_UNREACHED_RETRIES = 2  # at most, while an endpoint has never responded: most likely nothing is there
-_JITTER = 0.25  # of a pause at most, so that calls refused together do not come back together
 _RETRY_HINT = "the replies received are kept: mend it and run again, or go on with --offline"
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _THREAD_NAME = "evalstore judging"
-_STOP_SECONDS = 0.5  # seconds that calls under way have to end after a stop
 
 
 def ask_all(
@@ -62,7 +59,8 @@ def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> f
     """Return the seconds until the next try; `attempt` counts from 0, `requested` is what the endpoint asks for."""
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
-    return min(requested or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
+    # Up to a quarter longer, so that calls refused together do not come back together.
+    return min(requested or own, endpoint.longest_wait) * random.uniform(1, 1.25)  # noqa: S311  # no secret
 
 
 def _ask_with_retries(
@@ -73,7 +71,8 @@ def _ask_with_retries(
         return reply
     tries = 1
     while isinstance(result := client.ask_once(call), CallFailure):
-        retries = client.endpoint.retries if client.has_response else min(client.endpoint.retries, _UNREACHED_RETRIES)
+        # While an endpoint has never responded, most likely nothing is there.
+        retries = client.endpoint.retries if client.has_response else min(client.endpoint.retries, 2)
         if result.effect is not FailureEffect.RETRY or tries > retries:
             return replace(result, problem=f"{result.problem}; tried {tries} times") if tries > 1 else result
         if stop.wait(choose_pause(client.endpoint, tries - 1, result.wait)):
@@ -177,7 +176,7 @@ class WorkerPool(Generic[_Item, _Result]):
         # The cleanup waits for the last worker, the caller after a stop only a moment.
         joiner = threading.Thread(target=self._join_workers, name=_THREAD_NAME, daemon=True)
         joiner.start()
-        joiner.join(_STOP_SECONDS if self.stop.is_set() else None)
+        joiner.join(0.5 if self.stop.is_set() else None)  # seconds that calls under way have to end
 
     def _join_workers(self) -> None:
         for thread in self._threads:

@@ -87,7 +87,6 @@ LAST_NUMBER_QUERIES = {
 }
 INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
-_VALUE_LIMIT = 16 << 20  # bytes of one value: more than any reply that an endpoint may give
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
 _NO_FILE = "is no regular file"
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
@@ -119,7 +118,7 @@ def open_connection(path: Path, *, make: bool = False) -> sqlite3.Connection:
     """Open the file, and create it first if `make`; triggers and views of a hostile file do not run."""
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
     database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_LIMIT)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)  # more than any reply that an endpoint may give
     database.text_factory = _decode_text
     with _close_on_failure(database):
         for pragma in _SAFE_PRAGMAS:

@@ -34,8 +34,6 @@ class CallFailure:
 
 REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
 _MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
-_NAME_LIMIT = 200  # characters of a name that the endpoint gives
-_MOST_TOKENS = 1 << 40
 
 LOCATION = "x-location"  # the header into which the client moves the target of a redirect
 
@@ -92,7 +90,7 @@ def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
 
 def _read_count(usage: Any, name: str) -> int | None:
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if type(count) is int and 0 <= count <= _MOST_TOKENS else None
+    return count if type(count) is int and 0 <= count <= 1 << 40 else None
 
 
 def _read_content(content: Any) -> str | None:
@@ -106,7 +104,7 @@ def _read_content(content: Any) -> str | None:
 
 
 def _read_name(value: Any) -> str:
-    return _replace_half_characters(value[:_NAME_LIMIT]) if isinstance(value, str) else ""
+    return _replace_half_characters(value[:200]) if isinstance(value, str) else ""
 
 
 def _replace_half_characters(text: str) -> str:

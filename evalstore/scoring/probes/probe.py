@@ -41,7 +41,6 @@ from evalstore.text import make_excerpt
 # The lists of a check that stand for several demands.
 _LISTS = ("values", "facts", "required_sections", "forbidden_patterns", "forbidden", "tools", "expected_fields")
 _STEP = Fraction(1, 10)  # by which a threshold moves
-_EXCERPT = 40
 
 
 class MutatedRubric(NamedTuple):
@@ -91,7 +90,7 @@ def _mutate_check(check: Mapping[str, Any]) -> Iterator[_Mutation]:
         several = items if isinstance(items, list) and len(items) > 1 else []
         for place, item in enumerate(several):
             rest = [*several[:place], *several[place + 1 :]]
-            yield f"without {name}: {make_excerpt(str(item), _EXCERPT)}", (name, place), {**check, name: rest}
+            yield f"without {name}: {make_excerpt(str(item), 40)}", (name, place), {**check, name: rest}
     if isinstance(check.get("min_matches"), int):
         more = check["min_matches"] + 1
         yield f"with min_matches: {more}", ("min_matches",), {**check, "min_matches": more}
@@ -169,7 +168,6 @@ def _grade(rubric: Rubric, sample: Sample, grades: _Grades, results: dict[int, C
     return result.score, result.verdict
 
 
-_MUTANT_LIMIT = 1_000
 _OPPOSITE = {Verdict.PASS: Verdict.FAIL, Verdict.FAIL: Verdict.PASS}
 
 
@@ -314,7 +312,7 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     if outputs is None:
         return found
     mutants = list(iterate_mutants(value))
-    tried = mutants[:_MUTANT_LIMIT]
+    tried = mutants[:1_000]
     left = find_survivors(rubric, tried, questions.iterate_samples(outputs), context)
     if not left.outputs:
         raise RefusedError("holds no output to a question that this rubric grades", place=Place(str(outputs)))
