@@ -240,7 +240,7 @@ class _Names(NamedTuple):
         return tuple(name for name in self.known if name not in self.present)
 
 
-@lru_cache(maxsize=_KEPT_SHAPES)
+@lru_cache(maxsize=1024)  # shapes of one part of a schema
 def _guess_key(key: str, names: _Names) -> str | None:
     """Return the key that `key` misspells; a key of another schema is taken for a required one only."""
     absent = names.list_absent()
@@ -251,7 +251,7 @@ def _guess_key(key: str, names: _Names) -> str | None:
     return find_near_word(key, absent, SLIPS) or find_near_word(key, beside, 1)
 
 
-@lru_cache(maxsize=_KEPT_SHAPES)
+@lru_cache(maxsize=1024)  # shapes of one part of a schema
 def _is_only_guess(key: str, guess: str, names: _Names) -> bool:
     """Whether `key` can be nothing but `guess`: nothing else is near or would take the name."""
     rivals = (other for other in names.present if other != key and other not in names.known)
