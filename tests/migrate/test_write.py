@@ -160,7 +160,7 @@ def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Pa
     ("limit", "said"),
     [
         ("LINE_LIMIT", "one question is larger than 300 bytes, the limit for one line"),
-        ("FILE_LIMIT", "its questions are larger than 300 bytes, the limit for one file"),
+        ("LARGE_FILE", "its questions are larger than 300 bytes, the limit for one file"),
     ],
 )
 def test_rows_that_nobody_could_read_again_are_refused(
@@ -169,9 +169,9 @@ def test_rows_that_nobody_could_read_again_are_refused(
     monkeypatch.setattr("evalstore.migration.planned_writes._ROWS_FROM", 0)
     monkeypatch.setattr(f"evalstore.migration.planned_writes.{limit}", 300)
     short = {"must_contain_any": ["a"]}
-    source = suite(*[short] * 4) if limit == "FILE_LIMIT" else suite(short, short | {"expected_output": "x" * 300})
+    source = suite(*[short] * 4) if limit == "LARGE_FILE" else suite(short, short | {"expected_output": "x" * 300})
     report = migrate([source], into=tmp_path / "store")
-    refused = [f"cannot be kept: {said}"] * (4 if limit == "FILE_LIMIT" else 2)  # every case counts
+    refused = [f"cannot be kept: {said}"] * (4 if limit == "LARGE_FILE" else 2)  # every case counts
     assert ([entry.reason for entry in report.entries], report.written) == (refused, ())
 
 
