@@ -151,7 +151,7 @@ def test_what_the_engine_gets_wrong_is_answered_rightly() -> None:
     assert matcher("[^a]|[^b]").is_found("a")
     assert matcher("[^ab]|(?i:c)").is_found("A")
     assert matcher(r"(?:b|[^a]){1,2}?|[^\n]|[ab]", "fullmatch").is_found("\n-")
-    assert isinstance(compile_matcher("([^a]|[^b])", "", "findall"), str)
+    assert "alternatives with a negated class" in str(compile_matcher("([^a]|[^b])", "", "findall"))
 
 
 def test_ordinary_patterns_never_take_too_many_steps() -> None:

@@ -82,12 +82,17 @@ class PatternMatcher:
         return ENGINE_STEPS if steps is None else min(steps, ENGINE_STEPS)
 
     @cached_property
-    def _bound(self) -> WorkBound | None:
+    def fault(self) -> str | None:
+        """Why the engine is not asked, where it is known to get such a pattern wrong, else None."""
         try:
             refuse_engine_faults(self._tree)
-        except UndecidedError:
-            return None
-        return WorkBound(self._tree, self.mode)
+        except UndecidedError as error:
+            return f"the pattern cannot be run in counted steps: {error}"
+        return None
+
+    @cached_property
+    def _bound(self) -> WorkBound | None:
+        return None if self.fault else WorkBound(self._tree, self.mode)
 
     @cached_property
     def _engine_length(self) -> int:
@@ -117,4 +122,4 @@ def compile_matcher(pattern: str, flags: str, mode: str) -> PatternMatcher | str
         matcher = PatternMatcher(compiled, parse_pattern(pattern, flags), mode)
     except UndecidedError as error:
         return f"the pattern cannot be run in counted steps: {error}"
-    return matcher if matcher.longest else _NOT_RUNNABLE
+    return matcher if matcher.longest else matcher.fault or _NOT_RUNNABLE
