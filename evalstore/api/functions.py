@@ -264,9 +264,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
-    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in, by
-    default the latest. `jobs` processes grade, which gives the same bytes; with more than one a script needs
-    `if __name__ == "__main__":`.
+    when it happened (default: now); `eee_version` is that of Every Eval Ever in which it is written (default: the
+    latest). `jobs` processes give the same bytes; with more than one a script needs `if __name__ == "__main__":`.
     """
     from datetime import UTC, datetime
 

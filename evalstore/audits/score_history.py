@@ -182,7 +182,7 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded))
 
 
-class _Limits(NamedTuple):
+class _TimelineLimits(NamedTuple):
     """How much of the history an audit draws."""
 
     artifacts: int = 6
@@ -191,7 +191,7 @@ class _Limits(NamedTuple):
     gradings: int = 60_000  # of one output under one release, for all timelines of an audit
 
 
-_LIMITS = _Limits()
+_LIMITS = _TimelineLimits()
 
 
 @dataclass(frozen=True, slots=True)

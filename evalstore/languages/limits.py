@@ -35,7 +35,7 @@ class _Schemas(NamedTuple):
     message: int = 200  # characters
 
 
-class _Comparison(NamedTuple):
+class _ComparisonLimits(NamedTuple):
     """Steps that the comparison of two schemas may take; real schemas take some hundreds of each."""
 
     direction_steps: int = 20_000
@@ -61,4 +61,4 @@ class _Examples(NamedTuple):
     patterns: int = 5  # of one part
 
 
-PATTERNS, SCHEMAS, COMPARISON, EXAMPLES = _Patterns(), _Schemas(), _Comparison(), _Examples()
+PATTERNS, SCHEMAS, COMPARISON, EXAMPLES = _Patterns(), _Schemas(), _ComparisonLimits(), _Examples()

@@ -17,6 +17,7 @@ from evalstore.migration.artifact_merge import (
     read_base_parts,
 )
 from evalstore.migration.artifact_names import ArtifactNames
+from evalstore.migration.extraction import JudgePrompts
 from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
@@ -28,7 +29,7 @@ from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
 from evalstore.migration.suite_artifacts import StoreTarget
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, list_rubric_ids, place_suites
-from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
+from evalstore.migration.table import FormatTable, check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
 from evalstore.store import ArtifactStore
@@ -179,44 +180,63 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     # A str is iterable too: "/" would be the first of its paths.
     all_paths = list(map(Path, [paths] if isinstance(paths, Path | str) else paths))
     sources = find_sources(all_paths, root)
-    results: list[SourceResult] = []
-    files: list[PlannedFile] = []
-    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
-    side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
+    side = _choose_side(force=force, keep=keep, merge=merge)
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
     with open_ as stage, ReleaseLookup(root) as releases:
-        program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-        prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
-        options = MigrationOptions(
-            known_tables,
-            is_forced=format is not None,
-            dialect=dialect,
-            find_prompts=lambda table: prompts[table.format],
-        )
+        prompts = _find_all_prompts(root, known_tables, judges_from)
+        options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, find_prompts=prompts)
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         names, ids = ArtifactNames(), survey.rubric_ids
         target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, share_all, ids)
-        texts = _FilePlanner(root, stage, TextSpool())
-        claimed: set[str] = set()
-        for result in read_sources(watch(sources), replace(options, plan=_make_planner(survey, target))):
-            files += texts.plan(result.plan)
-            claimed |= result.plan.claimed
-            source = replace(result.source, entries=len(result.plan.entries))
-            # The texts are on disk by now: a plan without them keeps memory flat.
-            results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
+        found = read_sources(watch(sources), replace(options, plan=_make_planner(survey, target)))
+        results, files, claimed = _plan_files(found, _FilePlanner(root, stage, TextSpool()))
         files += list_orphans(survey.stored, survey.places, survey.gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
         if stage:
             refuse_late_files(files, root)
             stage.commit()
+    return _make_report(results, files, dry_run=dry_run, recovered=bool(stage and stage.recovered))
+
+
+def _choose_side(*, force: bool, keep: bool, merge: bool) -> ConflictSide:
+    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
+    return next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
+
+
+def _find_all_prompts(
+    root: Path, tables: Iterable[FormatTable], judges_from: Path | str | None
+) -> Callable[[FormatTable], JudgePrompts]:
+    """Return what a legacy program prompts its judges with, by the table of a format."""
+    program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
+    found = {table.format: find_prompts(program, root, table) for table in tables}
+    return lambda table: found[table.format]
+
+
+def _plan_files(
+    found: Iterable[SourceResult], planner: _FilePlanner
+) -> tuple[list[SourceResult], list[PlannedFile], set[str]]:
+    """Plan the files of all sources, one after the other: the results, the files, and the artifacts that they claim."""
+    results, files, claimed = list[SourceResult](), list[PlannedFile](), set[str]()
+    for result in found:
+        files += planner.plan(result.plan)
+        claimed |= result.plan.claimed
+        source = replace(result.source, entries=len(result.plan.entries))
+        # The texts are on disk by now: a plan without them keeps memory flat.
+        results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
+    return results, files, claimed
+
+
+def _make_report(
+    results: Sequence[SourceResult], files: Iterable[PlannedFile], *, dry_run: bool, recovered: bool
+) -> MigrationReport:
     return MigrationReport(
         sources=tuple(result.source for result in results if not result.skipped),
         entries=tuple(item for result in results for item in result.plan.entries),
         skipped=tuple(result.source for result in results if result.skipped),
         files=tuple(sorted(files, key=lambda file: file.path)),
         dry_run=dry_run,
-        recovered=bool(stage and stage.recovered),
+        recovered=recovered,
     )
 
 

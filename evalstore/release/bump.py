@@ -87,28 +87,13 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     the tags that are signed. Raises `RefusedError` and its like before anything is changed, and `ConflictError` when
     somebody else was faster.
     """
-    if bool(refs) == all_:
-        raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
-    if (sign or push) and not commit:
-        word = "sign" if sign else "push"
-        raise UsageError(f"without a commit there is nothing to {word}", hint="leave --no-commit out")
+    _check_options(store, has_choice=bool(refs) != all_, without="" if commit else "sign" * sign or "push" * bool(push))
     check_prerelease_label(pre)
-    if store.root is None:
-        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose_working_files(store, refs, all_=all_)
     route = find_push_route(store.git, remote_name=push) if commit else None
-    request = BumpRequest(
-        chosen,
-        BumpOptions(level, pre, dependents),
-        message,
-        tag and commit,
-        sign or is_signature_required(store),
-        bool(push),
-        today,
-        watch,
-        watch_writing,
-        watch_signing,
-    )
+    options, is_signed = BumpOptions(level, pre, dependents), sign or is_signature_required(store)
+    watches = watch, watch_writing, watch_signing
+    request = BumpRequest(chosen, options, message, tag and commit, is_signed, bool(push), today, *watches)
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
         return replace(preview, push=plan_push(store, route, preview) if push else None)
@@ -117,6 +102,16 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     if not (route and released.push and push):
         return released
     return replace(released, push=push_release(store, route, released.push, push_refs))
+
+
+def _check_options(store: ArtifactStore, *, has_choice: bool, without: str) -> None:
+    """Refuse what cannot be released; `without` is what was asked for and needs a commit that is not to be made."""
+    if not has_choice:
+        raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
+    if without:
+        raise UsageError(f"without a commit there is nothing to {without}", hint="leave --no-commit out")
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
 
 
 def _release_under_lock(

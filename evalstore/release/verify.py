@@ -111,16 +111,14 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     selected = [_parse_release_ref(text) for text in refs]
     is_wanted = partial(_is_selected, selected)
     releases = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, tag.version)]
-    ledgers = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
+    ledgers = [name for name in sorted({*store.ledgers.list_names(), *own.ledgers}) if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records, file)
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
     store.ahead.expect((tag.name, tag.ref.path) for tag in releases)
     store.ledgers.expect(ledgers)
-    # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
     tagged_blocks = [(find_expected_tag(records, block), block) for block in blocks]
     expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
-    missing = tuple(_report_missing_tags(store, expected_tags, listing))
     unchecked = LockedReleases(records, tagged_blocks)
     checked = {
         tag.name: tuple(check_release(records, tag, unchecked.check if blocks else None)) for tag in watch(releases)
@@ -135,15 +133,20 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         check_rewritten(records, ledgers, file),
         unchecked.findings,
         _check_blocks(records, unchecked.list_rest(), listing),
-        missing,
-        # Where the clone lacks its tags, the same command fetches both.
-        () if any(finding.rule == "tags-missing" for finding in missing) else check_depth(store),
+        _check_missing(store, expected_tags, listing),
         unread,
         _check_remote(store, name=remote) if remote else (),
-        () if selected else malformed,
-        () if selected else _report_ignored_tags(listing),
+        () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
     return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
+
+
+def _check_missing(store: ArtifactStore, expected: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
+    """Yield the tags that are missing, and else what a shallow clone lacks: the same command fetches both."""
+    missing = tuple(_report_missing_tags(store, expected, listing))
+    yield from missing
+    if not any(finding.rule == "tags-missing" for finding in missing):
+        yield from check_depth(store)
 
 
 def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding]:

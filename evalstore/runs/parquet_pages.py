@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 from evalstore.errors import LimitError, Place
 
 
-class _Limits(NamedTuple):
+class _PageLimits(NamedTuple):
     """What a file may say of itself, and what may be decoded of it."""
 
     decoded: int = 256 << 20  # bytes of the pages that are decoded at once
@@ -29,7 +29,7 @@ class _Limits(NamedTuple):
     levels: int = 8  # bytes for the place of a value within lists
 
 
-LIMITS = _Limits()
+LIMITS = _PageLimits()
 
 
 class _Thrift(NamedTuple):

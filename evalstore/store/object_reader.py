@@ -22,7 +22,7 @@ from evalstore.store.watchdog import wait_for_output
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
 
 
-class _Limits(NamedTuple):
+class _ReaderLimits(NamedTuple):
     """What is remembered, and what is asked ahead."""
 
     cached: int = 64  # objects that were asked for
@@ -33,7 +33,7 @@ class _Limits(NamedTuple):
     listed_files: int = 32  # of one folder; a listing takes a process, of 2 ms
 
 
-_LIMITS = _Limits()
+_LIMITS = _ReaderLimits()
 _SHA256_DIGITS = 64  # in hex, of an id
 
 
