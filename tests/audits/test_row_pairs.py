@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.audits.static_audit import StaticAudit, audit_statically
 from evalstore.errors import EvalstoreError
-from evalstore.runs import Run, pair_tables, read_run, tables
+from evalstore.runs import Run, pair_tables, parquet, read_run
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN, BRIEF, JUDGED
@@ -61,8 +61,8 @@ def write_parquet(run: Run) -> Run:
     """Return the same run with its rows in Parquet, in row groups of some rows."""
     samples = run.samples.with_suffix(".parquet")
     with pytest.MonkeyPatch.context() as patch, samples.open("wb") as file:
-        patch.setattr(tables, "_GROUP_SIZE", 20_000)
-        tables.write_parquet(iter(run.samples.read_bytes().splitlines()), file)
+        patch.setattr(parquet, "_GROUP_SIZE", 20_000)
+        parquet.write_parquet(iter(run.samples.read_bytes().splitlines()), file)
     run.samples.unlink()
     run.path.write_text(run.path.read_text().replace(run.samples.name, samples.name))
     return read_run(run.path)
