@@ -107,14 +107,14 @@ def test_the_numbers_need_no_php(demo: Any) -> None:
 def test_a_terminal_gets_colours_and_nothing_else_that_acts_on_it(
     demo: Any, cli: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import evalstore.demo
-    from evalstore.demo import CommandResult, StoryStep
+    import evalstore.api
+    from evalstore.demo import CommandResult, Story, StoryStep
 
     step = StoryStep("A step", "It is told.", "Mira", "m@example.org", "2026-09-07", (("status",),))
     result = CommandResult(("status",), 1, "\x1b[1mbold\x1b[0m \x1b]0;title\x07\n" + "word " * 30, "")
-    monkeypatch.setattr(evalstore.demo, "read_story", lambda _: evalstore.demo.Story("Title", demo.folder, (step,)))
+    monkeypatch.setattr(evalstore.api, "read_story", lambda _: Story("Title", demo.folder, (step,)))
     seen = {}
-    monkeypatch.setattr(evalstore.demo, "replay_story", lambda _, __, env: seen.update(env) or iter([(step, [result])]))
+    monkeypatch.setattr(evalstore.api, "replay_story", lambda _, __, env: seen.update(env) or iter([(step, [result])]))
     said = cli("demo", "x", FORCE_COLOR="1", TERM="xterm", COLUMNS="72").out
     assert "\x1b[1mbold\x1b[0m \\x1b]0;title\\x07" in said
     assert "── 1 of 1: A step ".ljust(72, "─") in said

@@ -21,6 +21,7 @@ import pytest
 from evalstore import api
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.runs import Run
+from evalstore.runs.remote import locate_file
 from evalstore.scoring import open_job
 from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_processes, write_run_by_workers
 from evalstore.store import ArtifactStore
@@ -304,7 +305,7 @@ def test_the_api_scores_in_several_processes_and_a_url_too(
     with pytest.raises(UsageError, match="from 1"):
         api.score("dataset/many@worktree", root / "many.jsonl", store=store, out=root / "none", jobs=0)
     one = scored("dataset/many@worktree", root / "many.jsonl")
-    from_url = share(api.locate_file("memory://b/many.jsonl"), dataset="dataset/many@worktree")
+    from_url = share(locate_file("memory://b/many.jsonl"), dataset="dataset/many@worktree")
     memory.store.clear()
     expect_same(from_url, one)
 
