@@ -11,16 +11,17 @@ from typing import TypeVar
 Entry = TypeVar("Entry")
 
 
-def import_lazily(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package (PEP 562): `names` says in which of its modules each name stands.
+def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package (PEP 562): `names` says what each module offers, `.module` one of its own.
 
     A command that needs one constant of a package then loads none of the others.
     """
+    places = {name: module for module, offered in names.items() for name in offered}
 
     def find_name(name: str) -> object:
-        if name not in names:
+        if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{names[name]}"), name)
+        value = getattr(import_module(places[name], package), name)
         setattr(modules[package], name, value)
         return value
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalstore.api.functions import Store, audit, compare, evaluate, export, migrate, score
 from evalstore.errors import EvalstoreError
+from evalstore.lazy_names import import_lazily
 from evalstore.model.artifact import Artifact
 from evalstore.store import Resolved
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from evalstore.audits.inference import infer_rulers
     from evalstore.audits.question_view import view_question
-    from evalstore.audits.score_history import build_history, build_timelines, replay
+    from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
     from evalstore.audits.static_audit import audit_statically
     from evalstore.demo import CommandResult, ReplayedStory, StoryStep, read_story, replay_story
@@ -116,7 +116,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "evalstore.audits.inference": ("infer_rulers",),
     "evalstore.audits.question_view": ("view_question",),
-    "evalstore.audits.score_history": ("build_history", "build_timelines", "replay"),
+    "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.audits.static_audit": ("audit_statically",),
     "evalstore.demo": ("CommandResult", "ReplayedStory", "StoryStep", "read_story", "replay_story"),
@@ -160,12 +160,5 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.versions": ("Bump",),
 }
 
-
 if not TYPE_CHECKING:  # a checker would take any name for one that there is
-
-    def __getattr__(name: str) -> Any:
-        module = next((module for module, names in _NAMES.items() if name in names), None)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(module), name)
-        return value
+    __getattr__ = import_lazily(__name__, _NAMES)

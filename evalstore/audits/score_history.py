@@ -1,4 +1,4 @@
-"""Grades runs under every release of an artifact: a matrix of the same outputs under each ruler."""
+"""Grades stored outputs under other rubrics: under one (`replay_run`), or under every release of an artifact."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunReplay:
         return tuple(output for output in self.outputs if output.old != output.new)
 
 
-def replay(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None) -> RunReplay:
+def replay_run(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None) -> RunReplay:
     """Grade the outputs of a run under another rubric, in place of the rubric of its name.
 
     Judges answer from kept replies, or as `judges` says.

@@ -36,9 +36,9 @@ def command(settings: CommandSettings, run: Path, rubric: str, *, judges: Judges
     rubric that graded none of them grades them all. Judges answer from kept replies; what is missing is counted, and
     asked for only where an endpoint is named. The exit code is 1 where nothing could be graded.
     """
-    from evalstore.api import replay
+    from evalstore.api import replay_run
 
     with settings.open_store() as store:
-        found = replay(settings.path / run, rubric, store, judges=judges)
+        found = replay_run(settings.path / run, rubric, store, judges=judges)
     settings.print_result(replace_fields(found, run=str(run)))
     return ExitCode.NO if found.missing and not found.outputs else ExitCode.DONE

@@ -46,4 +46,4 @@ __all__ = [
 ]
 
 # A hundred modules, for a store in which nothing may have changed.
-__getattr__ = import_lazily(__name__, {"compare": "comparison"})
+__getattr__ = import_lazily(__name__, {".comparison": ("compare",)})

@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 from evalstore.documents.document import (
+    OPAQUE_DEPTH,
     Document,
     DoubledKey,
+    OpaqueValue,
     Pointer,
     Span,
     encode_document,
@@ -26,7 +28,6 @@ from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from evalstore.documents.document import OPAQUE_DEPTH, OpaqueValue
     from evalstore.documents.edit import replace_scalar, replace_scalars
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
@@ -74,11 +75,12 @@ __all__ = [
 ]
 
 # What only reads a store needs none of these.
-_MODULES = {
-    "edit": ("replace_scalar", "replace_scalars"),
-    "json_reader": ("LINE_LIMIT", "read_json", "read_legacy_json", "read_legacy_row", "read_row", "read_value"),
-    "json_stream": ("JsonStream",),
-    "document": ("OPAQUE_DEPTH", "OpaqueValue"),
-    "yaml_writer": ("write_legacy_yaml", "write_yaml"),
-}
-__getattr__ = import_lazily(__name__, {name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".edit": ("replace_scalar", "replace_scalars"),
+        ".json_reader": ("LINE_LIMIT", "read_json", "read_legacy_json", "read_legacy_row", "read_row", "read_value"),
+        ".json_stream": ("JsonStream",),
+        ".yaml_writer": ("write_legacy_yaml", "write_yaml"),
+    },
+)

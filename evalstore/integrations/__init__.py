@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Graded", "RubricScorer", "scorer"]
 
-__getattr__ = import_lazily(__name__, dict.fromkeys(__all__, "rubric_scorer"))
+__getattr__ = import_lazily(__name__, {".rubric_scorer": __all__})

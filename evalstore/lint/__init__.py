@@ -35,5 +35,5 @@ __all__ = [
 # What validates needs the check kinds and the schemas, which most readers of these names do not.
 __getattr__ = import_lazily(
     __name__,
-    {"KnownRules": "context", "PendingAcceptances": "context", "find_obstacles": "run", "validate": "run"},
+    {".context": ("KnownRules", "PendingAcceptances"), ".run": ("find_obstacles", "validate")},
 )

@@ -91,23 +91,25 @@ __all__ = [
 ]
 
 # What grades and what judges: whoever only finds and reads artifacts needs none of it.
-_MODULES = {
-    "findings": ("Finding", "Findings", "MendedPlace", "Severity", "SourceLine", "TextEdit"),
-    "judge": ("Judge", "JudgeCall", "JudgeReply", "ScoreType", "read_judge"),
-    "outcome": (
-        "CheckResult",
-        "Grade",
-        "Output",
-        "RubricResult",
-        "UnscoredReason",
-        "Verdict",
-        "format_decimal",
-        "has_failed_check",
-    ),
-    "question": (
-        *("INPUT_KEYS", "Question", "Sample", "ToolCall", "iterate_questions"),
-        *("read_call", "read_call_args", "read_call_name"),
-    ),
-    "rubric": ("Check", "Combine", "Rubric", "Scoring", "list_check_ids", "parse_fraction", "read_rubric"),
-}
-__getattr__ = import_lazily(__name__, {name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".findings": ("Finding", "Findings", "MendedPlace", "Severity", "SourceLine", "TextEdit"),
+        ".judge": ("Judge", "JudgeCall", "JudgeReply", "ScoreType", "read_judge"),
+        ".outcome": (
+            "CheckResult",
+            "Grade",
+            "Output",
+            "RubricResult",
+            "UnscoredReason",
+            "Verdict",
+            "format_decimal",
+            "has_failed_check",
+        ),
+        ".question": (
+            *("INPUT_KEYS", "Question", "Sample", "ToolCall", "iterate_questions"),
+            *("read_call", "read_call_args", "read_call_name"),
+        ),
+        ".rubric": ("Check", "Combine", "Rubric", "Scoring", "list_check_ids", "parse_fraction", "read_rubric"),
+    },
+)

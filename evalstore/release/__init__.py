@@ -25,10 +25,8 @@ __all__ = [
 __getattr__ = import_lazily(
     __name__,
     {
-        "VARIABLES": "commit_files",
-        **dict.fromkeys(["PinMove", "ReleasedVersion"], "journal"),
-        **dict.fromkeys(
-            ["FollowedVersion", "LoweredVersion", "PinnedVersion", "Push", "PushOutcome", "Released"], "values"
-        ),
+        ".commit_files": ("VARIABLES",),
+        ".journal": ("PinMove", "ReleasedVersion"),
+        ".values": ("FollowedVersion", "LoweredVersion", "PinnedVersion", "Push", "PushOutcome", "Released"),
     },
 )

@@ -100,11 +100,11 @@ def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: 
 
 
 def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -> None:
-    from evalstore.audits.score_history import replay
+    from evalstore.audits.score_history import replay_run
 
     run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
     with ArtifactStore.open(store.root) as opened:
-        found = replay(run.path, "rubric/clean@2.0.0", opened)
+        found = replay_run(run.path, "rubric/clean@2.0.0", opened)
     # q0 falls from 1 to 1/2, q1 stays at 1/2, q2 falls from 1 to 0.
     assert (found.old.score, found.new.score) == (Fraction(5, 6), Fraction(1, 3))
     assert [(one.id, one.old.score, one.new.score) for one in found.moved] == [
@@ -114,12 +114,12 @@ def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -
 
 
 def test_passes_of_a_run_are_shares_of_samples(store: Repo, tmp_path: Path) -> None:
-    from evalstore.audits.score_history import build_history, replay
+    from evalstore.audits.score_history import build_history, replay_run
 
     run = score(store, tmp_path, "1.0.0", "a", {"q0": ["ok", "simply"], "q1": ["foo", "ok"], "q2": ["simply"]})
     assert run.pass_rate == Fraction(5, 6)
     with ArtifactStore.open(store.root) as opened:
-        found = replay(run.path, "rubric/clean@2.0.0", opened)
+        found = replay_run(run.path, "rubric/clean@2.0.0", opened)
         history = build_history("rubric/clean", [run.path], opened)
     assert (found.old.pass_rate, found.new.pass_rate) == (Fraction(5, 6), Fraction(1, 3))
     (scored,) = history.runs

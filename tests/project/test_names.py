@@ -46,7 +46,6 @@ PROTOCOLS: dict[str, frozenset[str]] = {
 ALLOWED: dict[str, str] = {
     "__main__.py:run": "the entry point that pyproject.toml names",
     "cli/main.py:group": "click's root object",
-    "audits/score_history.py:replay": "the command's word, as `history` is",
     "cli/main.py:main": "what a program begins with",
     "cli/param_types.py:KnownName.shell_complete": "click's word",
     "diff/kinds/__init__.py:at_least": "reads as the sentence it stands for: at_least('min_chars')",

@@ -20,14 +20,14 @@ items, and whatever takes too many steps to compare.
 
 How, a module a step:
 
-    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and fullmatch
+    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and fullmatch; how many
+                        characters, blanks not counted, the texts of a language have at least
     patterns.alphabet   all code points -> a few letters that no part of either pattern tells apart
     patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
-    product             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none
-    membership          many languages at once -> the combinations of them that texts have, a shortest text for each
-    visible_length      one language -> how many characters, blanks not counted, its texts have at least
-    compare             the order of these, the answer, its confirmation
+    compare             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none;
+                        many languages at once -> the combinations of them that texts have, a shortest text for each;
+                        the order of these, the answer, its confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
 (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about a third of a second. In
@@ -93,33 +93,21 @@ __all__ = [
 __getattr__ = import_lazily(
     __name__,
     {
-        **dict.fromkeys(
-            [
+        ".compare": (
+            *(
                 "QUESTION_STEPS",
                 "TOTAL_STEPS",
                 "LanguageComparison",
                 "LanguageRelation",
                 "Membership",
                 "MembershipTable",
-                "compare_languages",
-                "compare_patterns",
-                "find_memberships",
-            ],
-            "compare",
+            ),
+            *("compare_languages", "compare_patterns", "find_memberships"),
         ),
-        **dict.fromkeys(
-            [
-                "CASED_CODES",
-                "Expression",
-                "build_complement",
-                "build_group_language",
-                "build_pattern_language",
-                "build_phrase_language",
-                "build_words_language",
-                "count_visible",
-            ],
-            "languages",
+        ".languages": (
+            *("CASED_CODES", "Expression", "build_complement", "build_group_language", "build_pattern_language"),
+            *("build_phrase_language", "build_words_language", "count_visible"),
         ),
-        **dict.fromkeys(["RegexTree", "UndecidedError"], "compare"),
+        "evalstore.languages.patterns.syntax_tree": ("RegexTree", "UndecidedError"),
     },
 )
