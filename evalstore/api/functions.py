@@ -151,9 +151,9 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     touch different places. `share_all` lets suites share rubrics. `tables` are paths of tables of one's own, for
     further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
     folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
-    migrated is reported and stops nothing. `progress` is what `evalstore.migration.migrate` takes beside these: its
-    bars, and how many processes write. Raises `LoadError` for a named path or a table that cannot be read,
-    `RefusedError` when the store cannot be written, `ConflictError` when another process made a file meanwhile.
+    migrated is reported and stops nothing. `progress` are the bars that `evalstore.migration.migrate` takes, too.
+    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
+    `ConflictError` when another process made a file meanwhile.
     """
     from evalstore.migration import migrate as run_migration
 

@@ -107,15 +107,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     by: SliceKind | None = None,
     moved: int = 0,
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
-
-    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
-    as the runs recorded it, else as `judges` says; what stays unknown makes players move together, and the price says
-    how many calls would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it be
-    asked about the answers of run A. `moved` is how many of the questions that moved most are kept in full. Raises
-    `RefusedError` when a run cannot be replayed in this store, when replay gives other results than recorded (unless
-    `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
-    """
+    """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what the arguments mean."""
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:

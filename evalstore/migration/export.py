@@ -29,7 +29,7 @@ from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 from evalstore.store import ArtifactStore
-from evalstore.store.rows import ARTIFACT_LIMIT, read_artifact
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 
 
 @dataclass(slots=True)
@@ -124,12 +124,7 @@ def export(
     out: Path | str | None = None,
     tables: Iterable[Path | str] = (),
 ) -> ExportResult:
-    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
-
-    For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
-    `RefusedError` for a rubric that the format cannot express.
-    """
+    """Return datasets as files of the format `to`; `evalstore.api.export` says what the arguments mean."""
     table = load_tables(to, load_own_tables(map(Path, tables)))[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs

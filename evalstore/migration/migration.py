@@ -163,17 +163,10 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
     watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
-    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
+    """Turn legacy files into artifacts of the store at `into`; `evalstore.api.migrate` says what the arguments mean.
 
-    What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
-    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
-    touch different places. `share_all` lets suites share rubrics. `tables` are paths of tables of one's own, for
-    further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
-    folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
-    migrated is reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar),
-    `watch_survey` the one before it, which finds what the suites are called.
-    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be
-    written, `ConflictError` when another process made a file meanwhile.
+    `watch` wraps the iteration over the sources (a progress bar), `watch_survey` the one before it, which finds what
+    the suites are called.
     """
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
