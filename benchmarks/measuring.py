@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.model import Kind, Ref
-from evalstore.store.rows import read_artifact
+from evalstore.store.artifacts import read_artifact
 
 PEERS = Path(__file__).parents[1] / ".venv/peers/bin"
 PERSON, STAMP = "Bench <bench@example.org>", "1760000000 +0000"

@@ -16,9 +16,9 @@ from evalstore.documents.edit import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
 from evalstore.model import Artifact, PinType, parse_ref
-from evalstore.release.journal import lock_repository
+from evalstore.release.locking import lock_repository
 from evalstore.store import ArtifactStore
-from evalstore.store.rows import ARTIFACT_LIMIT
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
 _UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "no release"}

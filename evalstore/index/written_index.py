@@ -1,4 +1,4 @@
-"""Writes the rows of many stores into one file, atomically; a file that is no index is left alone."""
+"""Reads stores as the rows of an index, and writes them into one file; a file that is no index is left alone."""
 
 from __future__ import annotations
 

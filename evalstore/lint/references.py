@@ -1,4 +1,4 @@
-"""Looks up, once a run, what linters ask for: artifacts by reference, and bundles (schemas of extra row fields)."""
+"""Lints an artifact's id, version and references, and looks up what they name, once a run."""
 
 from __future__ import annotations
 

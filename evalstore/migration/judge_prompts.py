@@ -25,7 +25,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.table import FormatTable, PromptRow
-from evalstore.store.rows import ARTIFACT_LIMIT
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _UNKNOWN = "the prompt in {} is of no release that is known here; it was told by its parts"
 _EDITED = "its words were changed here since they came from {}"

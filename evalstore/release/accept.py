@@ -15,7 +15,7 @@ from evalstore.files import sweep_below, write_below
 from evalstore.lint import ACCEPTED
 from evalstore.release.acceptances import Acceptance, read_accepted_file, read_change_policy
 from evalstore.release.commit_files import complete_signature
-from evalstore.release.journal import lock_repository
+from evalstore.release.locking import lock_repository
 from evalstore.release.status import survey_store
 from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore

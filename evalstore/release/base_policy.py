@@ -1,4 +1,4 @@
-"""Finds the settings that make a store's gates let through more than those of an earlier commit did."""
+"""Judges by the settings of an earlier commit, and finds what the store's own have let through since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists where an artifact's file says what its parts mean, and which values they have there; defaults included."""
+"""Blame: lists each part of an artifact with its place in the file, its value there, and who gave it its meaning."""
 
 from __future__ import annotations
 

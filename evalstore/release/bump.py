@@ -12,7 +12,8 @@ from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
-from evalstore.release.journal import FileChange, Journal, LockedRepository, PinMove, ReleasedVersion, lock_repository
+from evalstore.release.journal import FileChange, Journal, PinMove, ReleasedVersion
+from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
 from evalstore.release.publish import (
@@ -31,8 +32,8 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import LoweredVersion, Released
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.index import lock_index
 from evalstore.store.remote import is_signature_required, read_required_signers
-from evalstore.store.working_files import lock_index
 from evalstore.versions import Bump
 
 _TRIES = 5  # of a bump whose branch moves meanwhile

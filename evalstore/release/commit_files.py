@@ -12,25 +12,19 @@ from pathlib import Path
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import SMALL_FILE, iterate_pieces, open_below, read_below
 from evalstore.places import SETTINGS_FILE
-from evalstore.release.journal import LockedRepository
+from evalstore.release.locking import LockedRepository
 from evalstore.release.pins import PinMoves
 from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git, find_hooks_path, find_identity
+from evalstore.store.index import find_unmerged, wait_for_index
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs
-from evalstore.store.working_files import (
-    find_normalized,
-    find_unmerged,
-    has_carriage_return,
-    hash_working_file,
-    normalize_line_ends,
-    wait_for_index,
-)
+from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
 from evalstore.versions import Version
 
 

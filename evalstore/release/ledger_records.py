@@ -1,4 +1,4 @@
-"""What a store has recorded of its releases: the ledgers at HEAD and on other branches, and a lock; and their rules."""
+"""What a store has recorded of its releases (ledgers, other branches, a lock), and the ledgers' own history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks a lock, block by block, against what is there: tag and tag object, commit, bytes and digests."""
+"""Writes a lock, and checks one block by block against what is there: tag object, commit, bytes and digests."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from evalstore.files import read_below, sweep_below, write_below
 from evalstore.model import Artifact, Finding, PinType, Ref, compute_digests, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.journal import lock_repository
 from evalstore.release.ledger_records import ReleaseRecords, describe_rewrite, find_tag_object
+from evalstore.release.locking import lock_repository
 from evalstore.release.references import FindPlace, walk_references
 from evalstore.release.release_tags import (
     ReleaseTag,
@@ -26,8 +26,8 @@ from evalstore.release.release_tags import (
     read_tag_object,
 )
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import CommittedArtifact, find_locked_version, resolve_at_commit, resolve_unlocked
-from evalstore.store.rows import find_rows_blob
 from evalstore.store.tags import TAG_REFS, GitTag
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})  # kinds of pins that cannot move

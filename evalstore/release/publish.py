@@ -22,25 +22,19 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.commit_files import Checkout, CommitFile
-from evalstore.release.journal import (
-    REFLOG_REASON,
-    FileChange,
-    Journal,
-    LockedRepository,
-    hold_pending,
-    remove_stale_locks,
-    write_journal,
-)
+from evalstore.release.journal import FileChange, Journal, hold_pending, remove_stale_locks, write_journal
+from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.recovery import finish_or_undo
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
+from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.remote import open_signature_check
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.working_files import find_staged_blobs, normalize_line_ends, normalize_pieces
+from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
     REGULAR_MODE,
     IndexEntry,

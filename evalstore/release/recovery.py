@@ -11,27 +11,20 @@ from contextlib import suppress
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import place_below, sweep_below, write_aside_below, write_below
 from evalstore.release.journal import (
-    REFLOG_REASON,
-    STATE_FOLDER,
     FileChange,
     Journal,
-    LockedRepository,
     ReleasedVersion,
     forget_push,
     read_journal,
     release_pending,
     remove_stale_locks,
 )
+from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
+from evalstore.store.index import find_staged_blobs, lock_index, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
-from evalstore.store.working_files import (
-    find_staged_blobs,
-    hash_working_file,
-    lock_index,
-    release_index_lock,
-    stage_files,
-)
+from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import MANY, IndexEntry, RefUpdate, can_sync_all, pack_tags, update_refs, wait_for_disk
 
 

@@ -13,9 +13,9 @@ from evalstore.model import Finding
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.release_tags import ReleaseTag
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import expect_releases, resolve_release
 from evalstore.store.revisions import is_ancestor
-from evalstore.store.rows import find_rows_blob
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 

@@ -11,11 +11,11 @@ from evalstore.model import Finding, PinType, Ref, compute_digests
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import ReleaseRecords
 from evalstore.store import ArtifactStore
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import parse_tag
 from evalstore.store.resolve import CommittedArtifact, read_tagged
-from evalstore.store.rows import find_rows_blob
 from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.versions import Version
 

@@ -1,4 +1,4 @@
-"""Renders the explanation of a rule, a kind, a key or a change, as text and JSON."""
+"""Renders the explanation of a rule, a kind, a key or a change; the catalogue of rules; and the schemas."""
 
 from __future__ import annotations
 

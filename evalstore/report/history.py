@@ -1,4 +1,4 @@
-"""Renders the scores of runs under every release of an artifact, as text, JSON and Markdown."""
+"""Renders the scores of runs under every release of an artifact, and the versions at which a score changed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from evalstore.audits.wording import format_points
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
+    COMMIT,
+    DAY,
     PAPER,
     Screen,
     count_noun,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from evalstore.audits.side_replay import RunTotals
 
 
-_DAY, _COMMIT, _LABEL, _SUBJECT, _NAMED = 10, 7, 24, 48, 3
+_LABEL, _SUBJECT, _NAMED = 24, 48, 3
 _HEAD = ("version", "score", "", "passes", "commit", "date", "author", "subject")
 
 
@@ -89,7 +91,7 @@ def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
 def _commit_cells(change: CommitChange) -> tuple[str, ...]:
     commit = change.commit
     people = ", ".join([commit.author, *commit.co_authors])
-    return commit.oid[:_COMMIT], commit.date[:_DAY], people, make_excerpt(commit.summary, _SUBJECT)
+    return commit.oid[:COMMIT], commit.date[:DAY], people, make_excerpt(commit.summary, _SUBJECT)
 
 
 def _format_span(old: Any, new: Any) -> tuple[str, str]:
@@ -111,7 +113,7 @@ def _summarize(bisection: Bisection) -> str:
         others = join_names(bad.passed_over, _NAMED)
         which = f"{bad.version or 'a commit'}, or {others} before it, which could not be graded"
         return f"{changes} First bad since the last good ({bisection.last_good}): {which}."
-    who = f", by {bad.main.commit.author} in {bad.main.commit.oid[:_COMMIT]}" if bad.main else ""
+    who = f", by {bad.main.commit.author} in {bad.main.commit.oid[:COMMIT]}" if bad.main else ""
     return f"{changes} First bad since the last good ({bisection.last_good}): {bad.version or 'a commit'}{who}."
 
 

@@ -1,4 +1,4 @@
-"""Renders how well a judge agrees with labels, as text and JSON."""
+"""Renders how well a judge agrees with labels, how far it disagrees with itself, and the plan of its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders a migration: its JSON document here, which is complete, and the texts of the modules beside it."""
+"""Renders a migration: its JSON document, which is complete, and its text and Markdown, which are cut."""
 
 from __future__ import annotations
 
@@ -97,7 +97,6 @@ def _plan_section(report: MigrationReport) -> Iterator[str]:
         yield f"- \u2026 and {len(plan) - _PLAN:,} more files"
 
 
-_REMARKS_OF_TEXT = 20  # sentences about one source
 _CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
 _PLAN_OF_TEXT = 40  # files of a plan
 _REASON = " " * 12
@@ -183,13 +182,13 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
 def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     yield from _source_heading(group, screen)
     remarks = collect_remarks(group.entries)
-    cells = [(f"  {remark.outcome}", remark.describe_lines(group.source.file)) for remark in remarks[:_REMARKS_OF_TEXT]]
+    cells = [(f"  {remark.outcome}", remark.describe_lines(group.source.file)) for remark in remarks[:_REMARKS]]
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
-    for lead, remark in zip(leads, remarks[:_REMARKS_OF_TEXT], strict=False):
+    for lead, remark in zip(leads, remarks[:_REMARKS], strict=False):
         yield from _hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
-    if len(remarks) > _REMARKS_OF_TEXT:
-        yield f"  and {len(remarks) - _REMARKS_OF_TEXT:,} more remarks; {_HOW_TO_SEE_ALL}"
+    if len(remarks) > _REMARKS:
+        yield f"  and {len(remarks) - _REMARKS:,} more remarks; {_HOW_TO_SEE_ALL}"
 
 
 def _hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:

@@ -1,4 +1,4 @@
-"""Summarizes a migration for the text and Markdown reports: totals, remarks by source, and the files."""
+"""Summarizes a migration for its text and Markdown, and renders why a file is taken for a format."""
 
 from __future__ import annotations
 

@@ -19,49 +19,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from evalstore.audits.comparability import Comparability
     from evalstore.scoring.probes import ProbedText, RubricProbe
-
-
-_COLOURS = {"yes": Part.PATCH, "no": Part.MAJOR}
-_PLACES = 4
-
-
-def text_comparability(found: Comparability, screen: Screen = PAPER) -> str:
-    """Return the answer, its parts with their reasons, and what would help."""
-    head = wrap_lines(f"{found.answer}: {_describe_answer(found)}", width=screen.width)
-    colour = _COLOURS.get(found.answer, Part.MINOR)
-    return "\n".join([*(screen.paint(colour, line) for line in head), "", *_describe_rest(found, screen)])
-
-
-def _describe_answer(found: Comparability) -> str:
-    sides = f"{found.a} and {found.b}"
-    if found.answer == "yes":
-        return f"scores under {sides} mean the same"
-    if found.answer == "no":
-        return f"scores under {sides} cannot be compared as a whole"
-    again = found.answer != "bounded" or any(part.answer == "yes, after scoring again" for part in found.parts)
-    once = " once one side is graded by the other's rulers" if again else ""
-    within = f" within {_format_bound(found.bound_after)}" if found.answer == "bounded" else ""
-    stand = f"; as they stand, within {_format_bound(found.bound)}" if again and found.bound is not None else ""
-    return f"scores under {sides} can be compared{within}{once}{stand}"
-
-
-def _format_bound(bound: Fraction | None) -> str:
-    return "-" if bound is None else f"{float(bound):.{_PLACES}g}"
-
-
-def _describe_rest(found: Comparability, screen: Screen) -> Iterator[str]:
-    for part in found.parts:
-        name = make_printable(part.name)
-        yield from wrap_lines(f"{name}: {part.answer} ({part.reason})", width=screen.width, lead="  ", inner="    ")
-    for note in found.notes:
-        yield from wrap_lines(f"note: {make_printable(note)}", width=screen.width, inner="  ")
-    if found.dataset:
-        yield ""
-        yield from wrap_lines(f"next: evalstore score {found.dataset} {found.a}", width=screen.width, inner="  ")
 
 
 _EXCERPT, _IDS = 60, 5

@@ -1,4 +1,4 @@
-"""Renders one run under another rubric, as text and JSON: the table of flips first."""
+"""Renders one run under another rubric, the table of flips first, and which rubrics reproduce the record of a run."""
 
 from __future__ import annotations
 

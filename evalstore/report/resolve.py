@@ -1,4 +1,4 @@
-"""Renders what references point at, as text and JSON."""
+"""Renders what references point at, an artifact's file, and the list of a store's artifacts."""
 
 from __future__ import annotations
 

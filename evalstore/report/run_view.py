@@ -1,4 +1,4 @@
-"""Renders the outputs of a run as text, JSON and a page: each with its score, and every check with its reason."""
+"""Renders a run: its score, the outputs that went worst, or every output with each check and its reason."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _format_hundredths(score: Fraction | None) -> str:
 
 
 _PARTS_OF_WORST = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
-_NAME_OF_WORST, _REASON = 40, 200
+_REASON = 200
 
 
 def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
@@ -234,9 +234,7 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     yield f"{count_noun(scored.failed, 'output')} did not pass" + (
         "" if scored.failed <= len(scored.worst) else ", the worst:"
     )
-    rows = [
-        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), _NAME_OF_WORST)) for row in scored.worst
-    ]
+    rows = [(row.verdict, format_percent(row.score), make_excerpt(name_output(row), _NAME)) for row in scored.worst]
     leads = format_columns(
         [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}
     ).split("\n")

@@ -1,4 +1,4 @@
-"""Formats numbers, lists, sentences, tables and JSON documents as text."""
+"""Formats numbers, lists, sentences, tables and JSON documents as text, for a `Screen` of some width and colours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+COMMIT, DAY = 7, 10  # characters of a commit's id, and of an ISO date
 
 
 class Part(StrEnum):

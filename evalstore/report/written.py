@@ -1,4 +1,4 @@
-"""Renders a new store as text and JSON."""
+"""Renders what a command wrote or listed in a few lines: a new store or file, a site, an index, an export, a lock."""
 
 from __future__ import annotations
 

@@ -16,15 +16,8 @@ from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.runs.eee_versions import find_row_doubt
-from evalstore.runs.run_files import (
-    ToolCalls,
-    collect_calls,
-    parse_exact_score,
-    read_calls,
-    read_number,
-    read_text_or,
-    require_text,
-)
+from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.run_files import ToolCalls, collect_calls, read_calls
 from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 

@@ -17,20 +17,22 @@ from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.runs.eee_rows import read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.eee_write import PASS_RATE, SCORE
-from evalstore.runs.row_formats import read_lines
-from evalstore.runs.run_files import (
+from evalstore.runs.record_fields import (
     explain_shape_errors,
-    find_aggregate,
-    find_rows_file,
     get_mapping,
     parse_exact_score,
-    parse_json_object,
-    read_aggregate,
     read_count,
-    read_embedded_samples,
     read_number,
     read_text_or,
     require_text,
+)
+from evalstore.runs.row_formats import read_lines
+from evalstore.runs.run_files import (
+    find_aggregate,
+    find_rows_file,
+    parse_json_object,
+    read_aggregate,
+    read_embedded_samples,
 )
 from evalstore.runs.values import UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
 

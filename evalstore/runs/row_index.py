@@ -13,8 +13,8 @@ from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.runs.eee_rows import find_output_key
 from evalstore.runs.read import read_row_line
+from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.row_formats import open_seekable_lines
-from evalstore.runs.run_files import explain_shape_errors, get_mapping
 from evalstore.runs.values import GradedRow, Run, merge_samples
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from evalstore.errors import Place
 from evalstore.model import Output
 from evalstore.runs.eee_rows import read_checks, read_consistent_grade
+from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.runs.row_index import make_doubled_error
-from evalstore.runs.run_files import explain_shape_errors
 from evalstore.runs.values import GradedRow, Run, merge_samples
 
 

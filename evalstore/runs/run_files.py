@@ -1,13 +1,11 @@
-"""Opens the files of a run: the aggregate JSON, its file of rows, and samples embedded in old aggregates."""
+"""Opens the files of a run, under the names that a store keeps of them, and converts their tool calls."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from decimal import Decimal
-from fractions import Fraction
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,70 +15,10 @@ from evalstore.documents import JsonStream, read_row, write_canonical
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import BLOCK, open_user_file
 from evalstore.model import read_call, read_call_args, read_call_name
+from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.spans import OutputSpan
 from evalstore.text import make_excerpt
-
-# `Fraction` would also take 1e999999999, and calculate it.
-_EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?", re.ASCII)
-_COUNT = re.compile("[0-9]{1,18}", re.ASCII)
-
-
-@contextmanager
-def explain_shape_errors(place: Place, sentence: str) -> Iterator[None]:
-    """Turn an error of reading a shape into a `LoadError` that begins with `sentence` and names the key."""
-    try:
-        yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise LoadError(f"{sentence}: {_describe_shape_error(error)}", place=place) from None
-
-
-def require_text(holder: Mapping[str, Any], key: str) -> str:
-    """Return a required text."""
-    if isinstance(value := holder[key], str):
-        return value
-    raise ValueError(f"its `{key}` is no text")
-
-
-def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
-    """Return an optional text, or `default` where it is absent or null."""
-    return default if holder.get(key) is None else require_text(holder, key)
-
-
-def read_count(value: Any) -> int:
-    """Return a count, which is written as a number or as the text of one."""
-    if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
-        return int(value)
-    raise ValueError(f"'{make_excerpt(str(value), 40)}' is no count")
-
-
-def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
-    """Return an optional mapping, empty where absent: older versions and other writers leave parts out."""
-    found = holder.get(key) if isinstance(holder, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def read_number(score: Any) -> Fraction | None:
-    """Return a score exactly, None for null; true and false (allowed until 0.2.0) are 1 and 0."""
-    if score is None or isinstance(score, int | Decimal):
-        return None if score is None else Fraction(score)
-    raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is no number")
-
-
-def parse_exact_score(text: str) -> Fraction | None:
-    """Read an exact score as the writer wrote it."""
-    if not text:
-        return None
-    if not _EXACT.fullmatch(text):
-        raise ValueError(f"'{make_excerpt(text, 40)}' is no exact score")
-    return Fraction(text)
-
-
-def _describe_shape_error(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {make_excerpt(str(error))}"
-    return make_excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"
-
 
 RUNS_FOLDER = "runs"
 # The paths below the store that such a file may have.

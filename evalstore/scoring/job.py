@@ -30,7 +30,8 @@ from evalstore.runs import (
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
-from evalstore.scoring.matching import JudgeRecord, OutputMatch, OutputMatcher, UsedRulers, finish_run
+from evalstore.scoring.matching import OutputMatch, OutputMatcher
+from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index

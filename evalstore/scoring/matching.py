@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Kind, Question
-from evalstore.model.outcome import APPROXIMATE
-from evalstore.runs import MissingOutput, Run, StoredOutput, UsedArtifact
-from evalstore.scoring.grading import ArtifactResolver
-from evalstore.scoring.judging import JudgeSession
-from evalstore.scoring.tally import RunTally
+from evalstore.model import Question
+from evalstore.runs import MissingOutput, StoredOutput
 from evalstore.store.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
@@ -164,105 +160,3 @@ def _hash_output(recorded: StoredOutput) -> int:
     calls = recorded.output.tool_calls
     written = write_canonical([recorded.output.text, None if calls is None else [dict(call) for call in calls]])
     return int.from_bytes(blake2b(written.encode(), digest_size=8).digest()) | 1
-
-
-Pins = tuple[UsedArtifact, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class UsedRulers:
-    """The pins of the rubrics and judges that graded, sorted by reference, and the notes that they gave rise to."""
-
-    rubrics: tuple[UsedArtifact, ...] = ()
-    judges: tuple[UsedArtifact, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @classmethod
-    def from_resolver(cls, resolver: ArtifactResolver) -> UsedRulers:
-        """Return what one resolver has met so far."""
-        return cls(
-            resolver.list_pins(Kind.RUBRIC), resolver.list_pins(Kind.JUDGE), tuple(dict.fromkeys(resolver.notes))
-        )
-
-    def join(self, other: UsedRulers) -> UsedRulers:
-        """Return both together: each pin and each note once."""
-        return UsedRulers(
-            _join_pins(self.rubrics, other.rubrics),
-            _join_pins(self.judges, other.judges),
-            tuple(dict.fromkeys([*self.notes, *other.notes])),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeRecord:
-    """What a run records of its judges: the model that it named, how many replies were kept and came, and notes.
-
-    `is_complete`: no reply is missing.
-    """
-
-    model: Mapping[str, Any] = field(default_factory=dict)
-    reuse_count: int = 0
-    new_count: int = 0
-    notes: tuple[str, ...] = ()
-    is_complete: bool = True
-
-    @classmethod
-    def from_session(cls, session: JudgeSession) -> JudgeRecord:
-        """Return what there is to record of a session."""
-        return cls(
-            session.judges.model,
-            session.reuse_count,
-            session.new_count,
-            tuple(session.list_notes()),
-            not session.missing,
-        )
-
-
-def _join_pins(pins: Pins, others: Pins) -> Pins:
-    return tuple(sorted({*pins, *others}, key=lambda used: used.ref))
-
-
-def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
-    """Return `run` with its sums, pins and notes; `RefusedError` where no output answers a question."""
-    summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
-    if not summed.questions:
-        raise RefusedError(
-            f"no output answers a question of {dataset}",
-            place=Place(pairs.file),
-            hint=f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'",
-        )
-    return replace(
-        summed,
-        rubrics=rulers.rubrics,
-        judges=rulers.judges,
-        without_output=pairs.count_missing,
-        without_question=pairs.odd.strays,
-        missing_outputs=pairs.find_missing(),
-        notes=(
-            *run.notes,
-            *rulers.notes,
-            *pairs.list_notes(dataset),
-            *tally.list_notes(),
-            *judges.notes,
-            *(tally.list_unscored() if judges.is_complete else ()),
-            *_note_approximate_engines(summed),
-        ),
-        harness={**summed.harness, **_record_judge_model(rulers, judges), **_record_replies(judges)},
-    )
-
-
-def _record_judge_model(rulers: UsedRulers, judges: JudgeRecord) -> dict[str, str]:
-    """Return the judges' model that the run itself named: the only one that no digest holds."""
-    return {"judge_model": write_canonical(dict(judges.model))} if judges.model and rulers.judges else {}
-
-
-def _record_replies(judges: JudgeRecord) -> dict[str, str]:
-    """Return how many replies of judges were kept before this run, and how many came for it."""
-    kept, new = judges.reuse_count, judges.new_count
-    return {"replies_kept": str(kept), "replies_asked": str(new)} if kept or new else {}
-
-
-def _note_approximate_engines(run: Run) -> Iterator[str]:
-    for engine in run.harness["engines"].split(", "):
-        if engine.endswith(APPROXIMATE):
-            yield f"some verdicts only come close: {engine} answered where the exact one is missing"

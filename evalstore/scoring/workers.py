@@ -40,7 +40,8 @@ from evalstore.runs.eee_write import write_row_line
 from evalstore.runs.remote import RemoteFile
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
 from evalstore.scoring.job import ScoringJob, choose_file_name, describe_harness, grade_match
-from evalstore.scoring.matching import JudgeRecord, OddOutputs, OutputMatcher, UsedRulers, finish_run
+from evalstore.scoring.matching import OddOutputs, OutputMatcher
+from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.rows import read_row_pieces

@@ -1,4 +1,4 @@
-"""What may be concluded from the shares of a change: the interval says how much, the sign-flip test whether; pure."""
+"""What may be concluded from the shares of a change, the noise of judges, and intervals of rates; pure."""
 
 from __future__ import annotations
 

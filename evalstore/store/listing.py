@@ -16,10 +16,10 @@ from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity, is_id
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import Resolved, build_unknown_error, is_covered
 from evalstore.store.revisions import resolve_revision
-from evalstore.store.rows import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
 from evalstore.store.working_files import is_release

@@ -1,4 +1,4 @@
-"""Finds the remotes of a repository, and pushes to them from a scratch repository."""
+"""Finds the remotes of a repository, pushes to them, and asks whether tags are signed: from a scratch repository."""
 
 from __future__ import annotations
 

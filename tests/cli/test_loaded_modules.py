@@ -32,7 +32,11 @@ EDITING = {
     "ctypes",
 }
 # Each takes a hundredth of the time before `resolve` answers, and none is needed for that.
-RARE = {"evalstore.documents.document_builder", "evalstore.documents.json_reader", "evalstore.model.findings"}
+RARE = {
+    *("shutil", "textwrap", "tempfile"),
+    *("evalstore.documents.document_builder", "evalstore.documents.json_reader"),
+    *("evalstore.model.findings", "evalstore.store.rows"),
+}
 READING = WRITERS | COMPARISON | {"jsonschema"}
 UNNEEDED = {
     ("--version",): READING | GRADING | EDITING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import journal, publish
-from evalstore.release.journal import lock_repository
+from evalstore.release import journal, locking, publish
+from evalstore.release.locking import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
@@ -437,9 +437,7 @@ def test_a_bump_that_finds_the_lock_held_gives_up_after_a_while(
 ) -> None:
     import fcntl
 
-    from evalstore.release import journal
-
-    monkeypatch.setattr(journal, "_TRIES", 2)
+    monkeypatch.setattr(locking, "_TRIES", 2)
     change(released, 1)
     with (released.top / ".git/evalstore/lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -12,10 +12,10 @@ from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import references
 from evalstore.release.bump import bump
 from evalstore.release.status_values import ArtifactState, VersionRule
-from evalstore.store import ArtifactStore, working_files
+from evalstore.store import ArtifactStore, index
 from evalstore.store import working_files as blobs
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.listing import list_artifacts
-from evalstore.store.rows import ARTIFACT_LIMIT
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [
@@ -339,7 +339,7 @@ def test_a_date_that_git_cannot_read_is_one_sentence(shop: Shop) -> None:
 def test_an_index_that_another_git_holds_is_waited_for_and_then_said(
     released: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working_files, "_TRIES", 2)
+    monkeypatch.setattr(index, "_TRIES", 2)
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     lock = released.write(".git/index.lock", "")
     with pytest.raises(ConflictError, match="the index is locked by another git process"):

@@ -4,13 +4,13 @@ A module a step:
 
     engine                    what `regex` compiles, within a size; where Python's `re` reads a pattern otherwise
     parser, syntax_tree       pattern -> tree; what is not known for sure is refused, with the reason
-    letters, places           which atoms match a character; what an anchor asks of the letters beside a place
+    letters                   which atoms match a character; what an anchor asks of the letters beside a place
     alphabet                  all code points -> a few letters, for proofs (`evalstore.languages.pattern_comparison`)
     pattern_graph             tree -> graph of "what must follow", in which equal parts are one node
     work_bound                how many steps an engine that backtracks has with a text of some length at most
-    position_automaton        a graph at work, in steps that are letters times positions
-    regular_matcher           look-arounds first, one by one, then the pattern
+    automaton_search          a graph at work, in steps that are letters times positions: look-arounds first, one by one
     matcher                   the engine up to a length, beyond it the automaton: both find the same
 
-`limits` has the numbers. No clock is read: a text has a match, has none, or takes too many steps, on every machine.
+`evalstore.languages.limits` has the numbers. No clock is read: a text has a match, has none, or takes too many steps,
+on every machine.
 """

@@ -10,14 +10,13 @@ from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
 from evalstore.report.pages.bars import draw_bar
 from evalstore.report.pages.html import render_page
-from evalstore.report.text_layout import count_noun, format_percent, join_names
+from evalstore.report.text_layout import DAY, count_noun, format_percent, join_names
 from evalstore.text import make_excerpt
 
 CAPTION = (
     "The same outputs under each release, all else as in the run, in points of a hundred. Below a bar: the step from "
     "the release before, and the share that passes."
 )
-_DAY = 10  # characters of an ISO date
 
 
 def prepare_timeline(history: ScoreHistory, names: Sequence[str]) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def prepare_timeline(history: ScoreHistory, names: Sequence[str]) -> dict[str, A
     rows = [
         {
             "version": release.version,
-            "day": release.date[:_DAY],
+            "day": release.date[:DAY],
             "author": release.author,
             "cells": [
                 _prepare_cell(run, place, name, str(release.version))

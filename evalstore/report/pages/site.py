@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from evalstore.model import Kind
 from evalstore.report.pages.html import render_page, render_template
-from evalstore.report.text_layout import count_noun
+from evalstore.report.text_layout import DAY, count_noun
 
 if TYPE_CHECKING:
     from evalstore.release.release_log import ReleaseLogEntry
     from evalstore.site import SiteArtifact, SiteIndex
 
-_DAY = 10
 _TEXT = 60_000  # characters of a file that a page holds
 
 
@@ -44,7 +43,7 @@ def write_artifact(page: SiteArtifact) -> str:
         releases=[
             {
                 "version": entry.logged.version,
-                "day": entry.logged.date[:_DAY],
+                "day": entry.logged.date[:DAY],
                 "author": entry.logged.author,
                 "bump": "" if entry.required is None else str(entry.required),
                 "what": _describe_change(entry),

@@ -1,4 +1,4 @@
-"""One entry of a file of outputs, of any format: an output, or the reason why there is none; opens no file."""
+"""One entry of a file of outputs, of any format, and the choice of one series among several; opens no file."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from evalstore.runs.imports.entry import (
     read_id,
     shorten_reason,
 )
-from evalstore.runs.run_files import get_mapping
+from evalstore.runs.record_fields import get_mapping
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93

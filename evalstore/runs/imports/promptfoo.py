@@ -26,7 +26,8 @@ from evalstore.runs.imports.entry import (
     read_id,
     shorten_reason,
 )
-from evalstore.runs.run_files import ToolCalls, collect_calls, get_mapping, read_json_objects
+from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.run_files import ToolCalls, collect_calls, read_json_objects
 
 RESULTS_KEY = "results"
 RESULT_KEYS = frozenset(

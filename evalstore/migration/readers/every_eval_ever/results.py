@@ -20,7 +20,7 @@ from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_l
 from evalstore.migration.value_readings import describe_type
 from evalstore.model import Kind
 from evalstore.runs.eee_versions import find_aggregate_doubt
-from evalstore.runs.run_files import get_mapping
+from evalstore.runs.record_fields import get_mapping
 from evalstore.text import make_excerpt
 
 SAMPLES = "detailed_evaluation_results_per_samples"

@@ -1,0 +1,88 @@
+"""The lock under which evalstore writes to a repository: one at a time, across processes and working trees."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstore.errors import ConflictError, RefusedError
+from evalstore.store import ArtifactStore
+from evalstore.store.git import Git
+
+STATE_FOLDER = "evalstore"
+REFLOG_REASON = "evalstore bump"  # in the reflogs
+_TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRepository:
+    """A repository whose lock is held: its git, the top of the working tree, and the common git directory.
+
+    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    """
+
+    git: Git
+    top: Path
+    common: Path
+    hex_digits: int
+    signature: Mapping[str, str]
+
+    @property
+    def journal_name(self) -> str:
+        """The journal of this working tree, relative to the common git directory."""
+        return find_journal_name(self.git, self.common)
+
+
+def find_journal_name(git: Git, common: Path) -> str:
+    """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
+    own = git.directory.name
+    return f"{STATE_FOLDER}/journal.json" if git.directory == common else f"{STATE_FOLDER}/journal.{own}.json"
+
+
+@contextmanager
+def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
+    """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
+    top = store.repository.top
+    if top is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    common = store.git.find_common_directory()
+    descriptor = _open_lock_file(common)
+    try:
+        _acquire_lock(descriptor)
+        # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
+        git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)  # thousands of objects are synced to disk
+        yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock_file(common: Path) -> int:
+    # Neither the folder nor the file may be a link: a hostile .git must not lead our writes elsewhere.
+    try:
+        with suppress(FileExistsError):
+            (common / STATE_FOLDER).mkdir()
+        folder = os.open(common / STATE_FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RefusedError(
+            f"the repository cannot be written: {reason}", hint=f"look at the permissions of {common}"
+        ) from None
+
+
+def _acquire_lock(descriptor: int) -> None:
+    # flock(2): the kernel frees the lock when its last holder dies, so there is no stale lock to remove.
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(0.05)
+    raise ConflictError("another bump holds the lock of this repository", hint="wait for it, then run this one again")

@@ -1,0 +1,91 @@
+"""Reads the file of an artifact, and finds the one beside a large dataset that has its rows."""
+
+from __future__ import annotations
+
+import re
+
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.model import Artifact, Kind, Ref
+from evalstore.store.contents import StoreContents
+from evalstore.store.objects import find_file
+from evalstore.text import make_excerpt
+from evalstore.versions import Version, find_version
+
+ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
+_ROWS_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
+# Begins with the word, for which a text is searched five times as fast as for the start of a line.
+_VERSION_KEY = re.compile(rb"""version(?:(?<=^version)|(?<=^["']version))["']?[ \t]*:(.*)$""", re.MULTILINE)
+# In the spellings that `bump` and people write; all others are left to the parser.
+_PLAIN_VERSION = re.compile(rb"""[ \t]+(["']?)([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)\1[ \t]*(?:[ \t]#.*)?\r?""")
+
+
+def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
+    """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
+    return make_artifact(ref, read_yaml(data, file))
+
+
+def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
+    """Return the version that the file of `ref` says, parsed only where it is not plain; raises as `read_artifact`."""
+    values = _VERSION_KEY.findall(data)
+    plain = _PLAIN_VERSION.fullmatch(values[0]) if len(values) == 1 else None
+    version = find_version(plain[2].decode("ascii")) if plain else None
+    return version or find_version(read_artifact(ref, data, file).version)
+
+
+def make_artifact(ref: Ref, document: Document) -> Artifact:
+    """Return the artifact of a parsed file; raises as `read_artifact`."""
+    if not isinstance(document.value, dict):
+        raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.locate())
+    if (id_ := _find_artifact_id(document, ref)) != ref.id:
+        raise LoadError(
+            f"the id is '{make_excerpt(str(id_))}', but the file is that of {ref.name}",
+            place=document.locate(("id",)),
+            hint=f"write id: {ref.id}, or rename the file",
+        )
+    return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
+
+
+def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
+    """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
+    path = find_rows_path(dataset)
+    return require_blob(store, commit, path) if path and commit else None
+
+
+def _find_artifact_id(document: Document, ref: Ref) -> object:
+    return document.value.get("id", ref.id if ref.kind is Kind.DATASET else None)
+
+
+def _require_version(document: Document, kind: Kind) -> str:
+    text = document.value.get("version")
+    if text is None and kind is Kind.DATASET:
+        return ""  # a dataset needs no version before its first release
+    version = find_version(text) if isinstance(text, str) else None
+    if version is None:
+        hint = "quote it" if isinstance(text, int | float) or hasattr(text, "as_tuple") else "write MAJOR.MINOR.PATCH"
+        raise LoadError(
+            "there is no version" if text is None else f"the version {make_excerpt(str(text))} is not a version",
+            place=document.locate(("version",)),
+            hint=f'{hint}, as in version: "1.2.0"',
+        )
+    return str(version)
+
+
+def find_rows_path(dataset: Artifact) -> str | None:
+    """Return the path of the rows beside a dataset; None where its own file has the questions."""
+    name = dataset.value.get("rows") if dataset.kind is Kind.DATASET else None
+    if name is None:
+        return None
+    if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
+        place = dataset.document.locate(("rows",))
+        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
+    return f"{dataset.kind.folder}/{name}"
+
+
+def require_blob(store: StoreContents, commit: str, path: str) -> str:
+    """Return the blob of a file at a commit; `LoadError` where there is none."""
+    path_then = store.moves.find_prefix(commit) + path
+    blob = find_file(store.objects, commit, path_then)
+    if blob is None:
+        raise LoadError(f"there is no {path_then} at {commit[:12]}", place=Place(path))
+    return blob
