@@ -79,6 +79,10 @@ class RefError(EvalstoreError):
     """A reference is malformed, or names nothing."""
 
 
+class UnreleasedError(RefError):
+    """A reference has no release yet, and the file on disk is what it would mean."""
+
+
 class GitError(EvalstoreError):
     """The repository cannot be read or written."""
 

@@ -11,7 +11,18 @@ from evalstore.model.artifact import (
     is_cosmetic,
     select_scoring_part,
 )
-from evalstore.model.refs import Kind, Pin, PinType, Ref, find_check_pins, find_kind, find_pins, is_id, parse_ref
+from evalstore.model.refs import (
+    Kind,
+    Pin,
+    PinType,
+    Ref,
+    WorktreePins,
+    find_check_pins,
+    find_kind,
+    find_pins,
+    is_id,
+    parse_ref,
+)
 
 if TYPE_CHECKING:
     from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
@@ -70,6 +81,7 @@ __all__ = [
     "ToolCall",
     "UnscoredReason",
     "Verdict",
+    "WorktreePins",
     "compute_digests",
     "find_check_pins",
     "find_kind",

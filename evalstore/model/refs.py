@@ -58,6 +58,13 @@ class PinType(StrEnum):
     REVISION = "revision"
 
 
+class WorktreePins(StrEnum):
+    """Which pins mean the file on disk, whatever they say: those that have no release yet, or all of them."""
+
+    UNRELEASED = "unreleased"
+    ALL = "all"
+
+
 class ArtifactIdentity:
     """A base for what has a kind and an id: gives the name and the file of the artifact."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
-from evalstore.errors import EvalstoreError, LoadError, RefError
-from evalstore.model import Artifact, Kind, Ref, find_kind, parse_ref
+from evalstore.errors import LoadError
+from evalstore.model import Artifact, Kind, Ref, find_kind
 from evalstore.release.acceptances import ChangePolicy, read_rules_policy
 from evalstore.release.references import Mentions, find_working_rows, scan_working_file
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -173,21 +173,4 @@ def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | Non
 def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:
     """Return a function that loads what a side refers to: from working files, or from releases."""
     is_working = isinstance(ruler, Resolved) and ruler.commit is None
-    return make_working_loader(store) if is_working else store.load
-
-
-def make_working_loader(store: ArtifactStore) -> Load:
-    """Return a function that loads the references of working files; an unreleased version is that of a working file."""
-
-    def load(text: str) -> Artifact:
-        ref = parse_ref(text)
-        try:
-            return store.load(ref)
-        except RefError:
-            with suppress(EvalstoreError):
-                draft = store.load(f"{ref.name}@worktree")
-                if ref.version is not None and find_version(draft.version) == ref.version:
-                    return draft
-            raise
-
-    return load
+    return store.with_worktree().load if is_working else store.load

@@ -20,7 +20,6 @@ from evalstore.release.comparison import (
     Load,
     compare_with_release,
     find_base_release,
-    make_working_loader,
 )
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
 from evalstore.release.journal import find_interrupted_bump
@@ -148,7 +147,7 @@ def survey_store(
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
-    context = _SurveyContext(store, make_working_loader(store), list_policies, finder, find_branch, detail)
+    context = _SurveyContext(store, store.with_worktree().load, list_policies, finder, find_branch, detail)
     statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)

@@ -306,8 +306,8 @@ KEYS: Mapping[str, Row] = {
     "RulerCandidate": ("ref=resolved.ref agree of not_graded",),
     "Run": (
         (
-            "run=path samples=samples.name evaluation_id=id model score pass_rate questions scored unscored outputs "
-            "without_output"
+            "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate questions scored unscored "
+            "outputs without_output"
         ),
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question checks dataset rubrics judges",
@@ -323,6 +323,7 @@ KEYS: Mapping[str, Row] = {
         {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},
     ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
+    "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
     "WrittenAcceptance": (
         (
             "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint "

@@ -19,7 +19,7 @@ from evalstore.errors import RefusedError
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.run_files import format_calls
-from evalstore.runs.values import LATEST, UNKNOWN, CheckSummary, GradedRow, Run, digest_plain_text
+from evalstore.runs.values import LATEST, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact, digest_plain_text
 from evalstore.text import make_excerpt
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
@@ -71,7 +71,7 @@ def _format_result(run: Run, metric: str, score: Fraction | None, details: Mappi
         "source_data": {
             "dataset_name": run.name,
             "source_type": "other",
-            "additional_details": {"evalstore_dataset": _encode_json(run.dataset and asdict(run.dataset))},
+            "additional_details": {"evalstore_dataset": _encode_json(run.dataset and _format_used(run.dataset))},
         },
         "metric_config": {
             "evaluation_description": _METRICS[metric],
@@ -88,12 +88,17 @@ def _format_result(run: Run, metric: str, score: Fraction | None, details: Mappi
     }
 
 
+def _format_used(pinned: UsedArtifact) -> dict[str, str | None]:
+    """Return a pin as a mapping; `rows` only where it has them, so that earlier versions read all other runs."""
+    return {key: value for key, value in asdict(pinned).items() if key != "rows" or value is not None}
+
+
 def _library_details(run: Run) -> dict[str, str]:
     return {
         "evalstore_harness": _encode_json(dict(run.harness)),
         "evalstore_commit": run.commit or "",
-        "evalstore_rubrics": _encode_json([asdict(pinned) for pinned in run.rubrics]),
-        "evalstore_judges": _encode_json([asdict(pinned) for pinned in run.judges]),
+        "evalstore_rubrics": _encode_json([_format_used(pinned) for pinned in run.rubrics]),
+        "evalstore_judges": _encode_json([_format_used(pinned) for pinned in run.judges]),
         "evalstore_outputs_sha256": run.outputs_sha256,
         "evalstore_samples": run.samples.name,
     }

@@ -22,7 +22,10 @@ _PASSED, _FAILED = Fraction(1), Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class UsedArtifact:
-    """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`."""
+    """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`.
+
+    `rows` is the SHA-256 of the rows beside a dataset that no commit holds.
+    """
 
     ref: str
     version: str
@@ -30,6 +33,7 @@ class UsedArtifact:
     scoring_digest: str
     commit: str | None = None
     tag: str | None = None
+    rows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,8 @@ class Run(PageValue):
     def __repr__(self) -> str:
         score = "no score" if self.score is None else f"score {float(self.score) * 100:.2f}"
         ruler = self.dataset.ref if self.dataset else self.name
-        return format_repr(self, self.path, ruler, self.model, score, f"{self.scored:,} questions")
+        mark = ["unreleased"] if self.unreleased else []
+        return format_repr(self, self.path, ruler, self.model, *mark, score, f"{self.scored:,} questions")
 
     @classmethod
     def read(cls, path: Path | str) -> Run:
@@ -196,10 +201,9 @@ class Run(PageValue):
         return self.scored + self.unscored
 
     @property
-    def worktree(self) -> bool:
-        """Whether something was graded with a file that no commit holds."""
-        used = (self.dataset, *self.rubrics, *self.judges)
-        return any(pinned is not None and pinned.commit is None for pinned in used)
+    def unreleased(self) -> bool:
+        """Whether its dataset, a rubric or a judge had no release: it was read from a file, or from a commit."""
+        return any(pinned is not None and pinned.tag is None for pinned in (self.dataset, *self.rubrics, *self.judges))
 
 
 _ZERO, _ONE = Fraction(0), Fraction(1)

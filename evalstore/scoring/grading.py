@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
 from evalstore.documents import write_canonical
-from evalstore.errors import RefError, RefusedError, SchemaError
+from evalstore.errors import EvalstoreError, RefError, RefusedError, SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
     Artifact,
@@ -21,6 +22,7 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
+    WorktreePins,
     parse_ref,
     read_rubric,
 )
@@ -55,12 +57,16 @@ class ArtifactResolver:
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
-        # Resolve once: a branch may move while a long run is graded.
+        # Resolve once: a branch may move, and a file be edited, while a long run is graded.
         if ref not in self._resolved:
             resolved = (self.find or self.store.resolve)(ref)
             if resolved.floating:
                 self._note_floating(ref, format_exact_ref(resolved))
-            self._resolved[ref] = resolved
+            self._resolved[ref] = resolved = self._resolved.get(resolved.ref, resolved)
+            if resolved.ref != ref and parse_ref(resolved.ref).type is PinType.WORKTREE:
+                self._resolved[resolved.ref] = resolved  # one file, whatever pins mean it
+            elif self.store.worktree is WorktreePins.UNRELEASED:
+                self._note_edited_file(resolved)
         return self._resolved[ref]
 
     def load(self, ref: str) -> Artifact:
@@ -98,6 +104,15 @@ class ArtifactResolver:
             )
         context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context))
+
+    def _note_edited_file(self, released: Resolved) -> None:
+        """Note a file that differs from the release that grades in its place."""
+        with suppress(EvalstoreError):  # a file that is gone, or cannot be read, was not edited to be tried
+            if self.store.load(f"{released.name}@worktree").digest != released.digest:
+                self.notes.append(
+                    f"{released.path} differs from {format_exact_ref(released)}, which graded: "
+                    "--worktree=all grades with the file"
+                )
 
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")

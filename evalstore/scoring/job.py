@@ -19,6 +19,7 @@ from evalstore.runs import (
     Run,
     SeriesFilter,
     StoredOutput,
+    UsedArtifact,
     compute_file_sha256,
     find_label_doubts,
     find_row_format,
@@ -36,6 +37,7 @@ from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.revisions import find_head
+from evalstore.store.rows import compute_rows_sha256
 from evalstore.text import make_excerpt
 
 
@@ -204,7 +206,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         name=resolved.id,
         at=stamp,
         model=model,
-        dataset=pin_resolved(resolved),
+        dataset=pin_dataset(resolved, store),
         rubrics=(),
         outputs_sha256=compute_file_sha256(samples),
         score=None,
@@ -215,6 +217,14 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         harness=describe_harness(strict=store.strict),
         commit=find_head(store.git),
     )
+
+
+def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
+    """Return the pin of the dataset; of rows that no commit holds it says what they are, as no digest does."""
+    pinned = pin_resolved(resolved)
+    if pinned.commit is not None or "rows" not in resolved.artifact.value:
+        return pinned
+    return replace(pinned, rows=compute_rows_sha256(store, resolved.artifact, commit=None))
 
 
 def describe_harness(*, strict: bool) -> dict[str, str]:

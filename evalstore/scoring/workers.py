@@ -6,7 +6,6 @@ writes and names the run: so its bytes are those that one process writes.
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import os
 import signal
@@ -39,12 +38,11 @@ from evalstore.runs import (
 from evalstore.runs.eee_write import write_row_line
 from evalstore.runs.remote import RemoteFile
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
-from evalstore.scoring.job import ScoringJob, choose_file_name, describe_harness, grade_match
+from evalstore.scoring.job import ScoringJob, choose_file_name, describe_harness, grade_match, pin_dataset
 from evalstore.scoring.matching import OddOutputs, OutputMatcher
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
-from evalstore.store.rows import read_row_pieces
 
 SPAN_SIZE = 4 << 20  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
 
@@ -67,13 +65,13 @@ class Workers(NamedTuple):
 class GradingPlan:
     """What is graded and by what, in words that any process can read: all workers must find the same.
 
-    `pins` say what the references mean; `rows_sha256` is of the questions beside a dataset that no commit holds.
+    `worktree` is the store's; `pins` say what the references mean.
     """
 
     store: Path
+    worktree: str | None
     dataset: str
     pins: Mapping[str, UsedArtifact]
-    rows_sha256: str
     run: Run
     samples: Path
     choice: SeriesFilter
@@ -236,7 +234,7 @@ _KEPT = _KeptGrader()
 
 @contextmanager
 def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
-    with ArtifactStore.open(plan.store) as store:
+    with ArtifactStore.open(plan.store).with_worktree(plan.worktree) as store:
         here = describe_harness(strict=store.strict)
         if here != plan.run.harness:
             wanted = ", ".join(
@@ -245,7 +243,7 @@ def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
             raise RefusedError("a worker has other versions or settings than this process", hint=f"wanted: {wanted}")
         dataset = _resolve_as_planned(plan, store, plan.dataset)
         with open_question_index(dataset, store) as questions:
-            if _hash_loose_rows(dataset, store) != plan.rows_sha256:
+            if plan.run.dataset != pin_dataset(dataset, store):
                 message = f"the questions of {dataset.ref} changed while outputs were graded"
                 raise RefusedError(message, hint="score again")
             yield _Grader(plan, store, questions)
@@ -260,7 +258,7 @@ def _resolve_as_planned(plan: GradingPlan, store: ArtifactStore, ref: str) -> Re
 
 def _make_plan(job: ScoringJob) -> GradingPlan:
     store, resolver = job.resolver.store, job.resolver
-    dataset, found = next(iter(resolver.resolved.items()))
+    dataset = next(iter(resolver.resolved))
     planned = ArtifactResolver(store, _refuse_judges)
     planned.resolve(dataset)
     for ref in [job.rubric] if job.rubric else job.questions.rubric_refs:
@@ -271,24 +269,14 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
         _refuse_judges()
     return GradingPlan(
         store=(store.root or store.git.directory).absolute(),
+        worktree=store.worktree,
         dataset=dataset,
         pins={ref: pin_resolved(resolved) for ref, resolved in planned.resolved.items()},
-        rows_sha256=_hash_loose_rows(found, store),
         run=job.run,
         samples=job.samples.resolve(),
         choice=job.choice,
         rubric=job.rubric,
     )
-
-
-def _hash_loose_rows(dataset: Resolved, store: ArtifactStore) -> str:
-    """Return the SHA-256 of the file of rows beside a dataset that no commit holds; empty where its pin says enough."""
-    if pin_resolved(dataset).commit is not None or "rows" not in dataset.artifact.value:
-        return ""
-    found = hashlib.sha256()
-    for piece in read_row_pieces(store, dataset.artifact, commit=None):
-        found.update(piece)
-    return found.hexdigest()
 
 
 def _refuse_judges(_: JudgeCall | None = None) -> NoReturn:

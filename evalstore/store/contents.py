@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import ArgumentError, EvalstoreError, GitError, LoadError
+from evalstore.errors import ArgumentError, EvalstoreError, GitError, LoadError, UsageError
 from evalstore.files import MIDDLE_FILE, FolderReader, list_below, read_below
-from evalstore.model import Kind, PinType, Ref, is_id
+from evalstore.model import Kind, PinType, Ref, WorktreePins, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.notebook import format_repr
@@ -27,6 +27,7 @@ from evalstore.store.objects import Commit, find_file, read_commit
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
+from evalstore.text import make_excerpt
 
 
 @dataclass(slots=True)
@@ -194,6 +195,7 @@ class StoreContents:
 
     `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository ("" or with a slash
     at the end). Tags, ledgers and the lock are read once; call `forget()` after this process has changed one.
+    `worktree` says which references mean the file on disk; None: those alone that say so.
     """
 
     repository: Repository
@@ -206,6 +208,7 @@ class StoreContents:
     ledgers: Ledgers
     documents: ParsedDocuments = field(default_factory=ParsedDocuments)
     folders: FolderReader = field(default_factory=FolderReader)
+    worktree: WorktreePins | None = None
     _lock: Lock | None = None
     ahead: ReleaseReader = field(init=False)
 
@@ -262,6 +265,17 @@ class StoreContents:
     def without_lock(self) -> Self:
         """Return the same store without its evalstore.lock; closing either closes both."""
         return replace(self, _lock=NO_LOCK)
+
+    def with_worktree(self, pins: str | None = WorktreePins.UNRELEASED) -> Self:
+        """Return the same store that reads files where a reference has no release yet (`"all"`: of every reference).
+
+        What was read so is known as `<kind>/<id>@worktree`. Closing either store closes both.
+        """
+        if pins is not None and pins not in {*WorktreePins}:
+            raise UsageError(f"worktree is 'unreleased', 'all' or None, and not {make_excerpt(repr(pins), 40)}")
+        view = replace(self, worktree=None if pins is None else WorktreePins(pins))
+        view.ahead = self.ahead  # releases that are expected are read ahead for both
+        return view
 
     def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
         """Return the released versions of one artifact, one kind or all, ascending, by one call to git."""

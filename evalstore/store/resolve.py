@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.errors import LoadError, Place, RefError, RefusedError
-from evalstore.model import Artifact, Kind, PinType, Ref
+from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError, UnreleasedError
+from evalstore.model import Artifact, Kind, PinType, Ref, WorktreePins
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.notebook import ReportValue, format_repr
@@ -80,9 +80,18 @@ class CommittedArtifact(NamedTuple):
 
 
 def resolve_ref(store: StoreContents, ref: Ref) -> Resolved:
-    """Resolve one reference as evalstore.lock has it, else as it is today."""
-    if ref.type is PinType.WORKTREE:
-        return resolve_unlocked(store, ref)
+    """Resolve one reference as evalstore.lock has it, else as it is today; from its file where the store says so."""
+    if ref.type is PinType.WORKTREE or store.worktree is WorktreePins.ALL:
+        return _resolve_worktree(store, ref)
+    try:
+        return _resolve_released(store, ref)
+    except UnreleasedError:
+        if store.worktree is None:
+            raise
+        return _resolve_worktree(store, ref)
+
+
+def _resolve_released(store: StoreContents, ref: Ref) -> Resolved:
     # An exact version is locked, too, when only a range is in the lock that means it.
     entry = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
     return resolve_unlocked(store, ref) if entry is None else _resolve_locked(store, ref, entry)
@@ -199,18 +208,18 @@ def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
     releases = store.releases(ref.kind, ref.id)
     if releases:
         message = f"{ref.name} has no version {ref.version or ref.pin}"
-        return RefError(message, hint=_add_clone_hint(store, _describe_versions(releases)))
+        return _build_unreleased_error(store, ref, message, releases)
     return _build_unknown_id_error(store, ref)
 
 
 def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
+    """Read the file of an artifact; what it means is recorded as `<kind>/<id>@worktree`, whatever pin was written."""
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = store.folders.read(store.root, ref.path, ARTIFACT_LIMIT)
-    document = store.documents.read(data, ref.path)
-    return _build_resolved(
-        ref, make_artifact(ref, document), blob=compute_object_id("blob", data, store.repository.hex_digits)
-    )
+    artifact = make_artifact(ref, store.documents.read(data, ref.path))
+    blob = compute_object_id("blob", data, store.repository.hex_digits)
+    return _build_resolved(ref.with_pin("worktree"), artifact, blob=blob)
 
 
 def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
@@ -250,7 +259,7 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
         raise _build_untagged_error(store, ref, recorded)
     if not versions:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
-        raise RefError(f"{ref.name} has no release {what}", hint=_describe_versions(releases))
+        raise _build_unreleased_error(store, ref, f"{ref.name} has no release {what}", releases)
     return max(versions)
 
 
@@ -301,11 +310,29 @@ def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> R
     )
 
 
+def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
+    """Return the error for a reference to no release; `UnreleasedError` where the file on disk is what it means."""
+    hints = [_describe_versions(releases)] if releases else []
+    if store.root is None or not (store.root / ref.path).is_file():
+        return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
+    try:
+        text = _resolve_worktree(store, ref).version
+    except EvalstoreError:  # what is wrong with the file is said where it is read
+        text = None
+    version = find_version(text or "")
+    if text is None or (is_covered(ref, version) if version else not (ref.version or ref.range)):
+        hints.append(f"evalstore bump {ref.name} releases it")
+        hints.append("@worktree reads the file as it is, and evalstore score --worktree grades with it")
+        return UnreleasedError(message, hint=_add_clone_hint(store, "; ".join(hints)))
+    if version is None or version not in {release.version for release in releases}:
+        hints.append(f"{ref.path} has {f'version {version}' if version else 'no version'}")
+    return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
+
+
 def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     # One file is looked up: listing all of them for each unknown id would be quadratic.
     if store.root is not None and (store.root / ref.path).is_file():
-        hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
-        return RefError(f"{ref.name} has no release yet", hint=_add_clone_hint(store, hint))
+        return _build_unreleased_error(store, ref, f"{ref.name} has no release yet")
     if elsewhere := _find_store_elsewhere(store):
         return RefError(f"there is no {ref.name} in this folder", hint=elsewhere)
     all_releases = store.releases()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -47,6 +48,14 @@ def read_row_pieces(store: StoreContents, dataset: Artifact, *, commit: str | No
     """Yield the file of rows beside a dataset at a commit (None: on disk) in pieces."""
     path = find_rows_path(dataset)
     return iter(()) if path is None else _read_pieces(store, path, commit)
+
+
+def compute_rows_sha256(store: StoreContents, dataset: Artifact, *, commit: str | None) -> str:
+    """Return the SHA-256 over the lines of the rows beside a dataset, however they end; blank ones do not count."""
+    found = hashlib.sha256()
+    for line in read_row_lines(store, dataset, commit=commit, tag=None):
+        found.update(line.data.strip() + b"\n")
+    return found.hexdigest()
 
 
 def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

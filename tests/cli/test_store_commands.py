@@ -186,8 +186,11 @@ def test_resolve_missing_pin_warns(cli: Cli, repo: Path) -> None:
 def test_resolve_unknown_version_lists_what_there_is(cli: Cli, repo: Path) -> None:
     ran = cli("-C", repo, "resolve", "rubric/tone@9.0.0", "--format", "json")
     assert ran.code == 3
-    assert json.loads(ran.out)["error"]["hint"] == "released: 2.0.0, 1.1.0, 1.0.0"
-    assert ran.err == "error: rubric/tone has no version 9.0.0\nhint: released: 2.0.0, 1.1.0, 1.0.0\n"
+    assert json.loads(ran.out)["error"]["hint"] == "released: 2.0.0, 1.1.0, 1.0.0; rubrics/tone.yaml has version 2.1.0"
+    assert ran.err == (
+        "error: rubric/tone has no version 9.0.0\n"
+        "hint: released: 2.0.0, 1.1.0, 1.0.0; rubrics/tone.yaml has version 2.1.0\n"
+    )
 
 
 # log

@@ -164,7 +164,10 @@ def test_file_without_release_is_told_apart(store: ArtifactStore, repo: Path) ->
     (repo / "rubrics/fresh.yaml").write_text(rubric("fresh"))
     with pytest.raises(RefError, match="rubric/fresh has no release yet") as caught:
         store.resolve("rubric/fresh@1.0.0")
-    assert caught.value.hint == "evalstore bump rubric/fresh releases it; @worktree reads the file as it is"
+    assert caught.value.hint == (
+        "evalstore bump rubric/fresh releases it; "
+        "@worktree reads the file as it is, and evalstore score --worktree grades with it"
+    )
 
 
 def test_only_pre_releases_are_no_latest(save: Save, repo: Path) -> None:
