@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evalstore.audits.slices import SliceKind
     from evalstore.audits.static_audit import audit_statically
     from evalstore.demo import CommandResult, ReplayedStory, StoryStep, read_story, replay_story
-    from evalstore.demo.replay import DATASET, OUTPUTS, RUBRIC, write_first_store
+    from evalstore.demo.replay import DATASET, OUTPUTS, write_first_store
     from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
     from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
@@ -120,7 +120,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.audits.static_audit": ("audit_statically",),
     "evalstore.demo": ("CommandResult", "ReplayedStory", "StoryStep", "read_story", "replay_story"),
-    "evalstore.demo.replay": ("DATASET", "OUTPUTS", "RUBRIC", "write_first_store"),
+    "evalstore.demo.replay": ("DATASET", "OUTPUTS", "write_first_store"),
     "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
     "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),

@@ -213,18 +213,20 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     rubric: Artifact | Resolved | Mapping[str, Any] | str,
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
     store: ArtifactStore | None = None,
     judges: Judges | None = None,
+    worktree: str | None = None,
 ) -> RubricResult:
     """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
     `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or `{output, tool_calls?}`. The
     store resolves what the rubric refers to, and its `strict` setting refuses the answers of approximate engines.
+    `worktree` as for `score`.
     Judges answer from the replies that its repository keeps; with `judges=Judges(Endpoint(url, key), model={"id": …})`
     what is missing is asked for and kept. Raises `SchemaError` for a rubric that cannot be read as one.
     """
@@ -234,6 +236,10 @@ def evaluate(
 
     types = {"store": (store, (*_STORE, NOTHING)), "judges": (judges, (Judges, NOTHING))}
     require_types("evaluate", rubric=(rubric, _RULER), **types)
+    if worktree is not None:
+        if store is None:
+            raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
+        store = store.with_worktree(worktree)
     ruler = _read_ruler(rubric, store, "evaluate")
     if store is None:
         return grade(ruler, output, question)
@@ -259,6 +265,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     eee_version: str | None = None,
     only: Mapping[str, str] | None = None,
     jobs: int = 1,
+    worktree: str | None = None,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
 
@@ -266,6 +273,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
     when it happened (default: now); `eee_version` is that of Every Eval Ever in which it is written (default: the
     latest). `jobs` processes give the same bytes; with more than one a script needs `if __name__ == "__main__":`.
+    With `worktree="unreleased"` what has no release yet is read from its file, with `"all"` everything, as
+    `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
     """
     from datetime import UTC, datetime
 
@@ -279,7 +288,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     job = open_job(
         dataset,
         locate_file(outputs),
-        store=store,
+        store=store if worktree is None else store.with_worktree(worktree),
         at=at or datetime.now(UTC),
         model=model,
         rubric=rubric,

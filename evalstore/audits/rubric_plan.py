@@ -30,6 +30,7 @@ from evalstore.model import (
     UnscoredReason,
     Verdict,
     find_check_pins,
+    parse_ref,
     read_rubric,
 )
 
@@ -317,8 +318,9 @@ class PlanBuilder:
         # The edits inside a composite stand beside it, so its own reference never moves.
         if tokens[0] == tokens[1] or not old.startswith("judge/"):
             return Slot(tokens[1:])
-        # One reference that meant two versions: nobody edited it; what answers is another judge.
-        return Slot(tokens, (SERVICE,)) if old == new else self._plan_judge(old, new)
+        # A floating reference that meant two releases: nobody edited it; what answers is another judge.
+        floats = old == new and parse_ref(old).is_floating
+        return Slot(tokens, (SERVICE,)) if floats else self._plan_judge(old, new)
 
     def _plan_judge(self, old: str, new: str) -> Slot:
         """Return the slot of a judge that is pinned at another version; each released version between is a step."""

@@ -100,13 +100,17 @@ class ReadRelease:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """One run under every version: its totals in the order of the versions, and the version that it recorded."""
+    """One run under every version: its totals in the order of the versions, and the version that it recorded.
+
+    `unreleased`: something that graded it had no release then; `recorded` has the one that has its content now.
+    """
 
     run: str
     model: str
     cells: tuple[RunTotals, ...]
     recorded: str | None
     recorded_totals: RunTotals
+    unreleased: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,7 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     exact = {pinned.version for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
     # Two releases may have equal content; then the number decides.
     mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
-    return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded))
+    return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded), stored.run.unreleased)
 
 
 class _TimelineLimits(NamedTuple):

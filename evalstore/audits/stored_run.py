@@ -342,6 +342,8 @@ class RunArtifactLoader:
                 for pinned in self.recorded
                 if parse_ref(pinned.ref) == parse_ref(f"{wanted.name}@{wanted.version}")
             ]
+        # A run that read files in place of releases names the files, whatever the pins say.
+        alike = alike or [pinned for pinned in self.recorded if pinned.ref == f"{wanted.name}@worktree"]
         return alike[-1] if alike else None
 
 

@@ -17,6 +17,7 @@ from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import list_file_commits, read_file_history
 from evalstore.store.question_index import open_question_index
+from evalstore.store.rows import compute_rows_sha256
 from evalstore.store.tags import list_patterns
 from evalstore.text import SHORT_DIGEST
 
@@ -108,7 +109,7 @@ class VersionFinder:
                 reasons.append(error)
                 continue
             # The digest is the proof: a tag may have moved, and a working file may have been released.
-            if resolved.digest == pinned.digest:
+            if resolved.digest == pinned.digest and self._has_rows(resolved, pinned):
                 self._note_move(pinned, ref, is_gone=bool(reasons))
                 return ArtifactVersion(resolved, self._find_release(resolved))
         raise _make_missing_error(pinned, reasons)
@@ -146,7 +147,7 @@ class VersionFinder:
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
-            yield from self._list_commits(ref)
+            yield from self._list_commits(ref, has_rows=pinned.rows is not None)
             return
         yield pinned.ref
         if pinned.commit:
@@ -154,11 +155,23 @@ class VersionFinder:
         yield from releases
         yield from self._list_commits(ref)
 
-    def _list_commits(self, ref: Ref) -> Iterator[str]:
-        """Yield a reference to every content that the file ever had in a commit, newest first."""
-        commits = list_file_commits(self.store, [ref.path])
-        blobs = self.store.moves.find_blobs([(commit, ref.path) for commit in commits])
-        first = {blob: commit for commit, blob in reversed([*zip(commits, blobs, strict=True)]) if blob}
+    def _has_rows(self, resolved: Resolved, pinned: UsedArtifact) -> bool:
+        """Whether the rows beside a dataset are those that a run read from disk; no digest has them."""
+        if pinned.rows is None:
+            return True
+        try:
+            found = compute_rows_sha256(self.store, resolved.artifact, commit=resolved.commit)
+        except EvalstoreError:  # rows that cannot be read are others
+            return False
+        return found == pinned.rows
+
+    def _list_commits(self, ref: Ref, *, has_rows: bool = False) -> Iterator[str]:
+        """Yield a reference to every content that the file, and its rows, ever had in a commit, newest first."""
+        paths = [ref.path, *([f"{ref.path.removesuffix('.yaml')}.jsonl"] if has_rows else [])]
+        commits = list_file_commits(self.store, paths)
+        blobs = self.store.moves.find_blobs([(commit, path) for commit in commits for path in paths])
+        contents = (tuple(blobs[start : start + len(paths)]) for start in range(0, len(blobs), len(paths)))
+        first = {content: commit for commit, content in reversed([*zip(commits, contents, strict=True)]) if content[0]}
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 
     def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
@@ -236,6 +249,7 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
     elif ref.type is PinType.EXACT:
         message = f"{pinned.ref}: the tag now holds other content than the run recorded (digest {digest})"
     else:
-        message = f"no release and no file holds {pinned.ref} as the run used it (digest {digest})"
+        message = f"no release, no commit and no file holds {pinned.ref} as the run used it (digest {digest})"
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
-    return RefusedError(message, hint=f"bring back the file with that digest, or score the {what} again")
+    advice = "; a file that is committed before the next edit is found" if ref.type is PinType.WORKTREE else ""
+    return RefusedError(message, hint=f"bring back the file with that digest, or score the {what} again{advice}")

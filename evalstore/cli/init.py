@@ -57,15 +57,15 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 def _add_example(result: CreatedStore) -> CreatedStore:
     """Write the first store into a new one, and score its outputs by the files as they are."""
-    from evalstore.api import DATASET, OUTPUTS, RUBRIC, Store, score, write_first_store
+    from evalstore.api import DATASET, OUTPUTS, Store, score, write_first_store
     from evalstore.store.init import ExampleRun
 
     written = write_first_store(result.root)
     if not written:
         return result
     with Store.open(result.root) as store:
-        dataset, rubric, out = f"{DATASET}@worktree", f"{RUBRIC}@worktree", result.root / "runs"
-        run = score(dataset, result.root / OUTPUTS, store=store, out=out, at=read_clock(), rubric=rubric)
+        out = result.root / "runs"
+        run = score(DATASET, result.root / OUTPUTS, store=store, out=out, at=read_clock(), worktree="unreleased")
     name = run.path.relative_to(result.root).as_posix()
     example = ExampleRun(name, run.score, DATASET, OUTPUTS)
     return replace(result, written=(*result.written, *written), example=example)

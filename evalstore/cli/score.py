@@ -32,10 +32,21 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     return selection
 
 
+class ScoreCommand(JudgedCommand):
+    """The command, whose --worktree takes a value after = only: the next word is most often DATASET."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give a bare --worktree its value."""
+        end = args.index("--") if "--" in args else len(args)
+        bare = [f"{word}=unreleased" if word == "--worktree" else word for word in args[:end]]
+        return super().parse_args(ctx, bare + args[end:])
+
+
 @click.command(
-    cls=JudgedCommand,
+    cls=ScoreCommand,
     epilog=format_examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
+        "evalstore score dataset/web_answers outputs/model_a.jsonl --worktree   # before anything is released",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
         "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
         "evalstore score dataset/web_answers@1.0.0 answers.parquet   # rows in Parquet, too",
@@ -64,6 +75,12 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
 )
 @click.option(
     "--rubric", metavar="REF", type=CONTENT_REF, help="Grade every question with this rubric instead of its own."
+)
+@click.option(
+    "--worktree",
+    type=click.Choice(["unreleased", "all"]),  # kept equal to `WorktreePins`, which --help does not import
+    metavar="[=all]",
+    help="Read what has no release yet from its file; with =all everything, whatever its pin says.",
 )
 @click.option(
     "--eee-version",
@@ -123,6 +140,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     only: dict[str, str],
     rubric: str | None,
     *,
+    worktree: str | None,
     eee_version: str,
     rows_format: str | None,
     fail_under: float | None,
@@ -147,6 +165,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
 
+    With --worktree nothing needs to be released, or committed: the run says unreleased, and keeps the digests of the
+    files, by which an audit finds the same content once it is released.
+
     A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored, or with
     --fail-under one whose judges, or PHP, failed on more than --max-ungraded of the questions.
 
@@ -160,7 +181,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     open_run = partial(
         open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version, rows_format=rows_format
     )
-    with settings.open_store() as store, open_run(dataset, path, store=store, at=read_clock()) as job:
+    with (
+        settings.open_store() as opened,
+        open_run(dataset, path, store=opened.with_worktree(worktree), at=read_clock()) as job,
+    ):
         if dry_run:
             plan, notes = job.plan_calls()
             settings.print_warnings(notes)

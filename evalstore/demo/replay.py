@@ -16,7 +16,7 @@ from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.files import SMALL_FILE, read_user_file, write_below
 from evalstore.places import find_resource_folder
 
-DATASET, RUBRIC, OUTPUTS = "dataset/help_desk", "rubric/answer_style", "outputs/model_a.jsonl"
+DATASET, OUTPUTS = "dataset/help_desk", "outputs/model_a.jsonl"
 
 
 def write_first_store(root: Path) -> tuple[str, ...]:

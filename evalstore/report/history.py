@@ -169,6 +169,7 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "cells": [write_json_value([cell.score for cell in run.cells]) for run in history.runs],
         "passes": [write_json_value([cell.pass_rate for cell in run.cells]) for run in history.runs],
         "recorded": [run.recorded for run in history.runs],
+        "unreleased": [run.unreleased for run in history.runs],
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
         **select_json_keys(history, "calls notes"),
     }
@@ -208,7 +209,8 @@ def _list_cells(run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTota
 
 
 def _name_run(run: ScoredRun) -> str:
-    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]})", _LONG_NAME)
+    mark = ", unreleased" if run.unreleased else ""
+    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]}{mark})", _LONG_NAME)
 
 
 def _shorten_name(name: str, limit: int) -> str:

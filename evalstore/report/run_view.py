@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.run_words import describe_choice, describe_run, name_output
+from evalstore.report.run_words import describe_choice, describe_run, name_output, name_unreleased
 from evalstore.report.text_layout import (
     PAPER,
     Part,
@@ -72,7 +72,7 @@ def document(view: RunView) -> dict[str, Any]:
         for row in view.rows
     ]
     return {
-        **select_json_keys(view.run, "run=path model dataset=dataset.ref score pass_rate questions scored"),
+        **select_json_keys(view.run, "run=path model dataset=dataset.ref unreleased score pass_rate questions scored"),
         "outputs": view.total,
         "found": view.found,
         "rows": rows,
@@ -182,7 +182,8 @@ def text_score(run: Run) -> str:
 
 def _run_lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
-    yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
+    mark = "   unreleased" if run.unreleased else ""
+    yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}"
     yield ""
     questions = count_noun(run.scored, "scored question")
     yield f"score      {_format_hundredths(run.score)}   mean of {questions}, in points of 100"
@@ -194,6 +195,8 @@ def _run_lines(run: Run) -> Iterator[str]:
     if kept := int(run.harness.get("replies_kept", 0)):
         asked = int(run.harness.get("replies_asked", 0))
         yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
+    if run.unreleased:
+        yield f"unreleased         {make_printable(name_unreleased(run))}"
     yield ""
     yield from _check_table(run.checks)
     yield ""

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import count_noun, format_percent
+from evalstore.report.text_layout import count_noun, format_percent, join_names
 
 if TYPE_CHECKING:
-    from evalstore.runs import GradedRow
+    from evalstore.runs import GradedRow, Run
     from evalstore.runs.run_view import RunView
+
+
+_NAMED = 3  # artifacts in a sentence
 
 
 def name_output(row: GradedRow) -> str:
     """Return the question of an output, and its number where it is not the first one to it."""
     return f"{row.id}, sample {row.sample + 1}" if row.sample else row.id
+
+
+def name_unreleased(run: Run) -> str:
+    """Return the references of what graded a run without a release; of many, the first ones."""
+    used = (run.dataset, *run.rubrics, *run.judges)
+    return join_names((pinned.ref for pinned in used if pinned is not None and pinned.tag is None), _NAMED)
 
 
 def describe_run(view: RunView) -> Iterator[str]:
@@ -27,6 +36,8 @@ def describe_run(view: RunView) -> Iterator[str]:
         counted = f" of {run.questions:,}" if run.unscored else ""
         over = f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}" if run.scored else ""
         yield f"The mean score is {format_percent(run.score)}{over}{passes}."
+    if run.unreleased:
+        yield f"Unreleased: it was graded by {name_unreleased(run)}."
     if run.outputs > run.questions:
         yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
     if run.without_output:

@@ -142,8 +142,9 @@ def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
     yield from ("", "next:")
     commands = (
         f"cd {folder}",
-        "git add .",
         f"evalstore show {example.run}",
+        f"evalstore score {example.dataset} {example.outputs} --worktree   # after an edit, before a release",
+        "git add .",
         "evalstore validate",
         "evalstore bump --all",
         f"evalstore score {example.dataset}@1.0.0 {example.outputs}",

@@ -195,7 +195,7 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     assert in_commit.notes[0].endswith(f"was a file on disk; the same content was found as rubric/tone@git:{commit}")
     assert in_commit.factors[0].causes[0].source.origin.commit == commit
     released.git("reset", "-q", "--hard", "HEAD~1")
-    with pytest.raises(RefusedError, match="no release and no file holds rubric/tone@worktree as the run used it"):
+    with pytest.raises(RefusedError, match="no release, no commit and no file holds rubric/tone@worktree as the run"):
         released.audit(b, a)
 
 

@@ -46,7 +46,7 @@ def test_what_is_pinned_is_what_the_store_resolves(scored: Scored, write: Write,
         assert (pinned.digest, pinned.scoring_digest) == (found.digest, found.scoring_digest)
         assert (pinned.commit, pinned.tag, pinned.version) == (found.commit, found.tag, found.version)
     assert run.commit == run.rubrics[0].commit
-    assert not run.worktree
+    assert not run.unreleased
 
 
 def test_the_rows_keep_the_order_of_the_outputs(scored: Scored, write: Write) -> None:
@@ -135,8 +135,8 @@ def test_a_question_without_a_rubric_is_unscored(release: Callable[..., Path], s
 def test_the_working_tree_is_said_to_be_no_commit(scored: Scored, write: Write) -> None:
     run = scored("dataset/small@worktree", write())
     assert run.dataset is not None
-    assert (run.dataset.ref, run.dataset.commit, run.worktree) == ("dataset/small@worktree", None, True)
-    assert read_run(run.path).worktree
+    assert (run.dataset.ref, run.dataset.commit, run.unreleased) == ("dataset/small@worktree", None, True)
+    assert read_run(run.path).unreleased
 
 
 def test_a_revision_is_recorded_as_its_commit(scored: Scored, write: Write) -> None:

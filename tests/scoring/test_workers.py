@@ -37,8 +37,8 @@ def share(store: ArtifactStore, tmp_path: Path) -> Share:
 
     def run(outputs: Path, size: int = 1, dataset: str = "dataset/small@1.0.0", **options: Any) -> Run:
         executor = options.pop("executor", None) or ThreadPoolExecutor(2)
-        options = {"model": None, "rubric": None, "judges": None, **options}
-        with executor, open_job(dataset, outputs, store=store, at=AT, **options) as job:
+        options = {"store": store, "model": None, "rubric": None, "judges": None, **options}
+        with executor, open_job(dataset, outputs, at=AT, **options) as job:
             return write_run_by_workers(job, tmp_path / "shared", Workers(executor, 2), span_size=size)
 
     return run
@@ -148,6 +148,24 @@ def test_floating_rulers_are_noted_as_by_one_process(
     run = share(outputs, dataset="dataset/small@worktree")
     assert any("rubric/code@^1 floats" in note for note in run.notes)
     expect_same(run, scored("dataset/small@worktree", outputs))
+
+
+@pytest.mark.parametrize("pins", ["unreleased", "all"])
+def test_workers_read_the_files_that_one_process_reads(
+    pins: str, store: ArtifactStore, scored: Callable[..., Run], write: Write, share: Share
+) -> None:
+    assert store.root
+    for name in ("datasets/small.yaml", "rubrics/code.yaml"):
+        path = store.root / name
+        path.write_text(
+            path.read_text().replace("code@1.0.0", "code@1.1.0").replace("version: 1.0.0", "version: 1.1.0")
+        )
+    outputs, trial = write(), store.with_worktree(pins)
+    run = share(outputs, dataset="dataset/small@1.1.0", store=trial)
+    expect_same(run, scored("dataset/small@1.1.0", outputs, store=trial))
+    assert [pinned.ref.partition("@")[2] for pinned in run.rubrics] == (
+        ["worktree"] * 3 if pins == "all" else ["worktree", "1.0.0", "1.0.0"]
+    )
 
 
 class EditingExecutor(ThreadPoolExecutor):

@@ -100,4 +100,5 @@ def _describe_range(run: ScoredRun) -> str:
 
 def _name_run(run: ScoredRun, *, is_alone: bool) -> str:
     file = run.run.rpartition("/")[2]
-    return make_excerpt(run.model if is_alone else f"{run.model} ({file})", _NAME)
+    mark = " (unreleased)" if run.unreleased else ""
+    return make_excerpt(run.model if is_alone else f"{run.model} ({file})", _NAME) + mark
