@@ -143,14 +143,14 @@ def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
     commands = (
         f"cd {folder}",
         f"evalstore show {example.run}",
-        f"evalstore score {example.dataset} {example.outputs} --worktree   # after an edit, before a release",
+        f"evalstore score {example.dataset} {example.outputs} --worktree",
         "git add .",
         "evalstore validate",
         "evalstore bump --all",
         f"evalstore score {example.dataset}@1.0.0 {example.outputs}",
     )
     yield from (f"  {command}" for command in commands)
-    yield "then edit rubrics/answer_style.yaml, and see what evalstore diff says"
+    yield "edit rubrics/answer_style.yaml: score --worktree tries it before a release, diff says what changed since one"
 
 
 def _name_top(path: str) -> str:
