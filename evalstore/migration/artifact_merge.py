@@ -151,10 +151,11 @@ class MergeResult(NamedTuple):
 
 def digest_content(value: Mapping[str, Any]) -> str:
     """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin."""
-    return _digest_value(_select_content(value))
+    return _digest_value(select_content(value))
 
 
-def _select_content(value: Mapping[str, Any]) -> dict[str, Any]:
+def select_content(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a migration puts into an artifact: no id, version or origin."""
     source = value.get("x_source")
     kept = {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
@@ -190,7 +191,7 @@ def merge_artifact(
     if side is ConflictSide.SOURCE:
         return MergeResult(FileState.UPDATED, _FORCED, merged)
     if side is ConflictSide.STORE:
-        seen = {**_select_content(ours)["x_source"], **_note_parts(new)}
+        seen = {**select_content(ours)["x_source"], **note_parts(new)}
         return MergeResult(FileState.KEPT, _SEEN, {**ours, "x_source": seen})
     if side is ConflictSide.BOTH and base:
         return _merge_sides(merged, ours, load_base())
@@ -203,18 +204,18 @@ def _merge_sides(
     """Return the result with both sides' changes; where they meet a conflict, with `forced`, the source's side."""
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
-    theirs = _select_content(forced)
-    both = merge_parts(base, _select_content(ours), theirs, _digest_part)
+    theirs = select_content(forced)
+    both = merge_parts(base, select_content(ours), theirs, _digest_part)
     if both is None:
         return MergeResult(FileState.CONFLICT, _CLASH, forced)
-    source = {**theirs["x_source"], **_note_parts(theirs)}
+    source = {**theirs["x_source"], **note_parts(theirs)}
     head = {"id": forced["id"], "version": forced["version"]}
     return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
 
 
 def digest_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str]:
     """Return the digests of an artifact's parts, by place."""
-    return {place: _digest_part(part) for place, part in list_parts(_select_content(value)).items()}
+    return {place: _digest_part(part) for place, part in list_parts(select_content(value)).items()}
 
 
 def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None:
@@ -228,7 +229,7 @@ def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None
     return {(key, id_) if id_ else (key,): digest for key, item in items.items() for id_, digest in item.items()}
 
 
-def _note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
+def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an `x_source` says of the parts that were last migrated, with the digest of all under `x_source`."""
     parts = digest_parts(value)
     noted: dict[str, Any] = {"x_source": _shorten(digest_content(value))}

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
@@ -18,6 +18,9 @@ from evalstore.model import is_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
 
 _HEX = 6
+_CHECK_ID = 56  # characters: within an id, this leaves room for a number
+_NAME_WORDS = 5
+_BY_CHECK = frozenset({"required", "weights"})  # keys of a rubric's scoring that name its checks
 REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
@@ -85,6 +88,57 @@ class UniqueLabels:
 def make_id(name: str) -> str:
     """Return a name as a valid id: unchanged where it is one, else with the prefix `n_`."""
     return name if is_id(name) else f"n_{name}"
+
+
+def make_check_id(names: Iterable[Any]) -> str:
+    """Return the first of several names that is an id, or that has letters or digits to make one of."""
+    words = [name for name in names if isinstance(name, str)]
+    word = next(filter(make_slug, words))
+    return word if is_id(word) and len(word) <= _CHECK_ID else make_id(make_slug(word))
+
+
+def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
+    """Return the ids of a rubric's checks, each the first usable of its names; a name that is an id keeps its check."""
+    candidates = list(names)
+    wanted = [make_check_id(words) for words in candidates]
+    labels, ids = UniqueLabels(), dict[int, str]()
+    # Exact names first: what is only spelled alike gets the number.
+    for place in sorted(range(len(wanted)), key=lambda place: wanted[place] != candidates[place][0]):
+        ids[place] = labels.claim(wanted[place])
+    return [ids[place] for place in range(len(wanted))]
+
+
+def pair_old_names(ids: Iterable[str], old_ids: Iterable[str]) -> dict[str, str]:
+    """Return the old ids of checks by those of now, where they differ."""
+    return {id_: old for id_, old in zip(ids, old_ids, strict=True) if id_ != old}
+
+
+def take_first_words(text: str) -> str:
+    """Return the first five words of a text, as a name for its check."""
+    return " ".join(text.split(maxsplit=_NAME_WORDS)[:_NAME_WORDS])
+
+
+def rename_checks(rubric: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a rubric whose checks have new ids, in `names` by the old ones; its weights and gates follow."""
+    renamed, checks, scoring = dict(rubric), rubric.get("checks"), rubric.get("scoring")
+    if isinstance(checks, list):
+        renamed["checks"] = [_rename_check(check, names) for check in checks]
+    if isinstance(scoring, dict):
+        renamed["scoring"] = {
+            key: _rename_ids(item, names) if key in _BY_CHECK else item for key, item in scoring.items()
+        }
+    return renamed
+
+
+def _rename_ids(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [names.get(id_, id_) if isinstance(id_, str) else id_ for id_ in value]
+    return {names.get(id_, id_): item for id_, item in value.items()} if isinstance(value, dict) else value
+
+
+def _rename_check(check: Any, names: Mapping[str, str]) -> Any:
+    id_ = check.get("id") if isinstance(check, dict) else None
+    return {**check, "id": names[id_]} if isinstance(id_, str) and id_ in names else check
 
 
 class _NameRecord(NamedTuple):

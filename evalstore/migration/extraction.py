@@ -136,7 +136,8 @@ class ArtifactDraft:
 
     `name` is what the final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
     judge asks. `is_common` says that it stands in the table of the format, and is one for all suites. `facts` compare a
-    judge with that of the legacy grader.
+    judge with that of the legacy grader. `old_names` are other ids that its checks had in earlier releases, by those of
+    now.
     """
 
     kind: Kind
@@ -147,6 +148,7 @@ class ArtifactDraft:
     facts: JudgeFacts = OUR_JUDGE
     name: str = ""
     is_common: bool = False
+    old_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ref(self) -> str:

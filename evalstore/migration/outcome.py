@@ -87,7 +87,10 @@ class MigrationSource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEntry:
-    """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences."""
+    """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences.
+
+    `remarks` are those of the reasons that have no part in the outcome.
+    """
 
     file: str
     pointer: str
@@ -96,6 +99,7 @@ class MigrationEntry:
     target: str | None = None
     rubric: str | None = None
     reasons: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:

@@ -146,9 +146,9 @@ def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) ->
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
     """Return an entry about a place of a document that became no artifact."""
-    return MigrationEntry(
-        document.file, format_json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons
-    )
+    remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
+    line = document.locate(pointer).line
+    return MigrationEntry(document.file, format_json_pointer(pointer), line, outcome, reasons=reasons, remarks=remarks)
 
 
 def _list_set_aside(
@@ -170,7 +170,7 @@ def _list_set_aside(
 def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run: str | None) -> str | None:
     if note.question or note.in_run:
         return f"{target}#{note.question}" if note.question else f"{run}#{pointer}"
-    return target if note.outcome is MigrationOutcome.MIGRATED else None
+    return target if note.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY} else None
 
 
 def _make_case_entry(
@@ -186,6 +186,7 @@ def _make_case_entry(
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else context.refs.get(stated, stated) or None,
         reasons=case.sentences,
+        remarks=case.sentences if case.outcome is MigrationOutcome.MIGRATED else case.remarks,
     )
 
 

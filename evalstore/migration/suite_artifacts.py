@@ -16,12 +16,11 @@ from evalstore.migration.artifact_merge import (
     choose_pin,
     digest_content,
     is_same_artifact,
-    merge_artifact,
-    merge_removed,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
+from evalstore.migration.renamed_checks import NamedContent, merge_renamed, merge_renamed_release
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
@@ -81,17 +80,23 @@ class _Group:
     """Drafts with equal content, which share one artifact, and the places in the suite that need it.
 
     One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
-    content when it was migrated, and was changed here since.
+    content when it was migrated, and was changed here since. `bases` are the digests of the content, the later ones
+    under the names that earlier releases gave its checks.
     """
 
     draft: ArtifactDraft
     anchors: list[CaseAnchor]
     indexes: list[int]
-    base: str = ""
+    bases: tuple[str, ...] = ()
     match: StoredArtifact | None = None
     moved_on: StoredArtifact | None = None
     reason: str = ""
     is_shared: bool = False
+
+    @property
+    def base(self) -> str:
+        """The digest of its content."""
+        return self.bases[0]
 
     @property
     def is_wanted_often(self) -> bool:
@@ -168,7 +173,9 @@ class SuiteBatch:
             group.anchors.append(anchor)
             group.indexes.append(index)
         for group in groups.values():
-            group.base = digest_content(group.draft.value)
+            # A store without artifacts has none under old names.
+            names = group.draft.old_names if self.target.stored.by_suite else {}
+            group.bases = NamedContent(group.draft.value, names).digests
             yield group
 
     def _split_by_pins(self, group: _Group, stored: Mapping[str, StoredArtifact]) -> Iterator[_Group]:
@@ -244,7 +251,7 @@ class SuiteBatch:
         """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
-            if version := self.target.find_release(group.moved_on, group.base):
+            if version := self._find_release(group.moved_on, group):
                 final |= dict.fromkeys(group.indexes, replace(named, version=version))
                 return
             group.reason = _MOVED_ON.format(named.id)
@@ -261,14 +268,19 @@ class SuiteBatch:
 
     def _find_elsewhere(self, group: _Group) -> ArtifactDraft | None:
         """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
-        for item in self.target.stored.by_content.get((group.draft.kind, group.base), ()):
+        items = self.target.stored.by_content
+        for item in (item for base in group.bases for item in items.get((group.draft.kind, base), ())):
             ours = self.target.stored.read_value(item)
             version = ours and ours.get("version")
-            if ours is None or digest_content(ours) != group.base:
-                version = self.target.find_release(item, group.base)
+            if ours is None or digest_content(ours) not in group.bases:
+                version = self._find_release(item, group)
             if isinstance(version, str):
                 return replace(group.draft, id=item.id, version=version)
         return None
+
+    def _find_release(self, item: StoredArtifact, group: _Group) -> str | None:
+        """Return the version of a release of an artifact that has the content of a group, under whichever names."""
+        return next(filter(None, (self.target.find_release(item, base) for base in group.bases)), None)
 
     def _settle(self, group: _Group, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
@@ -312,11 +324,12 @@ class SuiteBatch:
         ours = ours or (self.target.stored.read_value(stored) if stored else None)
         result = MergeResult(FileState.NEW, reason, value)
         if stored:
+            new, base, side = NamedContent(value, draft.old_names), stored.origin.base, self.target.side
             if stored.is_removed and ours is not None:
-                result = merge_removed(value, ours, stored.origin.base, self.target.side)
+                result = merge_renamed_release(new, ours, base, side)
             else:
                 load_base = partial(self.target.load_base, stored, ours or {})
-                result = merge_artifact(value, ours, stored.origin.base, self.target.side, load_base)
+                result = merge_renamed(new, ours, base, side, load_base)
             final = result.value if result.value and result.state not in _LEFT_ALONE else ours or value
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)
@@ -365,19 +378,19 @@ ListKeys = Callable[[_Group, Mapping[str, str]], list[Any]]
 _MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     (
         lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
-        lambda group, _: [(*anchor, group.base) for anchor in group.anchors],
+        lambda group, _: [(*anchor, base) for base in group.bases for anchor in group.anchors],
     ),
     (
         lambda item, _: (item.origin.case, item.origin.base),
-        lambda group, _: [(anchor.case, group.base) for anchor in group.anchors],
+        lambda group, _: [(anchor.case, base) for base in group.bases for anchor in group.anchors],
     ),
-    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
+    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [*group.bases]),
     (
         # A judge that the whole suite asks is a part of no case.
         lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
         lambda group, _: [tuple(anchor) for anchor in group.anchors],
     ),
-    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
+    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [*group.bases]),
     (
         lambda item, cases: None if item.origin.case in cases else item.name,
         lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],

@@ -107,6 +107,8 @@ REASON_HEAD = ("outcome", "entries", "files", "why")
 SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
 _LINES = 3
 _SENTENCES = 6  # summed over all sources, for each outcome
+_NOTE = "note"  # in place of an outcome, for a sentence that has no part in one
+_QUIET = frozenset({"migrated", _NOTE})
 _TWO_FILES = (2, 0)  # files (and entries) from which on a remark about migrated entries is summed
 
 
@@ -155,22 +157,23 @@ def group_by_source(report: MigrationReport) -> list[SourceGroup]:
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
-    """Return the reasons of entries, each once with all entries that have it."""
+    """Return the reasons of entries, each once with all entries that have it; what bears on no outcome is a note."""
     by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
-            by_reason.setdefault((str(entry.outcome), reason), []).append(entry)
+            outcome = _NOTE if reason in entry.remarks else str(entry.outcome)
+            by_reason.setdefault((outcome, reason), []).append(entry)
     return [MigrationRemark(outcome, reason, tuple(matches)) for (outcome, reason), matches in by_reason.items()]
 
 
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     """Yield the reasons over all sources: the worst outcome first, of each those about the most files."""
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
-    for outcome in reversed(OUTCOMES):
+    for outcome in (*reversed(OUTCOMES), _NOTE):
         ranking = sorted(
             (remark for remark in remarks if remark.outcome == outcome), key=_count_files_and_entries, reverse=True
         )
-        top = [remark for remark in ranking if outcome != "migrated" or _count_files_and_entries(remark) > _TWO_FILES][
+        top = [remark for remark in ranking if outcome not in _QUIET or _count_files_and_entries(remark) > _TWO_FILES][
             :_SENTENCES
         ]
         yield from (

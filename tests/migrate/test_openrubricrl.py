@@ -167,4 +167,4 @@ def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:
     ran = cli("migrate", legacy, "--into", tmp_path, "--explode", "--format", "json")
     assert ran.code == 0
     assert [source["dialect"] for source in json.loads(ran.out)["sources"]] == ["exploded"]
-    assert "criterion_2: 0.25" in (tmp_path / "rubrics/letter_quality.yaml").read_text("utf-8")
+    assert "shortness: 0.25" in (tmp_path / "rubrics/letter_quality.yaml").read_text("utf-8")

@@ -63,15 +63,15 @@ def test_what_many_sources_have_to_say_is_said_once(suite: Suite, cli: Run, tmp_
     assert said[start + 1].startswith("lossy 1 1 ")  # the worst first
     first = said.index("legacy/text/evals.json:4") + 1
     assert said[first : first + 2] == [
-        "migrated 30 30 no grader reads 'note': kept as data",
+        "note 30 30 no grader reads 'note': kept as data",
         "legacy/suite_00/evals.json:4",
     ]
-    assert "migrated 30 30 30 more sentences" in said
+    assert "note 30 30 30 more sentences" in said
     assert (
         "this is said of 31 of 31 sources; --verbose has a line for every entry, --report FILE keeps them all" in said
     )
     page = (tmp_path / "report.md").read_text("utf-8")
-    assert "| migrated | 30 | 30 | no grader reads 'note': kept as data |" in page
+    assert "| note | 30 | 30 | no grader reads 'note': kept as data |" in page
 
 
 @pytest.mark.heavy

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
-from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.artifact_names import UniqueLabels, make_check_ids, pair_old_names
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -36,6 +36,8 @@ _LENIENT = "the program finds its JSON object amid other text, too; here it is t
 _ANSWER = r"\A[^A-Za-z0-9_]*(?:{names})(?:[^A-Za-z0-9_][^\n]*)?\s*\Z"
 _ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
+
+_OLD_NAME = "criterion_{}"  # of a check, by the place of its criterion: before criteria kept their ids
 
 _NAMES: Mapping[str, str] = {"rubric_qa": "criteria", "reference_qa": "reference", "mcq": "choice"}
 
@@ -73,7 +75,11 @@ def _read_rows(
         losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
         remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
         rubric = ArtifactDraft(
-            Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_NAMES[row["task_type"]]
+            Kind.RUBRIC,
+            f"rubric_{compute_digest(value)[:32]}",
+            value,
+            name=_NAMES[row["task_type"]],
+            old_names=_list_old_names(row),
         )
         own = _find_own_prompt(row, table, judges)
         yield LegacyCase(
@@ -228,19 +234,31 @@ def _grade_by_criteria(
     policy, reasons = _find_policy(row, form)
     checks = [
         {
-            "id": f"criterion_{number}",
+            "id": id_,
             "kind": "llm_judge",
             "description": criterion["title"],
             "judge_prompt_ref": judges[policy["judge"]].ref,
             "variables": _fill_variables(criterion, policy, judges[policy["judge"]]),
             **({"negate": True} if _read_weight(criterion) < 0 else {}),
         }
-        for number, criterion in enumerate(row["rubric"], start=1)
+        for id_, criterion in zip(_name_criteria(row), row["rubric"], strict=True)
     ]
     weights = {
         check["id"]: abs(_read_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)
     }
     return _build_rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
+
+
+def _name_criteria(row: Mapping[str, Any]) -> list[str]:
+    """Return the ids of a row's criteria as ids of checks."""
+    criteria = enumerate(row["rubric"], start=1)
+    return make_check_ids((item["id"], item["title"], _OLD_NAME.format(place)) for place, item in criteria)
+
+
+def _list_old_names(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids that earlier releases gave the checks of a row, by those of now."""
+    ids = _name_criteria(row) if row["task_type"] == "rubric_qa" else []
+    return pair_old_names(ids, map(_OLD_NAME.format, range(1, len(ids) + 1)))
 
 
 def _fill_variables(criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft) -> dict[str, str]:

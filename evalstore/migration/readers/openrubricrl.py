@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.migration.artifact_names import make_check_ids, pair_old_names
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -35,6 +37,13 @@ _LOWEST = "a reply without a score counted as 0, which is not the lowest grade; 
 _BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
 _UNMEASURED = "no check kind measures it"
+_NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"
+_OFF_SCALE = (
+    "the score {} is not between {} and {}, the ends of the scale: the program checks no example, nor does it here"
+)
+_NOT_WHOLE = (
+    "the score {} is not a whole number, as a discrete scale asks: the program checks no example, nor does it here"
+)
 _BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
 
 
@@ -47,36 +56,64 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     # Custom metrics cannot be measured by the program either, so only the others change its score.
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
-    judge, value = (_build_whole if dialect == _WHOLE else _build_per_criterion)(root, table.form)
+    judge, rubric = (_build_whole if dialect == _WHOLE else _build_per_criterion)(root, table.form)
     reasons = [
         *([] if dialect == _WHOLE else [_EXPLODED]),
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
     ]
-    value |= {"x_unmapped": metrics} if blends else {}
-    rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
+    rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
     notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
     outcome = classify_losses(reasons)
     return Extraction(
         dialect,
         cases=(LegacyCase((), root, outcome, tuple(reasons), rubric=rubric, notes=notes, remarks=(_BAR,)),),
         drafts=(judge,),
+        notes=tuple(_find_odd_values(root, table.form)),
     )
 
 
-def _build_whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
+def _find_odd_values(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[MigrationNote]:
+    """Yield a note on each value that the schema of the format does not have, and that no score here depends on."""
+    domain, scale = root.get("domain"), root["scale"]
+    for pointer, value, known in (
+        (("domain",), domain, form["domains"]),
+        (("scale", "type"), scale.get("type"), form["scale_types"]),
+    ):
+        if value is not None and value not in known:
+            reason = _NO_WORD.format(".".join(pointer), make_excerpt(str(value)), ", ".join(known))
+            yield MigrationNote(pointer, MigrationOutcome.LOSSY, reason)
+    for index, criterion in enumerate(root["criteria"]):
+        examples = criterion.get("examples") or {}
+        for level in form["levels"]:
+            for place, score in enumerate(example["score"] for example in examples.get(level) or ()):
+                at = ("criteria", index, "examples", level, place, "score")
+                if _is_number(score) and (problem := _describe_odd_score(score, scale)):
+                    yield MigrationNote(at, MigrationOutcome.MIGRATED, problem)
+
+
+def _describe_odd_score(score: Any, scale: Mapping[str, Any]) -> str:
+    if not scale["min"] <= score <= scale["max"]:
+        return _OFF_SCALE.format(score, scale["min"], scale["max"])
+    return _NOT_WHOLE.format(score) if scale.get("type") == "discrete" and score % 1 else ""
+
+
+def _build_whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, ArtifactDraft]:
     criteria = "\n".join(_render_escaped(criterion, form) for criterion in root["criteria"])
     judge = _build_judge(
         root, form["judge"].format(**_read_scale(root), about=_render_about(root, form), criteria=criteria)
     )
     check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_fill_variables(judge)}
-    return judge, _build_rubric(root, [check], {})
+    value = _build_rubric(root, [check], {})
+    return judge, ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
 
 
-def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
+def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, ArtifactDraft]:
+    """Return the judge of single criteria, and the rubric that asks it about each by its name."""
     template = form["one"].format(**_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n")
     judge = _build_judge(root, template, "criterion")
-    ids = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
+    old_names = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
+    ids = make_check_ids((item["name"], old) for item, old in zip(root["criteria"], old_names, strict=True))
     checks = [
         {
             "id": id_,
@@ -88,7 +125,15 @@ def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tu
         for id_, criterion in zip(ids, root["criteria"], strict=True)
     ]
     weights = {id_: criterion["weight"] for id_, criterion in zip(ids, root["criteria"], strict=True)}
-    return judge, _build_rubric(root, checks, {"weights": weights})
+    rubric = ArtifactDraft(
+        Kind.RUBRIC,
+        "rubric",
+        _build_rubric(root, checks, {"weights": weights}),
+        version=judge.version,
+        name=root["name"],
+        old_names=pair_old_names(ids, old_names),
+    )
+    return judge, rubric
 
 
 def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:

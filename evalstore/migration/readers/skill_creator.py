@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
+from evalstore.migration.artifact_names import (
+    UniqueLabels,
+    make_check_id,
+    make_id,
+    make_slug,
+    pair_old_names,
+    take_first_words,
+)
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -54,7 +61,17 @@ class _CaseChecks:
     notes: list[MigrationNote] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
-    names: UniqueLabels = field(default_factory=UniqueLabels)
+    old_names: dict[str, str] = field(default_factory=dict)
+    _labels: tuple[UniqueLabels, UniqueLabels] = field(default_factory=lambda: (UniqueLabels(), UniqueLabels()))
+
+    def claim_id(self, word: str, text: str) -> str:
+        """Return a check id that is unique in the rubric: of the name of a statement, else of its first words."""
+        number = f"statement_{len(self.by_id) + 1}"
+        new, old = self._labels
+        id_ = new.claim(make_check_id([word, take_first_words(text), number]))
+        # Earlier releases numbered the statements without a name.
+        self.old_names |= pair_old_names([id_], [old.claim(make_id(make_slug(word) or number))])
+        return id_
 
     def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
         """Keep a part that no check can express as a leftover, with a note."""
@@ -280,9 +297,7 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         read_keys = (*form["statement"], next((key for key in form["texts"] if source.get(key) is text), ""))
         checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
         candidates = [name, *(source.get(key) for key in ("id", "name"))]
-        id_ = _claim_check_id(
-            next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks
-        )
+        id_ = checks.claim_id(_find_name(candidates), text)
         checks.by_id[id_] = _build_judge_check(
             "skill_creator_statement", {"statement": f"{name}: {text}" if name else text}
         )
@@ -296,8 +311,8 @@ def _add_phrase(source: Mapping[str, Any], checks: _CaseChecks, form: Mapping[st
     read_keys = (*form["statement"], *form["texts"], "path", "value")
     checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
     candidates = (source.get(key) for key in ("id", "name"))
-    id_ = _claim_check_id(next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks)
     words = next((source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]), None)
+    id_ = checks.claim_id(_find_name(candidates), words or source["value"])
     checks.by_id[id_] = {
         "kind": "must_contain_any",
         **({"description": words} if words else {}),
@@ -312,7 +327,7 @@ def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
         checks.set_aside(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
         return
     checks.reasons.append(_PROSE)
-    checks.by_id[_claim_check_id("rubric", checks)] = _build_judge_check("skill_creator_prose", {"rubric": value})
+    checks.by_id[checks.claim_id("rubric", value)] = _build_judge_check("skill_creator_prose", {"rubric": value})
 
 
 def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
@@ -320,10 +335,8 @@ def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
     return {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": variables}
 
 
-def _claim_check_id(word: str, checks: _CaseChecks) -> str:
-    """Return a check id that is unique in the rubric: the statement's own, else its number."""
-    label = make_slug(word) or f"statement_{len(checks.by_id) + 1}"
-    return checks.names.claim(make_id(label))
+def _find_name(candidates: Iterable[Any]) -> str:
+    return next((word for word in candidates if isinstance(word, str) and make_slug(word)), "")
 
 
 def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
@@ -336,7 +349,8 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=_name_checks(checks))
+    id_ = f"rubric_{compute_digest(value)[:32]}"
+    return ArtifactDraft(Kind.RUBRIC, id_, value, name=_name_checks(checks), old_names=case_checks.old_names)
 
 
 def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:

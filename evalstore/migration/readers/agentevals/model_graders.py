@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer, compute_digest, format_json_pointer
-from evalstore.migration.artifact_names import make_slug
+from evalstore.migration.artifact_names import make_slug, take_first_words
 from evalstore.migration.extraction import (
     BRACES,
     ArtifactDraft,
@@ -50,11 +50,13 @@ _TEMPLATE_NAMES = frozenset({"input", "output", "expected", "context", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
 _TOP = 10  # of a score range
 _BAND_TEXTS = ("outcome", "expected_outcome")
+_GATES = ("required", "min_score", "required_min_score")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OF_A_POINT = ("id", "operator", "score_ranges")  # keys beside a value that is a text
 _FACTS = JudgeFacts("it ends in a sentence of ours on the form of the reply")
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
+_IGNORED = "the runner ignores {}: {} on a point and takes the weighted mean, whether the point is met or not"
 _BLIND = (
     "a prompt does not show the answer to its judge, and nothing here adds it; it is not known whether the runner did"
 )
@@ -128,9 +130,17 @@ def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     variables = {"criterion": text or id_ or "see below", **({"bands": bands} if bands else {})}
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": variables}
     weight = read_weight(raw, pointer)
-    term = Term(id_ or _shorten_name(text), pointer, check, weight=weight, steps=0 if bands else 1)
+    term = Term(id_ or take_first_words(text), pointer, check, weight=weight, steps=0 if bands else 1)
     open_ = describe_open_places(text, scope)
-    return Grading((term,), (f"{open_}; it stays as it is",) if open_ else (), judges=(judge,))
+    losses = [*([f"{open_}; it stays as it is"] if open_ else []), *_list_ignored_gates(raw)]
+    return Grading((term,), tuple(losses), judges=(judge,))
+
+
+def _list_ignored_gates(raw: Raw) -> Iterator[str]:
+    """Yield a sentence on each key that makes a point a gate: to the specification, and not to the runner."""
+    for key in _GATES:
+        if raw.get(key) is True or parse_number(raw.get(key)):
+            yield _IGNORED.format(key, "true" if raw[key] is True else raw[key])
 
 
 def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
@@ -238,11 +248,6 @@ def _escape_words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str
 
 def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:
     return make_judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
-
-
-def _shorten_name(text: str) -> str:
-    """Return the first five words of a text, as a name for its check."""
-    return " ".join(text.split()[:5])
 
 
 def render_bands(raw: Any, pointer: Pointer) -> str:

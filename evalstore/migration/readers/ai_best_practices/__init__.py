@@ -113,14 +113,14 @@ def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str,
     keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": format_json_pointer(pointer), **question["x_source"], **keys}
     apart = (script["absent"],) if script else ()
-    all_reasons = (*notes, *apart, *reasons, *none, *extra)
     return LegacyCase(
         pointer,
         raw,
         find_worst_outcome([outcome, plain]),
-        all_reasons,
+        (*notes, *apart, *reasons, *none),
         question | {"x_source": source},
         _build_rubric(checks, table),
+        remarks=tuple(extra),
     )
 
 
