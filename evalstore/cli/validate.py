@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
+_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing"})  # what is said of a file of another tool
 _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
@@ -34,6 +35,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
         "evalstore validate --fix",
         "evalstore validate --base origin/main   # no change brings the settings that judge it",
         "evalstore validate rubrics/answer_style.yaml datasets",
+        "evalstore validate --as rubric drafts/style.yaml   # whatever its keys look like",
         "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
     )
 )
@@ -41,9 +43,10 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
 @click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
 @click.option("--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count.")
+@click.option("--as", "kind", type=click.Choice(["rubric", "judge", "dataset"]), help="What each PATH, a file, is.")
 @add_output_options(PROBLEM_FORMATS)
-def command(  # one parameter for each option
-    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None
+def command(  # noqa: PLR0913  # one parameter for each option
+    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None, kind: str | None
 ) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
@@ -53,13 +56,18 @@ def command(  # one parameter for each option
     --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two parts, missing or
     surplus quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
 
+    A file of another tool is named as that tool's, with the command that migrates it; --as judges it as a rubric, a
+    judge or a dataset all the same, by the mistakes that keep it from being one.
+
     With --base what evalstore.yaml lets through since that commit is a finding, and does not count.
     """
     from evalstore.model import Severity
 
     if fix and _STDIN in paths:
         raise UsageError("--fix writes files, and standard input is none", hint="name the file")
-    validate_with = partial(_validate_paths, settings, paths, strict=strict, base=base)
+    if kind and not paths:
+        raise UsageError("--as says what a file is, and none is named", hint=f"evalstore validate --as {kind} FILE")
+    validate_with = partial(_validate_paths, settings, paths, kind, strict=strict, base=base)
     result = validate_with(fix=fix)
     if fix:
         result = _mend(result, lambda: validate_with(fix=False))
@@ -84,16 +92,56 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     return replace(result, mended=tuple(mended))
 
 
-def _validate_paths(  # the options of the command line
-    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, base: str | None, fix: bool
+def _validate_paths(  # noqa: PLR0913  # the options of the command line
+    settings: CommandSettings, paths: tuple[str, ...], kind: str | None, *, strict: bool, base: str | None, fix: bool
+) -> Findings:
+    root = _find_root(settings.path)
+    sources_by_name = dict.fromkeys(
+        source for path in paths for source in _find_named_sources(settings.path, path, kind)
+    )  # each file once
+    sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
+    validate_sources = partial(_validate_sources, settings, root, strict=strict, base=base)
+    findings = validate_sources(sources)
+    named = sources if kind else _name_foreign_files(sources, findings)
+    if named != sources:
+        findings = validate_sources(named)
+    if not findings.files:
+        raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
+    return findings
+
+
+def _name_foreign_files(sources: list[ValidationSource], findings: Findings) -> list[ValidationSource]:
+    """Return the sources, those marked that are no artifacts and that `migrate` knows as files of another tool."""
+    odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
+    return [_name_foreign_file(source) if source.file in odd else source for source in sources]
+
+
+def _name_foreign_file(source: ValidationSource) -> ValidationSource:
+    if source.root is None or source.kind or source.is_in_layout:
+        return source
+    from evalstore.api import detect_file
+    from evalstore.lint.sources import FileRole
+
+    try:
+        match = detect_file(source.root / source.path)
+    except LoadError:
+        return source
+    if not match.is_sure and not match.is_tie:
+        return source
+    name = match.table.format if match.table else ""
+    tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
+    more = "" if name else " --from FORMAT"
+    advice = (
+        f"evalstore migrate {source.file}{more}; `validate --as rubric` (judge, dataset) takes it for one all the same"
+    )
+    return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
+
+
+def _validate_sources(
+    settings: CommandSettings, root: Path | None, sources: list[ValidationSource], *, strict: bool, base: str | None
 ) -> Findings:
     from evalstore.api import make_validator
 
-    root = _find_root(settings.path)
-    sources_by_name = dict.fromkeys(
-        source for path in paths for source in _find_named_sources(settings.path, path)
-    )  # each file once
-    sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
         validate_by = make_validator(
@@ -111,8 +159,6 @@ def _validate_paths(  # the options of the command line
             from evalstore.api import judge_by_base
 
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
-    if not findings.files:
-        raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
     return findings
 
 
@@ -144,16 +190,31 @@ def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool
     return sources
 
 
-def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:
+def _find_named_sources(directory: Path, name: str, kind: str | None) -> list[ValidationSource]:
     from evalstore.lint import find_folder_sources, make_file_source, make_text_source
 
     if name == _STDIN:
-        return [make_text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]
+        return [_take_as(make_text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1)), kind)]
     path = directory / name
     if path.is_dir():
+        if kind:
+            raise UsageError(
+                f"{name} is a folder", hint=f"--as says of files what they are: name them after --as {kind}"
+            )
         return list(find_folder_sources(path.resolve(), name))
     # The folder's real path, but the file's own name: a link in place of the file is a finding.
-    return [make_file_source(path.parent.resolve() / path.name, name)]
+    return [_take_as(make_file_source(path.parent.resolve() / path.name, name), kind)]
+
+
+def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
+    """Return a source of the kind that its author says it is; the rows of a dataset are that already."""
+    from evalstore.lint.sources import FileRole
+    from evalstore.model import Kind
+
+    is_rows = source.role is FileRole.ROWS and kind == Kind.DATASET
+    if kind is None or is_rows or source.role is FileRole.LINK:
+        return source
+    return replace(source, role=FileRole.ARTIFACT, kind=Kind(kind))
 
 
 def _open_store(root: Path | None, sources: list[ValidationSource]) -> Store | None:
@@ -196,4 +257,4 @@ def _lies_within(source: ValidationSource, root: Path | None) -> bool:
     if root is None:
         return False
     # A source with a kind lies in the folders of its store: where that is not this one, it is another store.
-    return source.kind is None and source.root.is_relative_to(root)
+    return not (source.kind and source.is_in_layout) and source.root.is_relative_to(root)

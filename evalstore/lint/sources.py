@@ -27,7 +27,7 @@ SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
 BUNDLE_FOLDER = "bundles"
 BUNDLE_SUFFIX = ".schema.json"
-_YAML = ".yaml"
+_YAML, _JSON = ".yaml", ".json"
 
 
 class FileRole(StrEnum):
@@ -42,11 +42,15 @@ class FileRole(StrEnum):
     ROWS = "rows"
     LINK = "link"
     IGNORED = "ignored"
+    FOREIGN = "foreign"
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationSource:
-    """One file: `root/path`, shown as `file`; or `data` from elsewhere (standard input), which has no root."""
+    """One file: `root/path`, shown as `file`; or `data` from elsewhere (standard input), which has no root.
+
+    `tool` says of a foreign one whose it is, and `advice` what to do.
+    """
 
     file: str
     root: Path | None
@@ -54,11 +58,18 @@ class ValidationSource:
     role: FileRole = FileRole.ARTIFACT
     kind: Kind | None = None
     data: bytes | None = None
+    tool: str = ""
+    advice: str = ""
 
     @property
     def stem(self) -> str | None:
         """The id that the file's name stands for; None without a file."""
-        return self.path.rpartition("/")[2].removesuffix(_YAML) if self.root else None
+        return self.path.rpartition("/")[2].removesuffix(_YAML).removesuffix(_JSON) if self.root else None
+
+    @property
+    def is_in_layout(self) -> bool:
+        """Whether its folder says what it is, and not only its name."""
+        return "/" in self.path
 
 
 def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
@@ -223,6 +234,9 @@ def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read =
         return ReadFile(source, failed=make_note("link-not-followed"))
     if source.role is FileRole.IGNORED:
         return ReadFile(source, failed=_note_ignored(source.path))
+    if source.role is FileRole.FOREIGN:
+        place = Place(source.file, 1)
+        return ReadFile(source, failed=make_note("format-foreign", place=place, reason=source.tool, hint=source.advice))
     if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
         return ReadFile(source)
     try:

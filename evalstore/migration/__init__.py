@@ -13,7 +13,7 @@ from evalstore.migration.outcome import (
     MigrationSource,
     PlannedFile,
 )
-from evalstore.migration.own_tables import FormatExplanation, explain_format
+from evalstore.migration.own_tables import FormatExplanation, detect_file, explain_format
 from evalstore.migration.table import list_formats
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "MigrationReport",
     "MigrationSource",
     "PlannedFile",
+    "detect_file",
     "explain_format",
     "export",
     "list_formats",

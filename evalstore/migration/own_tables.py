@@ -27,6 +27,7 @@ from evalstore.migration.value_readings import select_same_side
 from evalstore.model import Kind
 
 _SCHEMA = "migration"
+_HEAD = 100  # rows that tell the format of a file of rows, however many follow
 _DEFAULTS: Mapping[str, Any] = {
     "scoring": {"combine": "all_pass"},
     "no_check": {
@@ -252,6 +253,14 @@ class FormatExplanation:
         if not match.is_sure:
             return f"hardly {name}: {match.reason}; --from {name} takes it all the same"
         return f"{name}, {match.confidence:.0%} sure: {match.reason}"
+
+
+def detect_file(path: Path) -> FormatMatch:
+    """Return the format of a file, of rows by the first of them. Raises `LoadError` where it cannot be read."""
+    data = read_user_file(path, LARGE_FILE)
+    if path.suffix.lower() in {".jsonl", ".ndjson"}:
+        data = b"\n".join(data.split(b"\n", _HEAD)[:_HEAD])
+    return detect_format(parse_legacy(data, path.name)[0].value, load_tables(None))
 
 
 def explain_format(path: Path | str, *, tables: Iterable[Path | str] = ()) -> FormatExplanation:

@@ -21,8 +21,8 @@ SILENT = [case for case in ALL if case.name.startswith("silent-")]
 LOUD = [case for case in ALL if case not in SILENT]
 STEPS = sorted((ROOT / "sample_repo/history").iterdir())
 
-# Rules that need what no folder of git should hold: links, twins by case, files of no kind.
-ELSEWHERE = {"link-not-followed", "id-twin", "kind-unknown"}
+# Rules that need what no folder of git should hold: links, twins by case, files of no kind or of another tool.
+ELSEWHERE = {"link-not-followed", "id-twin", "kind-unknown", "format-foreign"}
 
 Run = Callable[..., Findings]
 

@@ -32,6 +32,13 @@ DOCUMENT_RULES = (
         "Only artifacts can be validated; `evalstore migrate` reads the formats of others.",
     ),
     ValidationRule(
+        "format-foreign",
+        _ERROR,
+        "is not an artifact: {reason}",
+        "{hint}",
+        "A file of another tool is migrated first: what its own grader reads is not what a rubric or a dataset has.",
+    ),
+    ValidationRule(
         "version-not-text",
         _ERROR,
         "the version is {what}, not a text",

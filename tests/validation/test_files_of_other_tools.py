@@ -1,0 +1,116 @@
+"""A file of another tool is named as that tool's, with the next command; --as judges a file as its author says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+LEGACY = Path(__file__).resolve().parents[1] / "cases/migrations"
+FILES = {
+    "agentevals": "required_points_are_not_gates/legacy/EVAL.yaml",
+    "ai_agents_test": "a_group/legacy",
+    "ai_best_practices": "every_check/legacy",
+    "ai_eval": "a_target/legacy",
+    "every_eval_ever": "samples_in_the_aggregate/legacy",
+    "legal_eval_v1": "criteria_keep_their_ids/legacy/rows.jsonl",
+    "openrubricrl": "one_judge/legacy/letters.json",
+    "skill_creator": "statements_without_a_name/legacy/evals.json",
+}
+DRAFT = {"id": "draft", "version": "1.0.0", "checks": [{"kind": "format", "format": "text"}]}
+
+
+def find_file(format_: str) -> Path:
+    path = LEGACY / format_ / FILES[format_]
+    return path if path.is_file() else next(file for file in sorted(path.rglob("*")) if file.is_file())
+
+
+def list_findings(cli: Run, *argv: Any, at: Path | str = ".") -> tuple[int, list[dict[str, Any]]]:
+    ran = cli("-C", at, "validate", *argv, "--format", "json")
+    return ran.code, json.loads(ran.out)["findings"]
+
+
+@pytest.mark.parametrize("format_", sorted(FILES))
+def test_it_says_which_format_migrate_knows_it_to_be(cli: Run, tmp_path: Path, format_: str) -> None:
+    file = find_file(format_)
+    code, findings = list_findings(cli, file, at=tmp_path)
+    assert (code, [finding["rule"] for finding in findings]) == (1, ["format-foreign"])
+    (finding,) = findings
+    assert finding["message"].startswith(f"is not an artifact: `migrate` knows it as {format_} (")
+    assert finding["hint"].startswith(f"evalstore migrate {file}; ")
+    assert finding["line"] == 1
+    assert cli("-C", tmp_path, "migrate", file, "--into", tmp_path / "store").code == 0
+
+
+def test_what_may_be_two_formats_asks_which(cli: Run, tmp_path: Path) -> None:
+    cases = [{"prompt": "?", "assertions": ["is short"]}, {"prompt": "?", "must_contain_any": ["a"]}]
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps({"evals": [{"id": number, **case} for number, case in enumerate(cases)]}))
+    _, (finding,) = list_findings(cli, file)
+    assert "--from decides" in finding["message"]
+    assert finding["hint"].startswith(f"evalstore migrate {file} --from FORMAT; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("other.yaml", "foo: 1\n", "kind-unknown"),
+        ("rows.jsonl", '{"id": "a", "inptu": "?"}\n', "key-missing"),
+        ("broken.json", "{", "document-malformed"),
+    ],
+)
+def test_other_files_are_judged_as_before(cli: Run, tmp_path: Path, name: str, text: str, rule: str) -> None:
+    (tmp_path / name).write_text(text)
+    _, findings = list_findings(cli, tmp_path / name)
+    assert rule in {finding["rule"] for finding in findings}
+    assert "format-foreign" not in {finding["rule"] for finding in findings}
+
+
+def test_a_draft_without_the_keys_of_its_kind_is_judged_as_its_author_says(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "draft.json").write_text(json.dumps({"id": "draft", "version": "1.0.0", "chekcs": []}))
+    _, unknown = list_findings(cli, tmp_path / "draft.json")
+    assert [finding["rule"] for finding in unknown] == ["kind-unknown"]
+    code, findings = list_findings(cli, "--as", "rubric", tmp_path / "draft.json")
+    found = {(finding["rule"], finding["hint"]) for finding in findings}
+    assert code == 1
+    assert ("key-misspelt", "did you mean `checks`?") in found
+    assert {rule for rule, _ in found} == {"key-missing", "key-misspelt"}
+    whole = DRAFT | {"scoring": {"combine": "all_pass"}}
+    (tmp_path / "draft.json").write_text(json.dumps(whole))
+    assert list_findings(cli, "--as", "rubric", tmp_path / "draft.json") == (0, [])
+    code, findings = list_findings(cli, "--as", "judge", tmp_path / "draft.json")
+    assert (code, findings[0]["message"]) == (1, "`template` is missing")
+
+
+def test_a_file_of_another_tool_is_judged_as_its_author_says(cli: Run) -> None:
+    for format_, kind, key in (("openrubricrl", "rubric", "checks"), ("skill_creator", "dataset", "questions")):
+        code, findings = list_findings(cli, "--as", kind, find_file(format_))
+        assert code == 1
+        assert f"`{key}` is missing" in {finding["message"] for finding in findings}
+    code, findings = list_findings(cli, "--as", "dataset", find_file("legal_eval_v1"))
+    assert {"`input` is missing"} <= {finding["message"] for finding in findings}
+
+
+def test_references_of_a_draft_are_those_of_the_store_around_it(
+    cli: Run, git: Callable[..., str], tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    (repo / "drafts").mkdir()
+    (repo / "evalstore.yaml").write_text("{}\n")
+    question = {"id": "a", "input": "?", "rubric_ref": "rubric/style@1.0.0"}
+    (repo / "drafts/asked.yaml").write_text(json.dumps({"questions": [question]}))
+    for options in ((), ("--as", "dataset")):
+        code, findings = list_findings(cli, *options, "drafts/asked.yaml", at=repo)
+        assert (code, [finding["rule"] for finding in findings]) == (1, ["reference-dangling"])
+
+
+def test_as_takes_files(cli: Run, tmp_path: Path) -> None:
+    for argv in ((), (tmp_path,)):
+        ran = cli("validate", "--as", "rubric", *argv)
+        assert (ran.code, ran.out) == (2, "")
