@@ -171,7 +171,7 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
     assert {argv[0] for argv, _ in (*CASES, *STORY)} | {"demo"} == set(COMMANDS)
     for name in names:
         Draft202012Validator.check_schema(schema(name))
-        assert schema(name)["$id"].endswith(f"/schema/output/{name}.schema.json")
+        assert schema(name)["$id"] == f"urn:evalstore:schema:output:{name}"
 
 
 def test_without_a_command_the_help_is_the_answer(cli: Callable) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,6 +45,15 @@ def test_every_link_leads_somewhere(name: str) -> None:
     for target in LINK.findall(PAGES[name]):
         if not target.startswith("https://"):
             assert (ROOT / name).parent.joinpath(target.partition("#")[0]).exists(), target
+
+
+NOBODYS = b"evalstore" + b".dev"  # a host that the project does not own
+
+
+def test_nothing_refers_to_a_host_that_is_not_ours() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    paths = [ROOT / name for name in listed.decode().split("\0") if name]
+    assert [path for path in paths if path.is_file() and NOBODYS in path.read_bytes()] == []
 
 
 def test_every_page_is_part_of_the_site() -> None:

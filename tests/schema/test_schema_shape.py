@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 Read = Callable[[str], dict[str, Any]]
 Check = Callable[[dict[str, Any], Any], list[str]]
@@ -58,9 +59,18 @@ def test_it_is_a_schema_with_an_address_and_words(name: str, schema_of: Read) ->
     schema = schema_of(name)
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
-    assert schema["$id"] == f"https://evalstore.dev/schema/{name}.schema.json"
+    assert schema["$id"] == f"urn:evalstore:schema:{name.replace('/', ':')}"
     assert schema["title"]
     assert schema["description"]
+
+
+@each_schema
+def test_its_references_are_found_by_its_name(name: str, schema_of: Read) -> None:
+    schema = schema_of(name)
+    registry: Registry[Any] = Resource.from_contents(schema) @ Registry()
+    resolver = registry.resolver(base_uri=schema["$id"])
+    for ref in set(found(schema, "$ref")):
+        assert resolver.lookup(ref).contents == resolver.lookup(schema["$id"] + ref).contents
 
 
 @each_schema
