@@ -22,7 +22,6 @@ from evalstore.audits.stored_run import (
     StoredRun,
     follow_renames,
     list_reuse_notes,
-    list_run_pins,
     list_strictness_notes,
     read_judge_model,
     read_question_history,
@@ -255,8 +254,8 @@ def open_attributor(
     a: StoredRun, b: StoredRun, finder: VersionFinder, session: JudgeSession, *, asks_service: bool
 ) -> QuestionAttributor:
     """Return what attributes the questions of two runs."""
-    loaders = [RunArtifactLoader(finder, list_run_pins(stored.run)) for stored in (a, b)]
-    tokens = TokenLoader(RunArtifactLoader(finder, (*list_run_pins(a.run), *list_run_pins(b.run))))
+    loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
+    tokens = TokenLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
     # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a line of its own.
     strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))

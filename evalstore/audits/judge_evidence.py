@@ -15,7 +15,7 @@ from math import sqrt
 from statistics import fmean, pvariance
 from typing import Any
 
-from evalstore.audits.stored_run import RunArtifactLoader, RunRubric, StoredRun, list_run_pins
+from evalstore.audits.stored_run import RunArtifactLoader, RunRubric, StoredRun
 from evalstore.audits.values import JudgeNoiseEstimate
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
@@ -215,7 +215,7 @@ class JudgeNoiseReader:
 
         A weighted average weighs them. What a minimum or a median does is not recorded: at most it moves as far as all.
         """
-        rubric = read_rubric(RunArtifactLoader(self.finder, list_run_pins(self.stored.run))(ref).value)
+        rubric = read_rubric(RunArtifactLoader.from_runs(self.finder, self.stored.run)(ref).value)
         judged = [check for check in rubric.checks if any(True for _ in find_check_pins((), check.params))]
         found = [(check, self._find_check_deviation(check)) for check in judged]
         if not found:

@@ -21,7 +21,6 @@ from evalstore.audits.stored_run import (
     RunArtifactLoader,
     StoredRun,
     follow_renames,
-    list_run_pins,
     read_judge_model,
     read_strictness,
 )
@@ -92,7 +91,7 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
         return QuestionCell(output, ruler, row.rubric, row.score, row.verdict, checks, recorded=True)
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
-    load = RunArtifactLoader(finder, list_run_pins(rules.run))
+    load = RunArtifactLoader.from_runs(finder, rules.run)
     strict = all(read_strictness(stored.run, finder.store) for stored in runs.values())
     grader = Grader(load, session, read_judge_model(rules.run), strict=strict)
     question = mix_questions(rules.questions[id_], answer.questions[id_])

@@ -154,7 +154,7 @@ class SideReplay:
     def from_run(cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
         """Prepare one side of a change for the rows of a run."""
         recorded = list_run_pins(stored.run)
-        load = _build_loader(side, RunArtifactLoader(finder, recorded))
+        load = _build_loader(side, RunArtifactLoader.from_runs(finder, stored.run))
         grader = Grader(load, session, read_judge_model(stored.run), strict=read_strictness(stored.run, finder.store))
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:

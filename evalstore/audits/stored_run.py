@@ -27,6 +27,7 @@ from evalstore.model import (
     Sample,
     UnscoredReason,
     Verdict,
+    WorktreePins,
     find_check_pins,
     parse_ref,
     read_rubric,
@@ -37,6 +38,7 @@ from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
+from evalstore.versions import find_version
 
 _Item = TypeVar("_Item")
 _REFERENCE_RULE = "question-reference-changed"
@@ -315,10 +317,20 @@ def _rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunArtifactLoader:
-    """Loads what the checks of one run refer to: the version that the run recorded, else the one in the store."""
+    """Loads what the checks of some runs refer to: the version that they recorded, else the one in the store.
+
+    `reads_files`: a reference meant the file on disk, whatever its pin said (`score --worktree=all`).
+    """
 
     finder: VersionFinder
     recorded: tuple[UsedArtifact, ...]
+    reads_files: bool
+
+    @classmethod
+    def from_runs(cls, finder: VersionFinder, *runs: Run) -> RunArtifactLoader:
+        """Return the loader of one run, or of several together."""
+        pins = tuple(pinned for run in runs for pinned in list_run_pins(run))
+        return cls(finder, pins, any(run.harness.get("worktree") == WorktreePins.ALL for run in runs))
 
     def __call__(self, ref: str) -> Artifact:
         """Return the artifact."""
@@ -336,14 +348,18 @@ class RunArtifactLoader:
         # A floating reference is what the run resolved it to.
         if not alike and wanted.type not in _STEADY:
             alike = [pinned for pinned in self.recorded if parse_ref(pinned.ref).name == wanted.name]
+            alike.sort(key=lambda pinned: pinned.tag is not None)  # a release, where the run had both
         elif not alike and wanted.version is not None:
             alike = [
                 pinned
                 for pinned in self.recorded
                 if parse_ref(pinned.ref) == parse_ref(f"{wanted.name}@{wanted.version}")
             ]
-        # A run that read files in place of releases names the files, whatever the pins say.
-        alike = alike or [pinned for pinned in self.recorded if pinned.ref == f"{wanted.name}@worktree"]
+        # A run that read a file in place of a release names the file, not the pin that meant it.
+        on_disk = (pinned for pinned in self.recorded if pinned.ref == f"{wanted.name}@worktree")
+        alike = alike or [
+            pinned for pinned in on_disk if self.reads_files or find_version(pinned.version) == wanted.version
+        ]
         return alike[-1] if alike else None
 
 

@@ -214,7 +214,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         scored=0,
         unscored=0,
         checks={},
-        harness=describe_harness(strict=store.strict),
+        harness=describe_harness(store),
         commit=find_head(store.git),
     )
 
@@ -227,10 +227,12 @@ def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
     return replace(pinned, rows=compute_rows_sha256(store, resolved.artifact, commit=None))
 
 
-def describe_harness(*, strict: bool) -> dict[str, str]:
-    """Return versions, and the setting that can move a score; the engines of checks are added when they have graded."""
+def describe_harness(store: ArtifactStore) -> dict[str, str]:
+    """Return versions, and settings that can move a score; the engines of checks are added when they have graded."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return {"evalstore": VERSION, "python": python, "strict": "true" if strict else "false"}
+    return {"evalstore": VERSION, "python": python, "strict": "true" if store.strict else "false"} | (
+        {"worktree": str(store.worktree)} if store.worktree else {}
+    )
 
 
 def choose_file_name(run: Run) -> str:

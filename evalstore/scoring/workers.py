@@ -235,7 +235,7 @@ _KEPT = _KeptGrader()
 @contextmanager
 def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
     with ArtifactStore.open(plan.store).with_worktree(plan.worktree) as store:
-        here = describe_harness(strict=store.strict)
+        here = describe_harness(store)
         if here != plan.run.harness:
             wanted = ", ".join(
                 f"{name} {version}" for name, version in plan.run.harness.items() if here[name] != version

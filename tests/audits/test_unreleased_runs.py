@@ -198,6 +198,24 @@ def test_content_that_is_nowhere_is_said_in_a_sentence(trial: Trial, is_committe
     )
 
 
+def test_a_pin_means_the_file_only_where_the_run_read_it_so(trial: Trial, cli: Callable[..., Ran]) -> None:
+    assert cli("bump", "--all", cwd=trial.repo.root).code == 0
+    trial.edit("judges/tone.yaml", "Is it", "Really, is it")
+    trial.edit("judges/tone.yaml", "version: 1.0.0", "version: 1.1.0")
+    released, whole = trial.score(None, "dataset/d@1.0.0"), trial.score("all", "dataset/d@1.0.0")
+    # Every pin of 1.0.0 meant the file, which says 1.1.0.
+    assert list_moved(trial.audit(released, whole)) == {"judge": Fraction(-1, 6)}
+    trial.edit("rubrics/style.yaml", "judge/tone@1.0.0", "judge/tone@1.1.0")
+    trial.edit("rubrics/style.yaml", "version: 1.0.0", "version: 2.0.0")
+    trial.edit("datasets/d.yaml", "rubric/style", "rubric/style@2.0.0")
+    trial.edit("datasets/d.yaml", "version: 1.0.0", "version: 2.0.0")
+    draft = trial.score("unreleased", "dataset/d@2.0.0")
+    assert list_moved(trial.audit(released, draft)) == {"judge": Fraction(-1, 6)}
+    ran = cli("history", "rubric/style", "--run", draft.path, "--format", "json", cwd=trial.repo.root)
+    # Under 1.0.0 of the rubric the judge is the one that 1.0.0 pins.
+    assert json.loads(ran.out)["cells"] == [[0.583333333333]]
+
+
 def test_both_meanings_of_a_judge_in_one_run_are_told_apart(trial: Trial, cli: Callable[..., Ran]) -> None:
     assert cli("bump", "--all", cwd=trial.repo.root).code == 0
     trial.edit("judges/tone.yaml", "Is it", "Really, is it")

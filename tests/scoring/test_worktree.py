@@ -19,6 +19,7 @@ from evalstore.runs import read_run
 from tests.conftest import Ran
 from tests.scoring.conftest import FILES, JUDGED, OUTPUTS
 
+CASES = Path(__file__).resolve().parents[1] / "cases"
 Cli = Callable[..., Ran]
 Git = Callable[..., str]
 
@@ -60,7 +61,25 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     edit(repo / "rubrics/answer_style.yaml", "because, so that", "because, so that, you get")
     after = cli(*words, "--worktree", cwd=repo)
     assert "\nscore       93.75 " in after.out
-    assert git("tag") == ""
+    assert git("for-each-ref") == ""
+    # What was tried is released as it is: the audit knows the content again.
+    assert cli("bump", "--all", cwd=repo).code == 0
+    assert cli("score", "dataset/help_desk@1.0.0", "outputs/model_a.jsonl", cwd=repo).code == 0
+    runs = (f"runs/help_desk-{name}.json" for name in ("worktree-model_a-3", "1.0.0-model_a"))
+    audited = json.loads(cli("audit", *runs, "--format", "json", cwd=repo).out)
+    assert (audited["delta"], [one for one in audited["factors"] if one["changed"]]) == (0, [])
+    assert any("the same content was found as rubric/answer_style@1.0.0" in note for note in audited["notes"])
+
+
+def test_a_migrated_suite_is_scored_before_anything_is_committed(cli: Cli, git: Git, fresh: Path) -> None:
+    legacy = CASES / "migrations/ai_best_practices/every_check/legacy"
+    assert cli("migrate", legacy, "--into", fresh, cwd=fresh).code == 0
+    with api.Store.open(fresh) as store:
+        name = "dataset/drupal_forms"
+        ids = [question.id for question in store.questions(f"{name}@worktree")]
+    (fresh / "answers.jsonl").write_text("".join(json.dumps({"id": id_, "output": "x"}) + "\n" for id_ in ids))
+    ran = cli("score", name, "answers.jsonl", "--worktree", cwd=fresh)
+    assert (ran.code, "   unreleased\n" in ran.out) == (0, True), ran.err
     assert git("for-each-ref") == ""
 
 
