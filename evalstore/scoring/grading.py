@@ -28,6 +28,8 @@ from evalstore.model import (
 )
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob, find_rows_path
+from evalstore.store.working_files import is_blob
 
 _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
@@ -108,11 +110,15 @@ class ArtifactResolver:
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
         with suppress(EvalstoreError):  # a file that is gone, or cannot be read, was not edited to be tried
-            if self.store.load(f"{released.name}@worktree").digest != released.digest:
-                self.notes.append(
-                    f"{released.path} differs from {format_exact_ref(released)}, which graded: "
-                    "--worktree=all grades with the file"
-                )
+            file = self.store.load(f"{released.name}@worktree")
+            edited = [released.path] if file.scoring_digest != released.scoring_digest else []
+            rows, blob = find_rows_path(file), find_rows_blob(self.store, released.artifact, released.commit)
+            if rows and blob and self.store.root and not is_blob(self.store.root, rows, blob):
+                edited.append(rows)
+            self.notes += [
+                f"{path} differs from {format_exact_ref(released)}, which graded: --worktree=all grades with the file"
+                for path in edited
+            ]
 
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")

@@ -167,6 +167,18 @@ def test_a_pin_with_a_release_means_the_release_and_an_edit_of_its_file_is_said(
     assert mixed.out != whole.out
 
 
+def test_an_edit_of_rows_is_said_and_one_of_a_title_is_not(cli: Cli, fresh: Path) -> None:
+    assert cli("bump", "--all", cwd=fresh).code == 0
+    words = ("score", "dataset/many@1.0.0", "rows.jsonl", "--worktree")
+    edit(fresh / "rubrics/tone.yaml", "version: 1.0.0\n", "version: 1.0.0\ntitle: Tone\n")
+    assert cli(*words, cwd=fresh).err == ""
+    edit(fresh / "datasets/many.jsonl", "B?", "C?")
+    assert cli(*words, cwd=fresh).err == (
+        "warning: datasets/many.jsonl differs from dataset/many@1.0.0, which graded: "
+        "--worktree=all grades with the file\n"
+    )
+
+
 def test_the_next_version_is_tried_before_its_release(cli: Cli, fresh: Path) -> None:
     assert cli("bump", "--all", cwd=fresh).code == 0
     edit(fresh / "rubrics/tone.yaml", "version: 1.0.0", "version: 1.1.0")
