@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import semver
 
@@ -26,10 +26,14 @@ class Bump(StrEnum):
     MINOR = "minor"
     MAJOR = "major"
 
-    @property
-    def rank(self) -> int:
-        """The position in the order; as texts the members would sort by the alphabet."""
-        return tuple(Bump).index(self)
+    rank: int  # the position in the order; as texts the members would sort by the alphabet
+
+    def __new__(cls, word: str) -> Self:
+        """Give each member its position in the list."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.rank = len(cls.__members__)
+        return member
 
     def __bool__(self) -> bool:
         return self is not Bump.NONE
@@ -50,7 +54,13 @@ class Bump(StrEnum):
 class Version(semver.Version):
     """A SemVer 2.0.0 version; ordered by precedence, then by its build, so that the order is total."""
 
-    __slots__ = ()
+    __slots__ = ("_text",)
+    _text: str  # written once: few versions are asked for their text again and again
+
+    def __str__(self) -> str:
+        if not hasattr(self, "_text"):
+            self._text = super().__str__()
+        return self._text
 
     def compare(self, other: Any) -> int:
         """Return -1, 0 or 1; versions that differ in their build alone are not equal."""
@@ -60,7 +70,8 @@ class Version(semver.Version):
     @property
     def final(self) -> Version:
         """The release that this version is, or is a pre-release of."""
-        return Version(self.major, self.minor, self.patch)
+        is_final = self.prerelease is None and self.build is None
+        return self if is_final else Version(self.major, self.minor, self.patch)
 
     @property
     def without_build(self) -> Version:

@@ -27,8 +27,9 @@ class ComparedDocument:
     @property
     def side(self) -> Side:
         """Its reference and digest, for the diff."""
-        ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
-        return Side(ref, compute_digest(self.content))
+        if self.artifact is None:
+            return Side(None, compute_digest(self.content))
+        return Side(f"{self.artifact.name}@{self.artifact.version}", self.artifact.digest)
 
     @property
     def content(self) -> dict[str, Any]:

@@ -18,10 +18,8 @@ from evalstore.documents.json_writer import (
     compute_document_digest,
     convert_fraction,
     format_exact,
-    hash_members,
     write_canonical,
     write_json,
-    write_members,
     write_row,
 )
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
@@ -55,7 +53,6 @@ __all__ = [
     "encode_document",
     "format_exact",
     "format_json_pointer",
-    "hash_members",
     "read_json",
     "read_legacy_json",
     "read_legacy_row",
@@ -69,7 +66,6 @@ __all__ = [
     "write_canonical",
     "write_json",
     "write_legacy_yaml",
-    "write_members",
     "write_row",
     "write_yaml",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
@@ -65,21 +65,6 @@ def compute_digest(value: Any) -> str:
 def compute_document_digest(value: Any) -> str:
     """Return `compute_digest` of a document's value, which has texts for keys, and no floats, in half of the time."""
     return hashlib.sha256(_write_document(value).encode("utf-8")).hexdigest()
-
-
-def write_members(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return each member of a document's mapping (`"key":value`) as canonical JSON has it, by its key, in order."""
-    return {
-        key: encode_basestring(key)
-        + ":"
-        + (encode_basestring(item) if type(item := value[key]) is str else _write_document(item))
-        for key in sorted(value)
-    }
-
-
-def hash_members(members: Iterable[str]) -> str:
-    """Return the digest of the mapping that has these members, in order."""
-    return hashlib.sha256(f"{{{','.join(members)}}}".encode()).hexdigest()
 
 
 def _write_document(value: Any) -> str:

@@ -7,7 +7,6 @@ from evalstore.model.artifact import (
     COSMETIC_KEYS,
     MALFORMED_ERRORS,
     Artifact,
-    compute_digests,
     is_cosmetic,
     select_scoring_part,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "UnscoredReason",
     "Verdict",
     "WorktreePins",
-    "compute_digests",
     "find_check_pins",
     "find_kind",
     "find_pins",

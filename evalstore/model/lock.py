@@ -51,11 +51,6 @@ class LockEntry:
     rows: str | None = None
     line: int = field(default=0, compare=False)
 
-    @property
-    def content(self) -> tuple[str | None, ...]:
-        """All that was locked but the version: tag object, commit, blob, digests and rows."""
-        return self.tag_object, self.commit, self.blob, self.digest, self.scoring_digest, self.rows
-
 
 @dataclass(frozen=True, slots=True)
 class LockedLedger:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.documents import format_json_pointer
@@ -14,7 +14,7 @@ from evalstore.model.lock import Lock, LockedLedger
 from evalstore.places import LEDGER_FOLDER
 from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger
+from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger, split_ledger
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import find_head, list_branch_tips
@@ -167,18 +167,20 @@ def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) 
     store, head = records.store, find_head(records.store.git)
     changes = _list_changes(store, head) if head else []
     store.objects.expect(blob for change in changes for blob in (change.old, change.new) if blob)
-    known: dict[str, set[str]] = {}
+    known: dict[str, set[bytes]] = {}
     for change in changes:
         name = store.moves.strip_prefix(change.path).removeprefix(f"{LEDGER_FOLDER}/")
         ledger = records.find_ledger(name) if is_wanted(name) else None
         if ledger is None:  # it cannot be read, which `check_ledger` reports
             continue
         # What HEAD has, and what a newer commit was already found to have taken.
-        kept = known.setdefault(name, {*_list_lines(ledger.lines)})
-        old, new = _read_lines(store, change.old), _read_lines(store, change.new)
-        if lost := {text: line for text, line in old.items() if text not in new and text not in kept}:
-            kept |= lost.keys()
-            yield _report_lost_lines(records, name, change.commit, list(lost.values()))
+        kept = known.setdefault(name, set(ledger.raw))
+        new = _read_lines(store, change.new)
+        gone = [line for line in _read_lines(store, change.old) if line not in new and line not in kept]
+        kept.update(gone)
+        # What is left is parsed, and only that: nearly every commit but adds lines.
+        if gone and (lost := parse_ledger(b"\n".join(gone)).lines):
+            yield _report_lost_lines(records, name, change.commit, lost)
 
 
 def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
@@ -202,15 +204,11 @@ def _find_moved(store: ArtifactStore, change: PathChange) -> str | None:
     return find_file(store.objects, change.commit, now) if now != change.path else None
 
 
-def _read_lines(store: ArtifactStore, blob: str | None) -> Mapping[str, LedgerLine]:
-    return _list_lines(parse_ledger(store.objects.read(blob).data).lines) if blob else {}
+def _read_lines(store: ArtifactStore, blob: str | None) -> dict[bytes, None]:
+    return dict.fromkeys(split_ledger(store.objects.read(blob).data)) if blob else {}
 
 
-def _list_lines(lines: tuple[LedgerLine, ...]) -> Mapping[str, LedgerLine]:
-    return {f"{line.version} {line.sha256}": line for line in lines}
-
-
-def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: list[LedgerLine]) -> Finding:
+def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
     shown = ", ".join(f"{line.version} {line.sha256[:SHORT_DIGEST]}…" for line in lines[:_SHOWN_LINES])
     more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
     facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": shown + more}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
-from evalstore.model import Artifact, Finding, PinType, Ref, compute_digests, parse_ref
+from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import ReleaseRecords, describe_rewrite, find_tag_object
@@ -111,14 +111,13 @@ def _resolve_references(
 
 
 def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
-    digest, scoring_digest = compute_digests(resolved.artifact)
     return LockEntry(
         version=resolved.version,
         tag_object=find_tag_object(store, resolved),
         commit=resolved.commit or "",
         blob=resolved.blob or "",
-        digest=digest,
-        scoring_digest=scoring_digest,
+        digest=resolved.digest,
+        scoring_digest=resolved.scoring_digest,
         rows=find_rows_blob(store, resolved.artifact, resolved.commit),
     )
 
@@ -201,7 +200,7 @@ def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, Re
 def check_resolved_block(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
     """Yield what `check_block` does for a reference that resolves: the version, blob and rows are those of the lock."""
     entry = block.entry
-    if compute_digests(here.artifact) != (entry.digest, entry.scoring_digest):
+    if (here.digest, here.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")
         return
     # The same content under another tag object: somebody made the tag again.
@@ -222,15 +221,13 @@ class LockedReleases:
         for tag, block in blocks:
             self._rest[tag].append(block)
 
-    def check(self, git_tag: GitTag, file: CommittedArtifact, digests: tuple[str, str]) -> None:
-        """Check the blocks of one release of these digests; those that raise stay, for `check_block` to report."""
-        blocks = self._rest.get(git_tag.name, ())
-        if "rows" not in file.artifact.value:
-            # Nearly all are as they were locked: a comparison for each costs a tenth of asking what differs.
-            here = git_tag.oid if git_tag.target else None, git_tag.commit, file.blob, *digests, None
-            blocks = [block for block in blocks if block.entry.content != here]
+    def check(self, git_tag: GitTag, file: CommittedArtifact) -> None:
+        """Check the blocks of one release; those that raise stay, for `check_block` to report."""
+        blocks = self._rest.get(git_tag.name)
+        if not blocks:
+            return
         with suppress(EvalstoreError):
-            found = [list(check_tagged_block(self._records, block, git_tag, file, digests)) for block in blocks]
+            found = [list(check_tagged_block(self._records, block, git_tag, file)) for block in blocks]
             self.findings += chain.from_iterable(found)
             self._rest.pop(git_tag.name, None)
 
@@ -243,7 +240,6 @@ class _ReleaseContent(NamedTuple):
     artifact: Artifact
     blob: str
     commit: str
-    digests: tuple[str, str] | None = None  # where they are known
 
 
 def _check_release_block(
@@ -266,17 +262,11 @@ def _check_release_block(
 
 
 def check_tagged_block(
-    records: ReleaseRecords,
-    block: LockBlock,
-    git_tag: GitTag,
-    file: CommittedArtifact,
-    digests: tuple[str, str] | None = None,
+    records: ReleaseRecords, block: LockBlock, git_tag: GitTag, file: CommittedArtifact
 ) -> Iterator[Finding]:
     """Yield what `check_block` does, of a release that is read already; raises where its rows cannot be found."""
     entry, back = block.entry, block.describe_restore(git_tag.name)
-    findings = list(
-        _check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit, digests), back)
-    )
+    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
     yield from findings
     # The same content under another tag object: somebody made the tag again.
     if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
@@ -292,5 +282,5 @@ def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseCont
     elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
         change = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
         yield block.make_finding("tag-moved", what=change, back=back)
-    elif (here.digests or compute_digests(here.artifact)) != (entry.digest, entry.scoring_digest):
+    elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.release_tags import ReleaseTag
+from evalstore.release.release_tags import ReadRelease, ReleaseTag
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import expect_releases, resolve_release
+from evalstore.store.resolve import build_resolved, resolve_release
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump
@@ -24,128 +25,135 @@ if TYPE_CHECKING:
     from evalstore.release.acceptances import ChangePolicy
 
 _SHOWN = 3  # rules in a message
+_KEPT = 3  # releases: one, those before it that it is compared with, and no store's whole content
 
 
-def check_bumps(
-    store: ArtifactStore, tags: Iterable[ReleaseTag], is_wanted: Callable[[ReleaseTag], bool], unsound: Collection[str]
-) -> Iterator[Finding]:
-    """Yield the releases whose version says less than what changed since the release before them.
+class BumpChecker:
+    """Holds the version of a release against what changed since those before it.
 
-    `tags` are all releases of the store; those named in `unsound` have other content than was released, so that they
-    are neither judged nor what others are judged by. A major version says enough for anything and is not compared.
+    Releases are checked in the order of `releases`, each artifact's ascending. One that is not sound has other content
+    than was released: it is neither judged nor what others are judged by.
     """
-    groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
-    for tag in tags:
-        if tag.name not in unsound:
+
+    def __init__(self, store: ArtifactStore, tags: Iterable[ReleaseTag]) -> None:
+        """Order all releases of a store."""
+        groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
+        for tag in tags:
             groups[tag.ref.name].append(tag)
-    several = (group for _, group in sorted(groups.items()) if len(group) > 1)
-    ascending = (sorted(group, key=lambda tag: tag.version) for group in several)
-    steps = [step for group in ascending for step in _list_steps(group)]
-    steps = [step for step in steps if is_wanted(step.tag) and step.said is not Bump.MAJOR]
-    expect_releases(store, dict.fromkeys(ref for step in steps for ref in (step.finals[-1].ref, step.tag.ref)))
-    checker = _BumpChecker(store)
-    for step in steps:
-        yield from checker.check_step(step)
-
-
-class _TagStep(NamedTuple):
-    """A release, the final ones before it (at least one), and the version that it says, or will when it is final."""
-
-    tag: ReleaseTag
-    finals: Sequence[ReleaseTag]
-    version: Version
+        self._groups = {name: sorted(group, key=lambda tag: tag.version) for name, group in sorted(groups.items())}
+        self._indexes = {tag.name: index for group in self._groups.values() for index, tag in enumerate(group)}
+        self._store = store
+        self._unsound: set[str] = set()
+        self._policies: dict[str, ChangePolicy] = {}
+        self._resolved: dict[str, Resolved] = {}  # the last few: each is the new one once, and then the old one
 
     @property
-    def said(self) -> Bump:
-        """The bump that the version says it is."""
-        return compute_bump(self.finals[-1].version, self.version)
+    def releases(self) -> Iterator[ReleaseTag]:
+        """Yield all releases by artifact, ascending."""
+        return chain.from_iterable(self._groups.values())
 
+    def expect(self, tags: Iterable[ReleaseTag]) -> None:
+        """Say which releases will be checked, in this order, so that git reads them and those before them ahead."""
+        wanted = ((next(self._list_finals(tag), tag), tag) for tag in tags)
+        self._store.ahead.expect((one.name, one.ref.path) for pair in wanted for one in pair)
 
-def _list_steps(group: Iterable[ReleaseTag]) -> Iterator[_TagStep]:
-    finals: list[ReleaseTag] = []
-    for tag in group:
-        if finals:
-            # A pre-release says what its final version will say.
-            yield _TagStep(tag, tuple(finals), tag.version.final)
-        if not tag.version.prerelease:
-            finals.append(tag)
+    def mark_unsound(self, tag: ReleaseTag) -> None:
+        """Leave out a release, because its content is not what was released."""
+        self._unsound.add(tag.name)
 
+    def check(self, tag: ReleaseTag, release: ReadRelease) -> Iterator[Finding]:
+        """Yield a finding where a release says too little for what changed, or rests on lowered levels.
 
-@dataclass(slots=True)
-class _BumpChecker:
-    """Compares releases with those before them; how a commit judged changes is read once."""
-
-    store: ArtifactStore
-    _policies: dict[str, ChangePolicy] = field(default_factory=dict)
-
-    def check_step(self, step: _TagStep) -> Iterator[Finding]:
-        """Yield a finding where a release says too little for what changed, or rests on lowered levels."""
-        tag, finals, version = step
-        try:
-            new = resolve_release(self.store, tag.ref, tag.version)
-        except EvalstoreError:  # `check_release` reports it
+        A major version says enough for anything and is not compared.
+        """
+        file = release.file
+        new = build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=release.tag.commit)
+        self._keep(tag, new)
+        last = next(self._list_finals(tag), None)
+        # A pre-release says what its final version will say.
+        version = tag.version.final
+        if last is None or compute_bump(last.version, version) is Bump.MAJOR:
             return
         try:
-            base, diff = self._compare_with_last(new, finals)
+            base, diff = self._compare_with_last(tag, new)
             if diff and diff.required_bump > compute_bump(base.version, version):
-                base, diff = self._compare_with_ancestor(new, version, finals, known=(base, diff)) or (base, diff)
+                base, diff = self._compare_with_ancestor(tag, new, known=(base, diff)) or (base, diff)
         except EvalstoreError as error:
             yield make_finding("release-bump-unknown", Place(TAG_REFS + tag.name), ref=tag.ref, message=error.message)
             return
         if diff is not None:
             yield from _judge_step(tag, base, version, diff)
 
-    def _compare_with_last(self, new: Resolved, finals: Sequence[ReleaseTag]) -> tuple[ReleaseTag, Diff | None]:
+    def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
+        """Yield the sound releases before this one that are no pre-releases, the last first."""
+        group = self._groups[tag.ref.name]
+        before = (group[index] for index in range(self._indexes[tag.name] - 1, -1, -1))
+        return (one for one in before if not one.version.prerelease and one.name not in self._unsound)
+
+    def _resolve(self, tag: ReleaseTag) -> Resolved:
+        if tag.name not in self._resolved:
+            self._keep(tag, resolve_release(self._store, tag.ref, tag.version))
+        return self._resolved[tag.name]
+
+    def _keep(self, tag: ReleaseTag, resolved: Resolved) -> None:
+        if len(self._resolved) >= _KEPT:
+            del self._resolved[next(iter(self._resolved))]
+        self._resolved[tag.name] = resolved
+
+    def _compare_with_last(self, tag: ReleaseTag, new: Resolved) -> tuple[ReleaseTag, Diff | None]:
         """Compare with the last release that can be read."""
-        for base in reversed(finals):
+        for base in self._list_finals(tag):
             try:
-                old = resolve_release(self.store, base.ref, base.version)
+                old = self._resolve(base)
             except EvalstoreError:
                 continue
             return base, self._compare_pair(old, new)
-        return finals[-1], None
+        return tag, None
 
     def _compare_with_ancestor(
-        self,
-        new: Resolved,
-        version: Version,
-        finals: Sequence[ReleaseTag],
-        known: tuple[ReleaseTag, Diff | None],
+        self, tag: ReleaseTag, new: Resolved, *, known: tuple[ReleaseTag, Diff | None]
     ) -> tuple[ReleaseTag, Diff | None] | None:
-        """Compare with the last release in the history of `new`, where `version` is the next one after that.
+        """Compare with the last release in the history of `new`, where its version is the next one after that.
 
         `known` is a release that is compared already, and how `new` differs from it.
 
         So a bump counts on a branch that has not seen the others; any other number is one that a hand wrote.
         """
-        for base in reversed(finals):
-            old = resolve_release(self.store, base.ref, base.version)
-            if old.commit and new.commit and is_ancestor(self.store.git, old.commit, new.commit):
+        for base in self._list_finals(tag):
+            old = self._resolve(base)
+            if old.commit and new.commit and is_ancestor(self._store.git, old.commit, new.commit):
                 steps = {bump_version(base.version, bump) for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-                if version not in steps:
+                if tag.version.final not in steps:
                     return None
                 return known if base is known[0] else (base, self._compare_pair(old, new))
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
-        if old.digest == new.digest and self._find_rows(old) == self._find_rows(new):
+        """Return what changed; None where a patch says enough, whatever else it would be."""
+        has_same_rows = self._find_rows(old) == self._find_rows(new)
+        if has_same_rows and old.digest == new.digest:
+            return None
+        policy = self._read_policy(new.commit or "")
+        # Most patches are of words for people, which need no comparison unless somebody has an opinion of their level.
+        has_opinions = policy.settings.overrides or any(one.artifact == new.name for one in policy.acceptances)
+        if has_same_rows and not has_opinions and old.artifact.functional_digest == new.artifact.functional_digest:
             return None
         from evalstore.diff import Detail
         from evalstore.release.comparison import compare_versions
 
-        return compare_versions(self.store, old, new, self._read_policy(new.commit or ""), detail=Detail.LEVELS)
+        return compare_versions(self._store, old, new, policy, detail=Detail.LEVELS)
 
     def _find_rows(self, resolved: Resolved) -> str | None:
-        return find_rows_blob(self.store, resolved.artifact, resolved.commit)
+        return find_rows_blob(self._store, resolved.artifact, resolved.commit)
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         """Return how changes were judged when a commit was made; what was accepted later, in review, counts too."""
         from evalstore.release.acceptances import read_acceptances, read_change_policy_at
 
         if commit not in self._policies:
-            day = self.store.commit(commit).date[:10]
-            policy = read_change_policy_at(self.store, commit, date.fromisoformat(day) if day else None)
-            accepted = (*read_acceptances(self.store), *policy.acceptances)
+            day = self._store.commit(commit).date[:10]
+            policy = read_change_policy_at(self._store, commit, date.fromisoformat(day) if day else None)
+            accepted = (*read_acceptances(self._store), *policy.acceptances)
             self._policies[commit] = replace(policy, acceptances=accepted)
         return self._policies[commit]
 

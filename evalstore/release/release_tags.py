@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
-from evalstore.model import Finding, PinType, Ref, compute_digests
+from evalstore.model import Finding, PinType, Ref, Severity
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import ReleaseRecords
 from evalstore.store import ArtifactStore
@@ -88,33 +88,34 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
-def check_release(
-    records: ReleaseRecords,
-    tag: ReleaseTag,
-    receive: Callable[[GitTag, CommittedArtifact, tuple[str, str]], None] | None = None,
-) -> Iterator[Finding]:
+class ReadRelease(NamedTuple):
+    """A release that is what was released: its tag, and the file at that one's commit."""
+
+    tag: GitTag
+    file: CommittedArtifact
+
+
+def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, ReadRelease | None]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
-    `receive` gets the tag, the file and both digests when they are those of one release.
+    Returns what was read, where no finding is an error.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
         git_tag, said = read_tag_object(records.store, tag)
         if git_tag.flaw:
             yield make_invalid_tag_finding(tag, git_tag.flaw)
-            return
+            return None
         file = read_release_file(records.store, tag, git_tag.commit)
-        if receive is None:
-            digest = file.artifact.digest
-        else:
-            digest, scoring_digest = compute_digests(file.artifact)
-            receive(git_tag, file, (digest, scoring_digest))
-        if said and said != digest:
-            what = f"its tag was made for digest {said[:12]}…, and its file has {digest[:12]}…"
+        if said and said != file.artifact.digest:
+            what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
             raise RefusedError(what, place=file.artifact.document.locate())
         if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
             records.check_rows_readable(rows)
-        yield from _check_against_ledgers(records, tag, git_tag.commit, file)
+        found = list(_check_against_ledgers(records, tag, git_tag.commit, file))
+        yield from found
+        if all(finding.severity is not Severity.ERROR for finding in found):
+            return ReadRelease(git_tag, file)
     except RefError as error:
         if records.is_recorded(tag.ref.name, str(tag.version)):
             yield make_unreadable_finding(
@@ -124,6 +125,7 @@ def check_release(
             yield make_finding("tag-ignored", Place(TAG_REFS + tag.name), tag=tag.name, why=error.message)
     except EvalstoreError as error:
         yield make_unreadable_finding(error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag))
+    return None
 
 
 def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:

@@ -31,7 +31,7 @@ from evalstore.release.lock import (
     report_untagged_block,
 )
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
-from evalstore.release.release_bumps import check_bumps
+from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.remote import is_signature_required, open_signature_check, read_signers
@@ -110,23 +110,19 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
     selected = [_parse_release_ref(text) for text in refs]
     is_wanted = partial(_is_selected, selected)
-    releases = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, tag.version)]
+    bumps = BumpChecker(store, listing.releases.values())
+    releases = [tag for tag in bumps.releases if is_wanted(tag.ref.name, tag.version)]
     ledgers = [name for name in sorted({*store.ledgers.list_names(), *own.ledgers}) if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records, file)
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
-    store.ahead.expect((tag.name, tag.ref.path) for tag in releases)
+    bumps.expect(releases)
     store.ledgers.expect(ledgers)
     tagged_blocks = [(find_expected_tag(records, block), block) for block in blocks]
     expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
     unchecked = LockedReleases(records, tagged_blocks)
-    checked = {
-        tag.name: tuple(check_release(records, tag, unchecked.check if blocks else None)) for tag in watch(releases)
-    }
-    unsound = {name for name, found in checked.items() if any(one.severity is Severity.ERROR for one in found)}
     findings = chain(
-        chain.from_iterable(checked.values()),
-        check_bumps(store, listing.releases.values(), lambda tag: is_wanted(tag.ref.name, tag.version), unsound),
+        [finding for tag in watch(releases) for finding in _check_release(records, tag, bumps, unchecked)],
         check_signatures(store, releases, signers),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
@@ -139,6 +135,18 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
     return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
+
+
+def _check_release(
+    records: ReleaseRecords, tag: ReleaseTag, bumps: BumpChecker, unchecked: LockedReleases
+) -> Iterator[Finding]:
+    """Yield what is wrong with one release, and, where it is sound, with its version; a lock's blocks are checked."""
+    release = yield from check_release(records, tag)
+    if release is None:
+        bumps.mark_unsound(tag)
+    else:
+        unchecked.check(*release)
+        yield from bumps.check(tag, release)
 
 
 def _check_missing(store: ArtifactStore, expected: ExpectedTags, listing: TagListing) -> Iterator[Finding]:

@@ -130,9 +130,14 @@ def locate_ledger(name: str) -> str:
     return f"{LEDGER_FOLDER}/{name}"
 
 
+def split_ledger(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a ledger's bytes."""
+    return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
+
+
 def parse_ledger(data: bytes) -> Ledger:
     """Parse a ledger's bytes; of two lines of one version, the first is what was released."""
-    raw = tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
+    raw = split_ledger(data)
     lines: list[LedgerLine] = []
     by_version: dict[str, LedgerLine] = {}
     unreadable: list[int] = []

@@ -109,7 +109,7 @@ def resolve_unlocked(store: StoreContents, ref: Ref) -> Resolved:
 def resolve_at_commit(store: StoreContents, ref: Ref, commit: str, *, locked: bool = False) -> Resolved:
     """Resolve a reference as of a commit."""
     file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
-    return _build_resolved(ref, file.artifact, commit=commit, blob=file.blob, locked=locked)
+    return build_resolved(ref, file.artifact, commit=commit, blob=file.blob, locked=locked)
 
 
 def resolve_release(store: StoreContents, ref: Ref, version: Version, *, locked: bool = False) -> Resolved:
@@ -131,7 +131,7 @@ def resolve_release(store: StoreContents, ref: Ref, version: Version, *, locked:
             hint=_MOVED_HINT,
         )
     _check_ledger(store, ref, name, file)
-    return _build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob, locked=locked)
+    return build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob, locked=locked)
 
 
 def expect_releases(store: StoreContents, refs: Iterable[Ref]) -> None:
@@ -219,7 +219,7 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     data = store.folders.read(store.root, ref.path, ARTIFACT_LIMIT)
     artifact = make_artifact(ref, store.documents.read(data, ref.path))
     blob = compute_object_id("blob", data, store.repository.hex_digits)
-    return _build_resolved(ref.with_pin("worktree"), artifact, blob=blob)
+    return build_resolved(ref.with_pin("worktree"), artifact, blob=blob)
 
 
 def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
@@ -263,9 +263,10 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
     return max(versions)
 
 
-def _build_resolved(  # noqa: PLR0913  # what was read, each by its name
+def build_resolved(  # noqa: PLR0913  # what was read, each by its name
     ref: Ref, artifact: Artifact, blob: str, *, tag: str | None = None, commit: str | None = None, locked: bool = False
 ) -> Resolved:
+    """Return what a reference means, from what was read of it."""
     floating = ref.is_floating and not locked
     return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, floating, artifact, locked)
 
