@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import LoadError, Place
+from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import MIDDLE_FILE
 from evalstore.lint import ACCEPTED, VALIDATION_RULES
 from evalstore.lint.notes import Note
@@ -19,7 +20,7 @@ from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
 from evalstore.store.contents import read_root_file, read_settings
-from evalstore.store.objects import find_file
+from evalstore.store.objects import expect_folder, find_file
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Bump, Version, parse_version
 
@@ -85,6 +86,20 @@ def read_change_policy_at(
     return ChangePolicy(terms, _parse_document(accepted), today)
 
 
+def find_policy_blobs(store: ArtifactStore, commits: Iterable[str]) -> dict[str, tuple[str | None, ...]]:
+    """Return by commit the blobs of the files that `read_change_policy_at` reads: where they are equal, the policy is.
+
+    Commits that git cannot read are left out.
+    """
+    asked = list(dict.fromkeys(commits))
+    expect_folder(store.objects, asked, store.prefix + ACCEPTED.rpartition("/")[0])
+    found = {}
+    for commit in asked:
+        with suppress(EvalstoreError):
+            found[commit] = tuple(_find_committed(store, commit, name) for name in (SETTINGS_FILE, LOCK_FILE, ACCEPTED))
+    return found
+
+
 def _check_settings(store: ArtifactStore) -> None:
     """Refuse settings that do not meet their schema: passed over, a word could be the one that asks for more."""
     if not store.settings:
@@ -107,8 +122,12 @@ def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
     return value or {}
 
 
+def _find_committed(store: ArtifactStore, commit: str, name: str) -> str | None:
+    return find_file(store.objects, commit, store.moves.find_prefix(commit) + name)
+
+
 def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
-    blob = find_file(store.objects, commit, store.moves.find_prefix(commit) + name)
+    blob = _find_committed(store, commit, name)
     return store.objects.read(blob, limit).data if blob else None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.release_tags import ReadRelease, ReleaseTag
+from evalstore.release.release_tags import ReleaseTag, SoundRelease
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import build_resolved, resolve_release
@@ -22,7 +22,7 @@ from evalstore.versions import Bump, Version, bump_version, compute_bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff
-    from evalstore.release.acceptances import ChangePolicy
+    from evalstore.release.acceptances import Acceptance, ChangePolicy
 
 _SHOWN = 3  # rules in a message
 _KEPT = 3  # releases: one, those before it that it is compared with, and no store's whole content
@@ -44,7 +44,11 @@ class BumpChecker:
         self._indexes = {tag.name: index for group in self._groups.values() for index, tag in enumerate(group)}
         self._store = store
         self._unsound: set[str] = set()
+        # By commit: most have the policy of another one, which has the same blobs.
         self._policies: dict[str, ChangePolicy] = {}
+        self._policy_blobs: dict[str, tuple[str | None, ...]] = {}
+        self._known_policies: dict[tuple[str | None, ...], ChangePolicy] = {}
+        self._now: tuple[Acceptance, ...] | None = None
         self._resolved: dict[str, Resolved] = {}  # the last few: each is the new one once, and then the old one
 
     @property
@@ -61,7 +65,7 @@ class BumpChecker:
         """Leave out a release, because its content is not what was released."""
         self._unsound.add(tag.name)
 
-    def check(self, tag: ReleaseTag, release: ReadRelease) -> Iterator[Finding]:
+    def check(self, tag: ReleaseTag, release: SoundRelease) -> Iterator[Finding]:
         """Yield a finding where a release says too little for what changed, or rests on lowered levels.
 
         A major version says enough for anything and is not compared.
@@ -133,7 +137,7 @@ class BumpChecker:
         has_same_rows = self._find_rows(old) == self._find_rows(new)
         if has_same_rows and old.digest == new.digest:
             return None
-        policy = self._read_policy(new.commit or "")
+        policy = self._find_policy(new.commit or "")
         # Most patches are of words for people, which need no comparison unless somebody has an opinion of their level.
         has_opinions = policy.settings.overrides or any(one.artifact == new.name for one in policy.acceptances)
         if has_same_rows and not has_opinions and old.artifact.functional_digest == new.artifact.functional_digest:
@@ -146,16 +150,26 @@ class BumpChecker:
     def _find_rows(self, resolved: Resolved) -> str | None:
         return find_rows_blob(self._store, resolved.artifact, resolved.commit)
 
-    def _read_policy(self, commit: str) -> ChangePolicy:
+    def _find_policy(self, commit: str) -> ChangePolicy:
         """Return how changes were judged when a commit was made; what was accepted later, in review, counts too."""
-        from evalstore.release.acceptances import read_acceptances, read_change_policy_at
-
         if commit not in self._policies:
             day = self._store.commit(commit).date[:10]
-            policy = read_change_policy_at(self._store, commit, date.fromisoformat(day) if day else None)
-            accepted = (*read_acceptances(self._store), *policy.acceptances)
-            self._policies[commit] = replace(policy, acceptances=accepted)
+            self._policies[commit] = replace(self._read_policy(commit), today=date.fromisoformat(day) if day else None)
         return self._policies[commit]
+
+    def _read_policy(self, commit: str) -> ChangePolicy:
+        from evalstore.release.acceptances import find_policy_blobs, read_acceptances, read_change_policy_at
+
+        if commit not in self._policy_blobs:
+            # Of all releases that were read ahead at once: each commit has a tree of its own.
+            several = {commit, *self._store.ahead.commits.values()} - self._policy_blobs.keys()
+            self._policy_blobs |= find_policy_blobs(self._store, several)
+        blobs = self._policy_blobs.get(commit, ())
+        if blobs not in self._known_policies:  # () of a commit that cannot be read, which raises
+            policy = read_change_policy_at(self._store, commit, None)
+            self._now = read_acceptances(self._store) if self._now is None else self._now
+            self._known_policies[blobs] = replace(policy, acceptances=(*self._now, *policy.acceptances))
+        return self._known_policies[blobs]
 
 
 def _judge_step(tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff) -> Iterator[Finding]:

@@ -88,14 +88,14 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
-class ReadRelease(NamedTuple):
+class SoundRelease(NamedTuple):
     """A release that is what was released: its tag, and the file at that one's commit."""
 
     tag: GitTag
     file: CommittedArtifact
 
 
-def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, ReadRelease | None]:
+def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, SoundRelease | None]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
     Returns what was read, where no finding is an error.
@@ -115,7 +115,7 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
         found = list(_check_against_ledgers(records, tag, git_tag.commit, file))
         yield from found
         if all(finding.severity is not Severity.ERROR for finding in found):
-            return ReadRelease(git_tag, file)
+            return SoundRelease(git_tag, file)
     except RefError as error:
         if records.is_recorded(tag.ref.name, str(tag.version)):
             yield make_unreadable_finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from evalstore.store.git import Git
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
 from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import Commit, find_file, read_commit
+from evalstore.store.objects import Commit, expect_folder, find_file, read_commit
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
@@ -109,15 +110,19 @@ class ReleaseReader:
         listed = self.tags.list_unread()
         oids = {name: ref.oid for name in paths if (ref := listed.get(name)) and not ref.symref}
         objects = self.objects.read_many(oids.values())
-        found: list[tuple[GitTag, bytes, str, str]] = []
+        tags: list[tuple[GitTag, bytes]] = []
+        folders: defaultdict[str, list[str]] = defaultdict(list)
         for name, oid in oids.items():
             object_ = objects.get(oid)
             match = _TAG.match(object_.data) if object_ and object_.type == "tag" else None
             if object_ is None or match is None or match[2] != name.encode("ascii", "replace"):
                 continue
             commit = match[1].decode("ascii")
-            if file := self._find_file(commit, paths[name]):
-                found.append((GitTag(name, oid, "", "tag", commit, "commit", name), object_.data, *file))
+            tags.append((GitTag(name, oid, "", "tag", commit, "commit", name), object_.data))
+            folders[paths[name].rpartition("/")[0]].append(commit)
+        for folder, commits in folders.items():
+            expect_folder(self.objects, commits, self.moves.prefix + folder)
+        found = [(*tag, *file) for tag in tags if (file := self._find_file(tag[0].commit, paths[tag[0].name]))]
         blobs = self.objects.read_many(blob for *_, blob in found)
         for tag, tag_data, path, blob in found:
             if (object_ := blobs.get(blob)) and object_.type == "blob":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.errors import GitError, RefusedError
+from evalstore.errors import EvalstoreError, GitError, RefusedError
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.trees import TreeEntry, list_entries
 
@@ -106,6 +108,21 @@ def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, Tree
         raise _build_type_error(path, folder.mode, commit, "a folder")
     entries = list_entries(_read_object(objects, folder.oid, "tree"), len(folder.oid) // 2)
     return {_decode(name): entry for name, entry in entries.items()}
+
+
+def expect_folder(objects: ObjectReader, commits: Iterable[str], path: str) -> None:
+    """Say that a folder will be looked up at many commits, so that git is asked for each level of trees at once.
+
+    A hint, which never fails.
+    """
+    several, steps = list(dict.fromkeys(commits)), path.split("/")
+    objects.expect(several)
+    for length in range(len(steps) + 1):
+        folder, trees = "/".join(steps[:length]), list[str]()
+        for commit in several:
+            with suppress(EvalstoreError):
+                trees += filter(None, [_find_folder(objects, commit, folder)])
+        objects.expect(trees)
 
 
 def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:

@@ -11,6 +11,8 @@ _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32
 _MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
 
+_INDEXED = 200_000  # entries of all indexes: some 50 MiB
+
 
 class TreeEntry(NamedTuple):
     """An entry of a tree: the mode and object of one name."""
@@ -25,6 +27,7 @@ class TreeIndexes:
 
     _asked: dict[str, None] = field(default_factory=dict)
     _indexes: dict[str, dict[bytes, tuple[bytes, bytes]]] = field(default_factory=dict)
+    _size: int = 0
 
     def find(self, tree: str, data: bytes, name: bytes) -> TreeEntry | None:
         """Return the entry of exactly this name in `data`, the bytes of the tree with the id `tree`."""
@@ -39,15 +42,11 @@ class TreeIndexes:
         return TreeEntry(entry[0].decode("ascii"), entry[1].hex()) if entry else None
 
     def _add_index(self, tree: str, index: dict[bytes, tuple[bytes, bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
-        indexes = {tree: index}
-        room = 200_000 - len(index)  # some 50 MiB
-        for older, entries in reversed(self._indexes.items()):
-            room -= len(entries)
-            if room < 0:
-                break
-            indexes[older] = entries
-        # A new mapping, because another thread may read the old one.
-        self._indexes = dict(reversed(indexes.items()))
+        self._indexes[tree] = index
+        self._size += len(index) + 1
+        while self._size > _INDEXED and len(self._indexes) > 1:
+            oldest = list(self._indexes)[0]  # noqa: RUF015  # another thread may change the mapping meanwhile
+            self._size -= len(self._indexes.pop(oldest, ())) + 1
         return index
 
 
