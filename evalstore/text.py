@@ -1,15 +1,18 @@
-"""Makes untrusted text safe to show, and finds the nearest of several names."""
+"""Makes untrusted text safe to show, and finds the name that a word misspells or comes near."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 # Characters of a text that is quoted within a sentence: a name or a value, one that is the point of it, and a list.
 SHORT_EXCERPT, EXCERPT, LONG_EXCERPT = 60, 80, 400
 # Characters of a digest, or of a commit, that a message shows, and that no other in one file begins with.
 SHORT_DIGEST, LONG_DIGEST = 12, 16
+SLIPS = 2  # of the keyboard; with more it is another word
+_SHORT_WORD = 5  # a word of at most this length allows one slip only
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 # Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
@@ -43,3 +46,48 @@ def _escape_character(char: str) -> str:
     if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char in _NONCHARACTERS:
         return char.encode("unicode_escape").decode("ascii")
     return char
+
+
+def find_only_near(word: str, names: tuple[str, ...]) -> str | None:
+    """Return the one name that `word` misspells; None where there is none, or a choice."""
+    near = [name for name in names if find_near_word(word, (name,), SLIPS)]
+    return near[0] if len(near) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
+    """Return the name nearest to `key`, at most so many slips away; None without one."""
+    bare = _strip_separators(key)
+    limit = 1 if len(bare) <= _SHORT_WORD else most
+    # `input2` is no slip: a number sets a key apart from its neighbour.
+    near = (
+        (distance, name)
+        for name in names
+        if (distance := _count_slips(bare, _strip_separators(name))) <= limit and _digits(key) == _digits(name)
+    )
+    return min(near, default=(0, None))[1] if len(bare) > 1 else None
+
+
+def _digits(word: str) -> list[str]:
+    return [letter for letter in word if letter.isdigit()]
+
+
+def _strip_separators(word: str) -> str:
+    return word.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def _count_slips(one: str, other: str) -> int:
+    """Return the Damerau-Levenshtein distance (optimal string alignment) of two words; above the limit just a bound."""
+    # A slip changes the length by at most one and the set of letters by at most two: a fast lower bound.
+    if abs(len(one) - len(other)) > SLIPS or len(set(one) ^ set(other)) > 2 * SLIPS:
+        return SLIPS + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

@@ -30,7 +30,6 @@ from evalstore.scoring.judging import Judges, open_session
 from evalstore.scoring.judging.session import Watch, watch_nothing
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.question_index import check_questions
 from evalstore.store.rows import read_row_pieces
 from evalstore.text import make_excerpt
 
@@ -162,10 +161,10 @@ def _list_asked(dataset: Resolved, store: ArtifactStore) -> AskedQuestions:
     def list_lines() -> Iterator[bytes]:
         if "rows" in value:
             return read_row_pieces(store, dataset.artifact, commit=dataset.commit)
-        return (json.dumps({"id": question["id"]}).encode() + b"\n" for question in value.get("questions", ()))
+        return (json.dumps({"id": id_}).encode() + b"\n" for id_ in list_ids())
 
     def list_ids() -> Iterator[str]:
-        return (question.id for question in check_questions(store.questions(dataset), str(dataset.ref)))
+        return (question.id for question in store.questions(dataset))
 
     return AskedQuestions(list_lines, list_ids)
 

@@ -38,8 +38,9 @@ from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
-# The reason of every check of such an output; no policy for errors makes a score of it.
+# The reasons of every check of an output, or of a question, that is not graded: no policy for errors makes a score.
 OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, which is not graded"
+QUESTION_BROKEN = "the question cannot be graded: "
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
@@ -55,7 +56,7 @@ class CountedCheck(NamedTuple):
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
 
-    An output that is too long to be graded is unscored by every rubric, and else, in this order:
+    An output that is too long, or whose question is broken, is unscored by every rubric, and else, in this order:
 
     1. `errors: fail` and a check that could not grade: the score is 0.
     2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as failed, whatever its
@@ -89,8 +90,9 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
 
 
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    if any(result.reason == OUTPUT_TOO_LONG for result in results):
-        return None, OUTPUT_TOO_LONG
+    for result in results:
+        if result.reason == OUTPUT_TOO_LONG or result.reason.startswith(QUESTION_BROKEN):
+            return None, result.reason
     broken = [result.id for result in results if result.unscored is UnscoredReason.ERROR]
     if broken and scoring.errors == "fail":
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"
@@ -202,6 +204,8 @@ def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[
     def grade(sample: Sample) -> CheckResult:
         if len(sample.output.text) > OUTPUT_LIMIT:
             return too_long
+        if sample.question and sample.question.broken:
+            return judge_grade(grade_error(f"{QUESTION_BROKEN}{sample.question.broken}"))
         try:
             return judge_grade(grade_by_kind(sample))
         except MALFORMED_ERRORS as misfit:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_note
-from evalstore.lint.slips import SLIPS, find_near_word, find_only_near
 from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
 from evalstore.model import Kind, is_cosmetic
+from evalstore.model.question import SYNONYMS
+from evalstore.text import SLIPS, find_near_word, find_only_near
 
 _SCORING = "write it under `scoring:`"
 _CHECKS = "write checks under `checks:`, each with its `kind`"
@@ -19,8 +20,7 @@ _GATES = "list the ids of checks that must not fail under `required` of `scoring
 _THRESHOLD = "write `threshold`"
 _MODEL = "write it under `model:`"
 _RUBRIC_REF = "name a rubric: `rubric_ref: rubric/<id>@<version>`"
-_EXPECTED = "write `expected`, or keep it under `metadata:`"
-_INPUT = "write `input`, or keep it under `metadata:`"
+_OR_METADATA = dict.fromkeys(("expected", "input"), ", or keep it under `metadata:`")
 _JUDGE_FILE = "a judge is a file of its own; a check of kind llm_judge names it in `judge_prompt_ref`"
 
 
@@ -67,15 +67,11 @@ _HINTS: dict[str, dict[str, str]] = {
     "model": _share_hint("write `id`", "model model_id model_name name"),
     "questions": {
         **_share_hint(_RUBRIC_REF, "rubric rubrics"),
-        **_share_hint(_INPUT, "prompt query question user_input"),
-        **_share_hint(_EXPECTED, "answer expected_answer expected_output ground_truth ideal reference target"),
         **_share_hint(
             f"checks stand in a rubric; {_RUBRIC_REF}",
             "assert assertions asserts checks criteria_checks expectations graders scorers scoring",
         ),
-        **_share_hint("write `expected_facts`", "facts"),
-        **_share_hint("write `expected_tools`", "expected_tool_calls tools"),
-        **_share_hint("write `messages`", "conversation turns"),
+        **{word: f"write `{key}`{_OR_METADATA.get(key, '')}" for word, key in SYNONYMS.items()},
     },
     "dataset": {
         **_share_hint("write it under `defaults:`", "bundle rubric_ref"),

@@ -22,9 +22,9 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.references import ReferenceLookup, find_referenced
-from evalstore.lint.slips import find_only_near
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, is_id, list_check_ids
+from evalstore.text import find_only_near
 
 
 def lint_rubric(artifact: Artifact) -> Iterator[Note]:

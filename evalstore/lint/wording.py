@@ -21,9 +21,9 @@ from evalstore.lint.notes import (
     name_place,
     suggest_name,
 )
-from evalstore.lint.slips import find_only_near
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
+from evalstore.text import find_only_near
 
 _TYPES = {
     "string": "a text",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 from evalstore.documents import compute_digest, read_row
-from evalstore.errors import LoadError
+from evalstore.errors import LoadError, SchemaError
 from evalstore.model.outcome import Output
+from evalstore.text import SLIPS, find_near_word, make_excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,23 @@ def _parse_args(text: str) -> Any:
 # What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
 INPUT_KEYS = ("input", "messages")
 REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
+# Words of other tools for a key of a question.
+SYNONYMS: Mapping[str, str] = {
+    **dict.fromkeys(("prompt", "query", "question", "user_input"), "input"),
+    **dict.fromkeys(
+        ("answer", "expected_answer", "expected_output", "ground_truth", "ideal", "reference", "target"), "expected"
+    ),
+    "facts": "expected_facts",
+    **dict.fromkeys(("expected_tool_calls", "tools"), "expected_tools"),
+    **dict.fromkeys(("conversation", "turns"), "messages"),
+}
+_TEXT_KEYS = ("id", "input", "rubric_ref")
 _DEFAULTS = ("rubric_ref", "bundle")
 _DIGEST_OF_NOTHING = compute_digest({})
+
+
+def _find_no_line() -> int | None:
+    return None
 
 
 # Without slots, as above.
@@ -92,18 +108,27 @@ _DIGEST_OF_NOTHING = compute_digest({})
 class Question:
     """One row: its id, its input, and the whole mapping as written with the defaults filled in.
 
-    Digests are computed when they are asked for.
+    `find_line` says on which line of its file it begins. `broken` says why it is no question at all: then `id` is
+    what it is called instead. Digests are computed when they are asked for.
     """
 
     id: str
     input: str
     row: Mapping[str, Any]
+    find_line: Callable[[], int | None] = field(default=_find_no_line, compare=False, repr=False)
+    broken: str = field(default="", compare=False)
 
     @property
     def rubric_ref(self) -> str | None:
         """The reference of the rubric that grades this question."""
-        ref: str | None = self.row.get("rubric_ref")
-        return ref
+        ref = self.row.get("rubric_ref")
+        return ref if isinstance(ref, str) else None
+
+    @property
+    def place(self) -> str:
+        """Its line in the words of a sentence's end, as ` (line 12)`; empty where nobody knows it."""
+        line = self.find_line()
+        return f" (line {line})" if line else ""
 
     @cached_property
     def input_digest(self) -> str:
@@ -115,6 +140,21 @@ class Question:
         """SHA-256 over what else a grader may read."""
         return self._digest(REFERENCE_KEYS)
 
+    def explain_absence(self, key: str, *, within: str | None = None) -> str:
+        """Return the words to add where `key` is missing (of the mapping under the key `within`) and a slip is near.
+
+        As in ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty where nothing looks like it.
+        """
+        part = self.row if within is None else self.row.get(within)
+        slip = find_slip(part, key, SYNONYMS if within is None else {}) if isinstance(part, Mapping) else None
+        return self.describe_slip(key, slip) if slip is not None else ""
+
+    def describe_slip(self, meant: str, found: str) -> str:
+        """Return the words for a name that the row has in place of the one that was meant."""
+        line = self.find_line()
+        where = f"line {line}" if line else "the question"
+        return f" (did you mean {make_excerpt(meant)}? {where} has {make_excerpt(found)})"
+
     def _digest(self, keys: tuple[str, ...]) -> str:
         row = self.row
         if row.keys().isdisjoint(keys):
@@ -122,9 +162,57 @@ class Question:
         return compute_digest({key: row[key] for key in keys if key in row})
 
 
-def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:
-    """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it."""
-    defaults = {key: item for key, item in value.get("defaults", {}).items() if key in _DEFAULTS}
+def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
+    """Return the key of a mapping that was probably meant to be `key`, which it does not have; None without one."""
+    others = [other for other in part if isinstance(other, str) and other != key]
+    return next((other for other in others if synonyms.get(other) == key or find_near_word(other, (key,), SLIPS)), None)
+
+
+def make_question(
+    row: Any, defaults: Mapping[str, Any], *, find_line: Callable[[], int | None] = _find_no_line, broken: str = ""
+) -> Question:
+    """Return a row of any shape as a question; one without a text `id` is called by its line."""
+    whole = {**defaults, **row} if isinstance(row, Mapping) else {}
+    texts = {key: value for key in _TEXT_KEYS if isinstance(value := whole.get(key), str)}
+    if "id" in texts and "input" in texts and ("rubric_ref" in texts or "rubric_ref" not in whole):
+        return Question(texts["id"], texts["input"], whole, find_line)
+    found = Question(texts.get("id", ""), texts.get("input", ""), whole, find_line)
+    broken = f"{broken}{found.place}" if broken else _explain_broken(found)
+    return replace(found, id=found.id or f"the row{found.place}", broken=broken)
+
+
+def _explain_broken(found: Question) -> str:
+    """Return why a row is no question that can be graded, with its line."""
+    if not found.row:
+        return f"a question is a mapping with `id` and `input`{found.place}"
+    for key in _TEXT_KEYS:
+        if key in found.row and not isinstance(found.row[key], str):
+            return f"`{key}` is not a text{found.place}"
+    key = "input" if found.id else "id"
+    return f"the question has no {key}{found.explain_absence(key) or found.place}"
+
+
+def iterate_questions(
+    value: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]] | None = None,
+    *,
+    find_line: Callable[[int], int | None] = lambda _: None,
+) -> Iterator[Question]:
+    """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it.
+
+    `find_line` says on which line the question at a position of `questions` begins. Raises `SchemaError` where
+    `questions` is not a list.
+    """
+    listed = value.get("questions", ()) if rows is None else rows
+    if rows is None and not isinstance(listed, list | tuple):
+        raise SchemaError("`questions` is not a list", hint="`evalstore validate` shows the place")
+    defaults = read_defaults(value)
+    for number, row in enumerate(listed):
+        yield make_question(row, defaults, find_line=partial(find_line, number))
+
+
+def read_defaults(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the questions of a dataset have without saying it."""
+    written = value.get("defaults")
     # A row's own keys win over the defaults of the dataset.
-    for row in value.get("questions", ()) if rows is None else rows:
-        yield Question(row["id"], row["input"], {**defaults, **row})
+    return {key: written[key] for key in _DEFAULTS if key in written} if isinstance(written, Mapping) else {}

@@ -117,7 +117,7 @@ class OutputMatcher:
             return {}
         sampled = {number for number, _ in self._samples}
         return {
-            id_: self.odd.reasons.get(id_, _NO_LINE)
+            id_: self.questions.broken.get(id_) or self.odd.reasons.get(id_, _NO_LINE)
             for number, id_ in enumerate(self.questions.list_ids())
             if not self._lines[number] and number not in sampled
         }

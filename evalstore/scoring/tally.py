@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
+from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, Run
@@ -119,8 +120,8 @@ class AnswerTally:
         """Note that the check could not grade the output of the question `id_`."""
         self.errors += 1
         self.error_ids[id_] = None
-        # Missing replies are noted once by the session, not by every check.
-        if NO_REPLY.problem not in check.reason:
+        # Missing replies are noted once by the session, and a broken question as an output without a score.
+        if NO_REPLY.problem not in check.reason and not check.reason.startswith(QUESTION_BROKEN):
             self.troubles += 1
             self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
 

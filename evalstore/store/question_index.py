@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from evalstore.errors import RefusedError
 from evalstore.model import Question
@@ -21,19 +22,20 @@ Found = tuple[int, Question]
 class QuestionIndex:
     """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids.
 
-    `rubric_refs` are the rubrics that they name, each once, as they first come.
+    `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id which are no
+    questions, and why.
     """
 
     count: int
     find: Callable[[str], Found | None]
     list_ids: Callable[[], Iterable[str]]
     rubric_refs: tuple[str, ...] = ()
+    broken: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
-    # Checked while they stream by, since a dataset may not fit into memory.
-    questions = check_questions(store.questions(resolved), str(resolved.ref))
+    questions = store.questions(resolved)
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(open_in_memory(questions))
 
 
@@ -42,10 +44,11 @@ def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
-            raise _make_duplicate_error(question.id)
+            raise _make_duplicate_error(question.id, question.find_line())
         found[question.id] = number, question
     refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
-    return QuestionIndex(len(found), found.get, lambda: found, tuple(ref for ref in refs if ref is not None))
+    broken = {id_: question.broken for id_, (_, question) in found.items() if question.broken}
+    return QuestionIndex(len(found), found.get, lambda: found, tuple(ref for ref in refs if ref is not None), broken)
 
 
 @contextmanager
@@ -55,87 +58,92 @@ def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
         refs: dict[str | None, None] = {}
+        broken: dict[str, str] = {}
         try:
-            count = _fill_table(database, questions, refs)
+            count = _fill_table(database, questions, refs, broken)
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         rubric_refs = tuple(ref for ref in refs if ref is not None)
-        yield QuestionIndex(count, _StoredQuestions(database).find, lambda: _list_ids(database), rubric_refs)
+        yield QuestionIndex(count, _StoredQuestions(database).find, lambda: _list_ids(database), rubric_refs, broken)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
     return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
-def _fill_table(database: sqlite3.Connection, questions: Iterable[Question], refs: dict[str | None, None]) -> int:
-    """Write the questions, numbered from 0, and return how many they are; `refs` collects their rubrics."""
+def _fill_table(
+    database: sqlite3.Connection,
+    questions: Iterable[Question],
+    refs: dict[str | None, None],
+    broken: dict[str, str],
+) -> int:
+    """Write the questions, numbered from 0, and return how many they are.
 
-    def list_records() -> Iterator[tuple[int, str, bytes]]:
+    `refs` collects their rubrics, and `broken` by id what is wrong with those that are no questions.
+    """
+
+    def list_records() -> Iterator[tuple[int, str, bytes, int | None, str]]:
         for number, question in enumerate(questions):
             refs[question.rubric_ref] = None
-            yield number, question.id, pickle.dumps(question.row, pickle.HIGHEST_PROTOCOL)
+            if question.broken:
+                broken[question.id] = question.broken
+            row = pickle.dumps((question.input, question.row), pickle.HIGHEST_PROTOCOL)
+            yield number, question.id, row, question.find_line(), question.broken
 
-    database.execute("CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB)")
+    database.execute(
+        "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER, broken TEXT)"
+    )
     database.execute("BEGIN")
-    count = database.executemany("INSERT INTO question VALUES (?, ?, ?)", list_records()).rowcount
+    count = database.executemany("INSERT INTO question VALUES (?, ?, ?, ?, ?)", list_records()).rowcount
     database.execute("COMMIT")
     # Sorted once, behind the rows: sooner than row by row.
     try:
         database.execute("CREATE UNIQUE INDEX by_id ON question (id)")
     except sqlite3.IntegrityError:
-        raise _make_duplicate_error(_find_double(database)) from None
+        raise _make_duplicate_error(*_find_double(database)) from None
     return max(count, 0)
 
 
-def _find_double(database: sqlite3.Connection) -> str:
-    """Return the id that is the first to stand twice."""
-    text = "SELECT id, min(number) FROM question WHERE number NOT IN (SELECT min(number) FROM question GROUP BY id)"
-    found: str = database.execute(text).fetchone()[0]
+def _find_double(database: sqlite3.Connection) -> tuple[str, int | None]:
+    """Return the id that is the first to stand twice, and the line where it does."""
+    text = (
+        "SELECT id, line FROM question WHERE number NOT IN (SELECT min(number) FROM question GROUP BY id) "
+        "ORDER BY number LIMIT 1"
+    )
+    found: tuple[str, int | None] = database.execute(text).fetchone()
     return found
+
+
+_COLUMNS = "number, id, pickled, line, broken"
 
 
 class _StoredQuestions:
     """Finds questions in the table: outputs mostly come in the order of their questions, so the next one is tried."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        self._cursor = database.execute("SELECT number, id, pickled FROM question ORDER BY number")
+        self._cursor = database.execute(f"SELECT {_COLUMNS} FROM question ORDER BY number")  # noqa: S608
         self._following = self._cursor.fetchone()
 
     def find(self, id_: str) -> Found | None:
         """Return the question of that id, with its number."""
         if self._following is None or self._following[1] != id_:
             number = "SELECT number FROM question WHERE id = ?"
-            text = f"SELECT number, id, pickled FROM question WHERE number >= ({number}) ORDER BY number"  # noqa: S608
+            text = f"SELECT {_COLUMNS} FROM question WHERE number >= ({number}) ORDER BY number"  # noqa: S608
             self._following = self._cursor.execute(text, (id_,)).fetchone()
             if self._following is None:
                 return None
-        number, _, pickled = self._following
+        number, _, pickled, line, broken = self._following
         self._following = self._cursor.fetchone()
-        row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
-        return number, Question(id_, row["input"], row)
+        input_, row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+        return number, Question(id_, input_, row, partial(_get_line, line), broken)
 
 
-def _make_duplicate_error(id_: str) -> RefusedError:
-    return RefusedError(f"the question {id_!r} stands twice in the dataset", hint="`evalstore validate` says where")
+def _get_line(line: int | None) -> int | None:
+    return line
 
 
-def check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:
-    """Yield the questions; raises `RefusedError` for one whose shape scoring cannot use."""
-    try:
-        for question in questions:
-            yield _check_question(question)
-    except KeyError as error:
-        raise _make_shape_error(f"a question of {ref} has no {make_excerpt(str(error))}") from None
-    except (AttributeError, TypeError):
-        raise _make_shape_error(f"the questions of {ref} do not have the shape of a dataset") from None
-
-
-def _make_shape_error(message: str) -> RefusedError:
-    return RefusedError(message, hint="`evalstore validate` shows the place")
-
-
-def _check_question(question: Question) -> Question:
-    for key in ("id", "input", "rubric_ref"):
-        if not isinstance(question.row.get(key, ""), str):
-            raise _make_shape_error(f"the `{key}` of a question is no text")
-    return question
+def _make_duplicate_error(id_: str, line: int | None) -> RefusedError:
+    where = f" (again on line {line})" if line else ""
+    return RefusedError(
+        f"the question id {make_excerpt(id_)!r} is taken{where}", hint="give one of the two questions another id"
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from evalstore import documents  # its names for rows are imported where a row is read
 from evalstore.errors import LoadError, Place
 from evalstore.files import iterate_pieces, open_below
-from evalstore.model import Artifact
+from evalstore.model import Artifact, Question
+from evalstore.model.question import make_question, read_defaults
 from evalstore.store.artifacts import find_rows_path, require_blob
 from evalstore.store.contents import StoreContents
 
@@ -31,6 +33,20 @@ def read_rows(
     return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
 
 
+def read_questions(
+    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[Question]:
+    """Yield the questions beside a dataset at a commit (None: on disk), a broken row as one that says so."""
+    defaults = read_defaults(dataset.value)
+    for data, file, number in read_row_lines(store, dataset, commit=commit, tag=tag):
+        row, broken = None, ""
+        try:
+            row = documents.read_row(data, file, number)
+        except LoadError as error:
+            broken = error.message
+        yield make_question(row, defaults, find_line=partial(int, number), broken=broken)
+
+
 def read_row_lines(
     store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[RowLine]:
@@ -38,10 +54,15 @@ def read_row_lines(
     path = find_rows_path(dataset)
     if path is None:
         return
-    file = f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
+    file = name_rows_file(store, path, commit=commit, tag=tag)
     for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
         if line.strip():
             yield RowLine(line, file, number)
+
+
+def name_rows_file(store: StoreContents, path: str, *, commit: str | None, tag: str | None) -> str:
+    """Return what the file of rows at `path` is called in messages: as git names it at a commit."""
+    return f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
 
 
 def read_row_pieces(store: StoreContents, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:

@@ -34,8 +34,8 @@ class ArtifactStore(StoreContents):
         expect_releases(self, [ref for ref in parsed if isinstance(ref, Ref)])
         return tuple(map(self.resolve, parsed))
 
-    def load(self, ref: str | Ref) -> Artifact:
-        """Return the artifact that a reference means."""
+    def read_artifact(self, ref: str | Ref) -> Artifact:
+        """Return the artifact that a reference means, as it is: nobody looked whether it is valid."""
         return self.resolve(ref).artifact
 
     def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
@@ -62,9 +62,15 @@ class ArtifactStore(StoreContents):
         return before, after
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
-        """Yield the questions of a dataset, from its file or from the rows beside it."""
+        """Yield the questions of a dataset, from its file or from the rows beside it; a broken row is one, too."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
-        value = resolved.artifact.value
+        artifact = resolved.artifact
+        if "rows" in artifact.value:
+            from evalstore.store.rows import read_questions
+
+            return read_questions(self, artifact, commit=resolved.commit, tag=resolved.tag)
         from evalstore.model import iterate_questions
 
-        return iterate_questions(value, self.rows(resolved) if "rows" in value else None)
+        return iterate_questions(
+            artifact.value, find_line=lambda number: artifact.document.locate(("questions", number)).line
+        )

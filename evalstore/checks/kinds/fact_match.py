@@ -42,8 +42,12 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         try:
             facts = _read_facts(_find_expected_facts(sample), spell) if own is None else own
         except TypeError as misfit:
-            return grade_error(f"the question's expected_facts cannot be read: {misfit}")
-        return grade_facts(sample, facts) if facts else grade_missing("neither the check nor the question lists a fact")
+            where = sample.question.place if sample.question else ""
+            return grade_error(f"the question's expected_facts cannot be read: {misfit}{where}")
+        if facts:
+            return grade_facts(sample, facts)
+        slip = sample.question.explain_absence("expected_facts") if sample.question else ""
+        return grade_missing(f"the question lists no fact{slip}")
 
     return grade
 

@@ -9,6 +9,7 @@ from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.output_json import grade_json
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_missing
+from evalstore.text import find_nearest
 
 _FORMATS = frozenset({"json", "text"})
 
@@ -38,7 +39,8 @@ def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
     wanted = params.get("format") or _find_expected_format(sample.question)
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if wanted is None and "min_chars" not in params and most is None:
-        return grade_missing("neither the check nor the question's expected.format says json or text")
+        slip = _explain_absence(sample.question) if sample.question else ""
+        return grade_missing(f"neither the check nor the question's expected.format says json or text{slip}")
     if len(text) < least:
         return grade_binary(False, f"{len(text):,} characters, at least {least:,} wanted")
     if most is not None and len(text) > most:
@@ -52,3 +54,12 @@ def _find_expected_format(question: Question | None) -> str | None:
     expected = question.row.get("expected") if question else None
     wanted = expected.get("format") if isinstance(expected, Mapping) else None
     return wanted if isinstance(wanted, str) and wanted in _FORMATS else None
+
+
+def _explain_absence(question: Question) -> str:
+    """Return the words for a misspelt `expected`, `format`, or name of a format; empty where there is none."""
+    expected = question.row.get("expected")
+    wanted = expected.get("format") if isinstance(expected, Mapping) else None
+    if isinstance(wanted, str) and (guess := find_nearest(wanted, sorted(_FORMATS))):
+        return question.describe_slip(guess, wanted)
+    return question.explain_absence("expected") or question.explain_absence("format", within="expected")

@@ -147,8 +147,13 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
         wanted[name] = [write_canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
-            return grade_missing(f"the question does not say what {make_excerpt(name, EXCERPT)!r} should be")
+            slip = _explain_absence(question, name) if question else ""
+            return grade_missing(f"the question does not say what {make_excerpt(name, EXCERPT)!r} should be{slip}")
     return wanted
+
+
+def _explain_absence(question: Question, name: str) -> str:
+    return question.explain_absence(name, within="expected") or question.explain_absence("expected")
 
 
 def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:

@@ -46,9 +46,8 @@ def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
         if isinstance(wanted, str):
             return grade_error(wanted)
         if wanted is None and not forbidden:
-            return grade_missing(
-                "no tools are asked for, by the check or the question's expected_tools, and none forbidden"
-            )
+            slip = sample.question.explain_absence("expected_tools") if sample.question else ""
+            return grade_missing(f"neither the check nor the question asks for a tool{slip}")
         if sample.tool_calls is None:
             return grade_missing("no record of tool calls")
         return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.tool_calls)
