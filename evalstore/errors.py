@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -89,6 +90,23 @@ class GitError(EvalstoreError):
 
 class RefusedError(EvalstoreError):
     """evalstore will not do this, and says why."""
+
+
+class FindingsError(RefusedError):
+    """What was to be used has findings, a line each in `lines`, and its settings are strict."""
+
+    exit_code = ExitCode.NO
+
+    def __init__(self, what: str, lines: Sequence[str]) -> None:
+        count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
+        super().__init__(f"{what}: the settings are strict, and there {count}", hint="evalstore validate explains each")
+        self.lines = tuple(lines)
+        for line in lines:
+            self.add_note(line)
+
+
+class FindingsWarning(UserWarning):
+    """What was used has a finding, and its settings let it pass."""
 
 
 class ConflictError(RefusedError):

@@ -5,7 +5,7 @@ What each needs is imported when it is called, so that a program that opens a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import evalstore.report  # noqa: F401  # it registers how results are shown in a
 from evalstore.arguments import NOTHING, PATH, require_types
 from evalstore.errors import UsageError
 from evalstore.model.artifact import Artifact
+from evalstore.model.refs import Ref
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import make_excerpt
 
@@ -34,6 +35,19 @@ if TYPE_CHECKING:
 
 class Store(ArtifactStore):
     """A store, opened with `Store.open(path)`; a context manager, because it keeps a git process until it is closed."""
+
+    def load(self, ref: str | Ref) -> Artifact:
+        """Return the artifact that a reference means.
+
+        It is validated: `SchemaError` for one that nothing could be graded with, `FindingsError` for one with findings
+        where the settings are strict; else each finding is a `FindingsWarning`.
+        """
+        from evalstore.lint.use import check_usable
+
+        resolved = self.resolve(ref)
+        check_usable(resolved.artifact, self.read_artifact)
+        _say_findings(self, [resolved], f"{resolved.ref} was not loaded")
+        return resolved.artifact
 
     def release(  # noqa: PLR0913  # the words of the command line
         self,
@@ -74,6 +88,20 @@ class Store(ArtifactStore):
             signature=signature,
             today=datetime.now(UTC).date(),
         )
+
+
+def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str) -> None:
+    """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
+    import warnings
+    from datetime import UTC, datetime
+
+    from evalstore.errors import FindingsWarning
+    from evalstore.lint.use import find_use_findings
+
+    found = find_use_findings(store, used, today=datetime.now(UTC).date())
+    found.refuse_if_strict(what)
+    for line in found.list_lines():
+        warnings.warn(line, FindingsWarning, stacklevel=3)
 
 
 _STORE, _RULER = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
@@ -240,11 +268,16 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         if store is None:
             raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
         store = store.with_worktree(worktree)
-    ruler = _read_ruler(rubric, store, "evaluate")
     if store is None:
-        return grade(ruler, output, question)
+        return grade(_read_ruler(rubric, store, "evaluate"), output, question)
+    if isinstance(rubric, str):
+        from evalstore.lint.use import list_used
+
+        rubric = store.resolve(rubric)
+        _say_findings(store, list_used([rubric.ref], store.resolve), "nothing was graded")
+    ruler = _read_ruler(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        context = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
+        context = CheckContext(store.read_artifact, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = grade(ruler, output, question, context=context)
             if not panel.can_ask:
@@ -295,6 +328,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         judges=judges,
         eee_version=eee_version or LATEST,
         only=only,
+        today=datetime.now(UTC).date(),
     )
     with job as opened:
         if jobs == 1:
@@ -313,5 +347,5 @@ def _read_ruler(value: Any, store: ArtifactStore | None, function: str) -> Artif
         if store is None:
             hint = f"{function}(…, store=Store.open(path))"
             raise UsageError(f"{function} needs a store to find {make_excerpt(value)!r} in", hint=hint)
-        return store.load(value)
+        return store.read_artifact(value)
     return value.artifact if isinstance(value, Resolved) else value

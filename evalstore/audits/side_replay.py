@@ -317,14 +317,14 @@ class OutputGrader:
         store = self.finder.store
         reaches_all = ruler.kind is Kind.RUBRIC and not self.has_used(ruler)
         stored = self._give_rubric(ruler) if reaches_all else self.stored
-        side = ChangeSide(ruler.artifact, store.load, lambda: store.questions(ruler))
+        side = ChangeSide(ruler.artifact, store.read_artifact, lambda: store.questions(ruler))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
         ids = self.session.judges.watch(stored.rows, len(stored.rows))
         return {id_: self._grade_row(replay, id_) for id_ in ids}
 
     def has_used(self, ruler: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""
-        side = ChangeSide(ruler.artifact, self.finder.store.load)
+        side = ChangeSide(ruler.artifact, self.finder.store.read_artifact)
         replay = SideReplay.from_run(side, self.stored, self.finder, self.session)
         return any(replay.can_affect(row) for row in self.stored.rows.values())
 

@@ -335,7 +335,7 @@ class RunArtifactLoader:
     def __call__(self, ref: str) -> Artifact:
         """Return the artifact."""
         pinned = self._find_pin(ref)
-        return self.finder.locate_pin(pinned).resolved.artifact if pinned else self.finder.store.load(ref)
+        return self.finder.locate_pin(pinned).resolved.artifact if pinned else self.finder.store.read_artifact(ref)
 
     def locate(self, ref: str) -> ArtifactVersion | None:
         """Return the version that a reference means in the run; None where the run does not say."""

@@ -93,7 +93,7 @@ class _WorkingArtifacts:
         for ref in self._store.working():
             if ref.kind is kind:
                 try:
-                    yield self._store.load(ref)
+                    yield self._store.read_artifact(ref)
                 except EvalstoreError:  # validate says what is wrong with it
                     continue
 

@@ -99,5 +99,6 @@ def command(  # noqa: PLR0913  # one a word of the command line
             watch_writing=make_watch("writing", quiet=settings.quiet),
             watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
         )
+    settings.print_warnings(result.findings)
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

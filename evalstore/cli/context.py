@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalstore.cli.streams import find_screen, needs_pager, write_safely
-from evalstore.errors import GitError
+from evalstore.errors import FindingsError, GitError
 from evalstore.report.formats import FORMATS
 from evalstore.text import escape_ci_commands, make_printable
 
@@ -115,6 +115,8 @@ class CommandSettings:
             from evalstore.report.formats.github import format_annotation
 
             write_safely(sys.stdout, format_annotation(error) + "\n")
+        for line in error.lines if isinstance(error, FindingsError) else ():
+            write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
         hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
         write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
         return code
@@ -211,6 +213,7 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
             "column": place.column if place else None,
             "hint": error.hint,
             "exit_code": int(code),
+            **({"findings": list(error.lines)} if isinstance(error, FindingsError) else {}),
         }
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -179,7 +180,14 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     path = settings.path / outputs
     open_run = partial(
-        open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version, rows_format=rows_format
+        open_job,
+        model=model,
+        only=only,
+        rubric=rubric,
+        judges=judges,
+        eee_version=eee_version,
+        rows_format=rows_format,
+        today=datetime.now(UTC).date(),
     )
     with (
         settings.open_store() as opened,

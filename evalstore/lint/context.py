@@ -122,7 +122,8 @@ class ValidationContext:
     """The other artifacts, the bundles, the policies, what packages above know, and today's date.
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
-    against, by the root of their store, as far as anybody asked. `whole` gives every finding its line of the file.
+    against, by the root of their store, as far as anybody asked. `whole` gives every finding its line of the file;
+    `streamed` rows are forgotten as soon as they are looked at.
     """
 
     lookup: ReferenceLookup
@@ -134,6 +135,7 @@ class ValidationContext:
     cosmetic: frozenset[str] = frozenset()
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
     whole: bool = False
+    streamed: bool = False
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from evalstore.documents import LINE_LIMIT, Pointer, Span, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
-from evalstore.files import open_below
 from evalstore.lint.context import ValidationContext
 from evalstore.lint.keys import lint_keys
 from evalstore.lint.mending import TextFile, find_edit, make_edit
@@ -34,6 +33,14 @@ _ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
+class RowsPlace(NamedTuple):
+    """A file of rows: the folder that holds its bundles, its path below that, and how it is called in findings."""
+
+    root: Path | None
+    path: str
+    file: str
+
+
 def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
     """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
     first: dict[str, Pointer] = {}
@@ -51,48 +58,59 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
         yield make_note("dataset-empty", ("questions",), of_key=True)
 
 
-def lint_rows_file(  # noqa: PLR0913  # which rows, by what they are judged
-    root: Path,
-    path: str,
-    file: str,
+def lint_rows(
+    lines: Iterable[tuple[int, bytes]],
+    at: RowsPlace,
     pointer: Pointer,
     *,
     defaults: Mapping[str, Any] | None,
     context: ValidationContext,
 ) -> Iterator[Note]:
-    """Yield what is wrong with the rows of a file, each by itself and beside the others; of all rows, at `pointer`."""
+    """Yield what is wrong with rows, each by itself and beside the others; of all rows, at `pointer`.
+
+    `lines` are the numbered lines of their file, which are not blank. In a `streamed` context nothing is remembered of
+    a row: so two with one id, and a dataset that grades none, are left to who reads them.
+    """
     first: dict[str, int] = {}
-    notes, unscored, count = list[Note](), list[Note](), 0
-    with open_below(root, path) as stream:
-        for number, line in _read_lines(stream):
-            try:
-                row = read_row(line, file, number)
-            except LoadError as error:
-                notes.append(note_error("row-malformed", error, place=Place(file, number, _find_column(line, error))))
-                continue
-            if not isinstance(row, dict):
-                message = f"a row is a mapping, not {describe_value(row)}"
-                notes.append(make_note("row-malformed", place=Place(file, number, 1), message=message, hint=""))
-                continue
+    unscored, count, is_quiet = list[Note](), 0, True
+    for number, line in lines:
+        notes, row = _lint_line(line, number, at, context, defaults)
+        if isinstance(row, dict):
             count += 1
-            # One broken row keeps no other from being scored.
-            found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
-            if (before := _find_first(row, number, first)) is not None:
-                found.append(_note_duplicate_id(row, before, ()))
-            found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, root), context)
-            if isinstance(ref := row.get("rubric_ref"), str):
-                found += lint_pin(("rubric_ref",), ref, context.lookup)
-            if found:
-                notes += _add_columns(found, line, Place(file, number), root, path)
+            if not context.streamed and (before := _find_first(row, number, first)) is not None:
+                notes += _add_columns([_note_duplicate_id(row, before, ())], line, number, at)
             if defaults is not None and _is_unscored(row, defaults):
-                unscored.append(_note_unscored(row, ())._replace(place=Place(file, number, 1)))
-    yield from notes
+                unscored.append(_note_unscored(row, ())._replace(place=Place(at.file, number, 1)))
+        if context.streamed:
+            yield from unscored
+            unscored.clear()
+        is_quiet = is_quiet and not notes
+        yield from notes
     yield from _weigh_unscored(unscored, count, pointer)
-    if not count and not notes:
+    if not count and is_quiet:
         yield make_note("dataset-empty", pointer, of_key=True)
 
 
-def _read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _lint_line(
+    line: bytes, number: int, at: RowsPlace, context: ValidationContext, defaults: Mapping[str, Any] | None
+) -> tuple[list[Note], Any]:
+    """Return what is wrong with one row by itself, and the row; None where it cannot be read."""
+    try:
+        row = read_row(line, at.file, number)
+    except LoadError as error:
+        return [note_error("row-malformed", error, place=Place(at.file, number, _find_column(line, error)))], None
+    if not isinstance(row, dict):
+        message = f"a row is a mapping, not {describe_value(row)}"
+        return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
+    # One broken row keeps no other from being scored.
+    found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
+    found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, at.root), context)
+    if isinstance(ref := row.get("rubric_ref"), str):
+        found += lint_pin(("rubric_ref",), ref, context.lookup)
+    return list(_add_columns(found, line, number, at)) if found else [], row
+
+
+def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield (number, line) for every line that is not blank; of one beyond the limit, its beginning."""
     number = 0
     while line := stream.readline(LINE_LIMIT + 2):
@@ -176,21 +194,21 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
     return error.place.column if error.place else None
 
 
-def _add_columns(notes: Iterable[Note], line: bytes, at: Place, root: Path, path: str) -> Iterator[Note]:
+def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace) -> Iterator[Note]:
     """Yield the notes of one line with their columns; it is read for positions only where no search tells them."""
     text, document = line.decode("utf-8").removeprefix("\ufeff"), None
+    file = TextFile(at.root, at.path, number)
     for note in notes:
         if note.place:
             yield note
             continue
         if span := _find_key(text, note):
-            edit = make_edit(text, span, note, TextFile(root, path, at.line or 0))
-            yield note._replace(place=Place(at.file, at.line, span.column), edit=edit)
+            edit = make_edit(text, span, note, file)
+            yield note._replace(place=Place(at.file, number, span.column), edit=edit)
         else:
             document = document or read_json(line, at.file)
             column = document.locate(note.pointer, of_key=note.of_key).column
-            edit = find_edit(document, note, TextFile(root, path, at.line or 0))
-            yield note._replace(place=Place(at.file, at.line, column), edit=edit)
+            yield note._replace(place=Place(at.file, number, column), edit=find_edit(document, note, file))
 
 
 def _find_key(text: str, note: Note) -> Span | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
-from evalstore.files import FolderReader
+from evalstore.files import FolderReader, open_below
 from evalstore.lint.context import (
     KnownRules,
     SeverityPolicy,
@@ -23,7 +23,7 @@ from evalstore.lint.judges import lint_judge, lint_prompt
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
-from evalstore.lint.questions import lint_questions, lint_rows_file
+from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
 from evalstore.lint.references import (
     UNKNOWN,
     ArtifactFiles,
@@ -179,6 +179,13 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+    yield from lint_alone(artifact, context)
+    if artifact.kind is Kind.DATASET:
+        yield from _lint_dataset(item, artifact, context)
+
+
+def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+    """Yield the notes of an artifact and its references, without the questions of a dataset."""
     yield from _lint_by_itself(artifact, context.cosmetic)
     yield from lint_twins(artifact, context.lookup.files)
     yield from lint_references(artifact, context.lookup)
@@ -186,8 +193,6 @@ def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContex
         yield from lint_judged_checks(artifact, context.lookup)
     elif artifact.kind is Kind.JUDGE:
         yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
-    else:
-        yield from _lint_dataset(item, artifact, context)
 
 
 def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[Note]:
@@ -267,6 +272,8 @@ def _lint_rows_file(
     file = name_rows_file(source, path)
     try:
         if source.root:
-            yield from lint_rows_file(source.root, path, file, pointer, defaults=defaults, context=context)
+            with open_below(source.root, path) as stream:
+                at = RowsPlace(source.root, path, file)
+                yield from lint_rows(read_numbered_lines(stream), at, pointer, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

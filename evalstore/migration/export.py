@@ -80,7 +80,7 @@ class ArtifactSource:
         """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
         has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
-            return self.store.load(ref)
+            return self.store.read_artifact(ref)
         artifact = self._read_on_disk(ref)
         if ref.version and str(ref.version) != artifact.version:
             raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")

@@ -85,7 +85,7 @@ class ReleaseLookup:
             ref = Ref(artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version)
             # A release that cannot be read is none that could be pinned.
             with suppress(EvalstoreError):
-                if store and digest_content(store.load(ref).value) == digest:
+                if store and digest_content(store.read_artifact(ref).value) == digest:
                     return str(release.version)
         return None
 

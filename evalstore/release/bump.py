@@ -154,6 +154,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
         pinned=plan.pinned,
         followed=request.options.dependents,
         followers=plan.followers,
+        findings=plan.findings,
         lowered=_list_lowered_versions(plan),
         unreviewed=unreviewed,
     )
@@ -192,6 +193,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
         pinned=plan.pinned,
         followed=request.options.dependents,
         followers=plan.followers,
+        findings=plan.findings,
         lowered=_list_lowered_versions(plan),
         unreviewed=_list_unreviewed(store, plan, journal.old),
     )

@@ -107,7 +107,7 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
 
 def compare_by_rules(store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES) -> Diff:
     """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
-    return compare_versions(store, old, new, read_rules_policy(store), load=store.load, detail=detail)
+    return compare_versions(store, old, new, read_rules_policy(store), load=store.read_artifact, detail=detail)
 
 
 def compare_with_release(  # noqa: PLR0913  # as above
@@ -173,4 +173,4 @@ def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | Non
 def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:
     """Return a function that loads what a side refers to: from working files, or from releases."""
     is_working = isinstance(ruler, Resolved) and ruler.commit is None
-    return store.with_worktree().load if is_working else store.load
+    return store.with_worktree().read_artifact if is_working else store.read_artifact

@@ -87,7 +87,7 @@ class MovedReferenceFinder:
         policy, resolve = ChangePolicy(self.settings, (), None), self.store.resolve
         try:
             return compare_versions(
-                self.store, resolve(was), resolve(now), policy, load=self.store.load, detail=Detail.BUMP
+                self.store, resolve(was), resolve(now), policy, load=self.store.read_artifact, detail=Detail.BUMP
             ).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # what cannot be compared counts as major

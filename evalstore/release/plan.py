@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.lint.use import find_use_findings
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import scan_working_files
@@ -29,12 +30,16 @@ _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must
 
 @dataclass(frozen=True, slots=True)
 class BumpPlan:
-    """The steps of a bump, the names of what stays unchanged, the versions that somebody still pins, or follows."""
+    """The steps of a bump, the names of what stays unchanged, the versions that somebody still pins, or follows.
+
+    `findings` are what validation has to say of the files to release, a line each.
+    """
 
     steps: tuple[ReleaseStep, ...]
     unchanged: tuple[str, ...]
     pinned: tuple[PinnedVersion, ...]
     followers: tuple[FollowedVersion, ...]
+    findings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +79,15 @@ def make_plan(
     for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
+    found = find_use_findings(store, [step.resolved for step in draft.steps.values()], today=today or date.min)
+    found.refuse_if_strict("nothing was released")
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     return BumpPlan(
         tuple(draft.steps[name] for name in names if name in draft.steps),
         tuple(name for name in requested if name not in draft.steps),
         tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
         tuple(_list_followed_versions(draft)),
+        tuple(found.list_lines()),
     )
 
 
@@ -209,7 +217,7 @@ def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> C
     def load(text: str) -> Artifact:
         ref = parse_ref(text)
         try:
-            return store.load(ref)
+            return store.read_artifact(ref)
         except RefError:
             if (draft := drafts.get(f"{ref.name}@{ref.version}")) is None:
                 raise

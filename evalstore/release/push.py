@@ -168,7 +168,7 @@ def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
 def _find_current_release(store: ArtifactStore, name: str) -> Release | None:
     ref = parse_ref(name)
     releases = store.releases(ref.kind, ref.id)
-    version = store.load(ref.with_pin("worktree")).version
+    version = store.read_artifact(ref.with_pin("worktree")).version
     same = (release for release in releases if str(release.version) == version)
     return next(same, None) or find_last_release(releases)
 

@@ -215,7 +215,7 @@ def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None
     One that cannot have any is not parsed.
     """
     # The key stands in the file as it is, unless an escape hides it.
-    return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
+    return find_rows_path(store.read_artifact(ref)) if b"rows" in data or b"\\" in data else None
 
 
 # One expression a kind, tried where its first letters are found: most rows name no artifact at all.

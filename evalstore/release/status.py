@@ -147,7 +147,7 @@ def survey_store(
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
-    context = _SurveyContext(store, store.with_worktree().load, list_policies, finder, find_branch, detail)
+    context = _SurveyContext(store, store.with_worktree().read_artifact, list_policies, finder, find_branch, detail)
     statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
@@ -269,7 +269,7 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     options: dict[str, Any] = {"load": None}
     if store is not None:
         options = {
-            "load": store.load,
+            "load": store.read_artifact,
             "locked": store.lock.refs,
             "expect": partial(expect_references, store),
             "parse": store.documents.read,

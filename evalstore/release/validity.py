@@ -63,7 +63,7 @@ def check_pins(
 
 def _find_working_version(store: ArtifactStore, ref: Ref) -> Version | None:
     try:
-        return find_version(store.load(f"{ref.name}@worktree").version)
+        return find_version(store.read_artifact(f"{ref.name}@worktree").version)
     except EvalstoreError:  # what is wrong with that file is said of it
         return None
 

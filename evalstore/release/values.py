@@ -74,8 +74,8 @@ class Released(ReportValue):
     `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `followers`
     are the released versions that others mean from now on, although nothing in them changed. `lowered` are versions
     whose change was overridden or accepted, or that come with loosened settings; `unreviewed` rest on acceptances which
-    are not committed. `bypassed` are the hooks of the repository that git would have run. `push` is None where there
-    is nothing to push.
+    are not committed. `findings` are what validation says of the files, a line each. `bypassed` are the hooks of the
+    repository that git would have run. `push` is None where there is nothing to push.
     """
 
     released: tuple[ReleasedVersion, ...]
@@ -90,6 +90,7 @@ class Released(ReportValue):
     followers: tuple[FollowedVersion, ...] = ()
     lowered: tuple[LoweredVersion, ...] = ()
     unreviewed: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None
 

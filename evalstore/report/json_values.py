@@ -271,7 +271,9 @@ KEYS: Mapping[str, Row] = {
         {"ref": lambda pin: str(pin.ref)},
         "type=ref.type means follows locked scores file=place.file line=place.line places questions",
     ),
-    "Released": ("released=done unchanged pinned followers lowered dry_run branch signed unreviewed bypassed push",),
+    "Released": (
+        "released=done unchanged pinned followers lowered dry_run branch signed unreviewed findings bypassed push",
+    ),
     "ReleasedVersion": ("ref tag commit previous bump moved",),
     "ReleaseLog": (
         "ref=name",

@@ -110,7 +110,7 @@ class ArtifactResolver:
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
         with suppress(EvalstoreError):  # a file that is gone, or cannot be read, was not edited to be tried
-            file = self.store.load(f"{released.name}@worktree")
+            file = self.store.read_artifact(f"{released.name}@worktree")
             edited = [released.path] if file.scoring_digest != released.scoring_digest else []
             rows, blob = find_rows_path(file), find_rows_blob(self.store, released.artifact, released.commit)
             if rows and blob and self.store.root and not is_blob(self.store.root, rows, blob):
@@ -165,7 +165,8 @@ def _prepare_resolved(resolved: Resolved, context: CheckContext) -> Callable[[Sa
 
 def grade_output(output: Output, question: Question, rubric: PreparedRubric | None, *, sample: int = 0) -> GradedRow:
     """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`."""
-    result = _NO_RUBRIC if rubric is None else _grade_sample(Sample(output, question), rubric)
+    unread = RubricResult(None, Verdict.UNSCORED, reason=question.broken) if question.broken else _NO_RUBRIC
+    result = unread if rubric is None else _grade_sample(Sample(output, question), rubric)
     group = question.row.get("group")
     return GradedRow(
         id=question.id,

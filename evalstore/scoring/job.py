@@ -6,12 +6,14 @@ import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 
 from evalstore.about import VERSION
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
+from evalstore.lint.use import find_use_findings, list_used
 from evalstore.model import Kind, Question
 from evalstore.runs import (
     LATEST,
@@ -162,10 +164,16 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
     rows_format: str | None = None,
+    today: date | None = None,
 ) -> Iterator[ScoringJob]:
-    """Open a scoring job: dataset resolved, questions indexed, cache of replies opened."""
+    """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
+
+    `today` is the day by which a judge's validation is stale, by default that of `at`. Raises `FindingsError` where
+    something is found and the settings are strict.
+    """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
-        resolver = ArtifactResolver(store, session.ask, session.judges.model)
+        find = cache(store.resolve)  # for what is validated is graded with, too
+        resolver = ArtifactResolver(store, session.ask, session.judges.model, find=find)
         resolved = resolver.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
@@ -179,7 +187,20 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         run = replace(run, samples=Path(f"samples{format_.suffix}"), eee_version=eee_version)
         run = replace(run, notes=(*find_label_doubts(outputs), *choice.describe()))
         with open_question_index(resolved, store) as questions:
+            refs = questions.rubric_refs if rubric is None else (rubric,)
+            used = list_used(refs, find, [resolved])
+            ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS
+            found = find_use_findings(store, used, today=today or at.date(), ignored=ignored, find=find)
+            found.refuse_if_strict("nothing was graded")
+            run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
             yield ScoringJob(run, samples, choice, rubric, questions, resolver, session)
+
+
+# What the resolver of references notes, with what each means today.
+_NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"})
+# What is no matter for a score: whether something could be released, and questions' rubrics where one is given.
+_OF_RELEASES = frozenset({"reference-unreleasable"})
+_OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:

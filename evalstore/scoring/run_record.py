@@ -77,11 +77,10 @@ def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRule
     """Return `run` with its sums, pins and notes; `RefusedError` where no output answers a question."""
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
-        raise RefusedError(
-            f"no output answers a question of {dataset}",
-            place=Place(pairs.file),
-            hint=f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'",
-        )
+        broken = next(iter(pairs.questions.broken.values()), "")
+        first = f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
+        hint = f"{first}; and in the dataset {broken}" if broken else first
+        raise RefusedError(f"no output answers a question of {dataset}", place=Place(pairs.file), hint=hint)
     return replace(
         summed,
         rubrics=rulers.rubrics,

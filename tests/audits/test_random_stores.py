@@ -114,7 +114,7 @@ def make_context(store: ArtifactStore, rubric: int, judge: int) -> CheckContext:
 
     def load(ref: str) -> Artifact:
         name = ref.partition("@")[0]
-        return store.load(f"{name}@{versions[name]}.0.0")
+        return store.read_artifact(f"{name}@{versions[name]}.0.0")
 
     return CheckContext(load, lambda call: JudgeReply(text=rate(call.prompt)))
 

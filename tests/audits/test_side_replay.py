@@ -45,7 +45,7 @@ OUTPUTS = {"one": "please, do", "two": "a long answer without any such word", "t
 
 def subject(store: ArtifactStore, ref: str) -> ChangeSide:
     questions = (lambda: store.questions(ref)) if ref.startswith("dataset") else tuple
-    return ChangeSide(store.load(ref), store.load, questions)
+    return ChangeSide(store.read_artifact(ref), store.read_artifact, questions)
 
 
 def measured(repo: Repo, run: Run, old: str, new: str) -> RunMeasurement:

@@ -45,7 +45,7 @@ def test_a_model_that_is_named_judges(repo: Path, mock: Any, evaluated: Any, sco
     assert (check["engine"], check["replies"]) == ("mockllm/judge", compute_digest([TWO, '{"score": 1}']))
     assert "Nearly." in check["reason"]
     with Store.open(repo) as store:
-        assert score.metadata["judges"] == {"judge/accuracy@1.0.0": store.load("judge/accuracy@1.0.0").digest}
+        assert score.metadata["judges"] == {"judge/accuracy@1.0.0": store.read_artifact("judge/accuracy@1.0.0").digest}
 
 
 def test_the_role_grader_judges_where_no_model_is_named(repo: Path, mock: Any, evaluated: Any, scores: Any) -> None:

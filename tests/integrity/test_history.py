@@ -198,7 +198,9 @@ def accepted(world: World, fingerprint: str, more: str = "") -> None:
 def test_an_acceptance_counts_while_it_lasts_and_may_come_later(world: World) -> None:
     bumped(world, "2.0.1", word="evil")
     assert not world.alone().ok
-    compared = world.ask(lambda store: compare(store.load("rubric/tone@2.0.0"), store.load("rubric/tone@2.0.1")))
+    compared = world.ask(
+        lambda store: compare(store.read_artifact("rubric/tone@2.0.0"), store.read_artifact("rubric/tone@2.0.1"))
+    )
     reworded = next(finding.fingerprint for finding in compared.findings if finding.rule == "phrase-reworded")
     accepted(world, reworded)
     assert (rules(world.alone()), world.alone().ok) == (["release-bump-lowered"], True)

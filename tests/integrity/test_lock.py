@@ -69,7 +69,9 @@ def findings(world: World, *, strict: bool = False) -> list[str]:
 
     def look(store: ArtifactStore) -> Any:
         sources = list(find_store_sources(world.path))
-        return validate(sources, load=store.load, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs)
+        return validate(
+            sources, load=store.read_artifact, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs
+        )
 
     return [one.rule for one in world.ask(look).findings if one.rule.startswith("reference")]
 

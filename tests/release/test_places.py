@@ -389,7 +389,7 @@ def test_a_folder_may_have_a_name_that_is_no_text(shop: Shop) -> None:
     odd.write("rubrics/tone.yaml", rubric(ban="just"))
     assert [one.ref for one in odd.bump().done] == ["rubric/tone@2.0.0"]
     with ArtifactStore.open(odd.root) as store:
-        assert store.load("rubric/tone@1.0.0").version == "1.0.0"
+        assert store.read_artifact("rubric/tone@1.0.0").version == "1.0.0"
 
 
 def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(

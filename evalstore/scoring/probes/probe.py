@@ -291,7 +291,7 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     if state is None:
         raise RefusedError(f"{ruler.ref} cannot be read as a rubric", hint="`evalstore validate` shows the place")
     store = questions.store
-    context = CheckContext(store.load, session.ask, session.judges.model, strict=store.strict)
+    context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
     rubric, tallies, count = read_rubric(value), dict[str, _ResultTally](), 0
     grade = prepare_rubric(rubric, context)
     for question in questions.iterate():

@@ -1,0 +1,161 @@
+"""Validates what a command is about to use, releases as well as files, by the linters of `evalstore validate`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from evalstore.documents import format_json_pointer
+from evalstore.errors import EvalstoreError, FindingsError, LoadError, Place, SchemaError
+from evalstore.lint.context import KnownRules, ValidationContext, read_policy, read_target_policies
+from evalstore.lint.notes import Note, get_mapping, list_texts, note_error
+from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
+from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
+from evalstore.lint.rules import VALIDATION_RULES
+from evalstore.lint.run import find_obstacles, lint_alone
+from evalstore.model import Artifact, Finding, Kind, Severity, find_pins
+from evalstore.model.findings import SHOWN_ALIKE
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_path
+from evalstore.store.rows import name_rows_file, read_row_lines
+
+
+@dataclass(frozen=True, slots=True)
+class UseFindings:
+    """What was found of artifacts in use: the first findings of a rule in a file, and how many more there are.
+
+    `strict` says that the settings of the store, or of a target, let nothing pass of what was found.
+    """
+
+    findings: tuple[Finding, ...]
+    more: Mapping[tuple[str, str], int]
+    strict: bool
+
+    def refuse_if_strict(self, what: str) -> None:
+        """Raise `FindingsError` where the settings are strict and something was found; `what` was not done for it."""
+        if self.strict:
+            raise FindingsError(what, list(self.list_lines()))
+
+    def list_lines(self, *, without: Iterable[str] = ()) -> Iterator[str]:
+        """Yield each finding as a line with its place, but those of some rules."""
+        left = dict(self.more)
+        shown = Counter((finding.file, finding.rule) for finding in self.findings)
+        for finding in self.findings:
+            key = finding.file, finding.rule
+            shown[key] -= 1
+            if finding.rule not in without:
+                more = left.pop(key, 0) if not shown[key] else 0
+                yield format_finding(finding) + (f"; and {more:,} more like it" if more else "")
+
+
+def format_finding(finding: Finding) -> str:
+    """Return a finding as one line: its place, its sentence, its hint, its rule."""
+    hint = f" ({finding.hint})" if finding.hint else ""
+    return f"{Place(finding.file, finding.line, finding.column)}: {finding.message}{hint} [{finding.rule}]"
+
+
+def list_used(
+    refs: Iterable[str], find: Callable[[str], Resolved], known: Iterable[Resolved] = ()
+) -> tuple[Resolved, ...]:
+    """Return `known`, and what references mean with all that it refers to; what means nothing is left out."""
+    used, pending = {resolved.ref: resolved for resolved in known}, [*refs]
+    while pending:
+        ref = pending.pop(0)
+        if ref in used:
+            continue
+        try:
+            found = used[ref] = find(ref)
+        except EvalstoreError:  # a finding of what refers to it
+            continue
+        pins = find_pins(found.kind, found.artifact.value)
+        pending += [text for pointer, text in pins if pointer[-1] != "validated_against"]
+    return tuple(used.values())
+
+
+def find_use_findings(
+    store: ArtifactStore,
+    used: Sequence[Resolved],
+    *,
+    today: date,
+    ignored: Iterable[str] = (),
+    find: Callable[[str], Resolved] | None = None,
+) -> UseFindings:
+    """Return what is wrong with artifacts, and with the questions of datasets among them, as they stream by.
+
+    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find` says what references
+    mean, by default `store.resolve`. Memory does not grow with the questions: an id that stands twice is found by who
+    indexes them.
+    """
+    find = find or store.resolve
+    context = _make_context(store, [resolved.artifact for resolved in used], today, find)
+    kept: dict[Finding, None] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    is_strict = False
+    for resolved in used:
+        policy = context.find_policy(resolved.artifact)
+        for note in _lint_resolved(store, resolved, context):
+            severity = policy.find_severity(note.rule, soft=note.soft)
+            if severity is None or note.rule in ignored:
+                continue
+            finding = _make_finding(note, resolved.artifact, severity)
+            is_strict = is_strict or policy.strict
+            if finding not in kept:
+                counts[finding.file, finding.rule] += 1
+                if counts[finding.file, finding.rule] <= SHOWN_ALIKE:
+                    kept[finding] = None
+    more = {key: count - SHOWN_ALIKE for key, count in counts.items() if count > SHOWN_ALIKE}
+    return UseFindings(tuple(kept), more, is_strict)
+
+
+def _make_context(
+    store: ArtifactStore, artifacts: Sequence[Artifact], today: date, find: Callable[[str], Resolved]
+) -> ValidationContext:
+    settings, files = store.settings, ArtifactFiles(artifacts)
+    base = read_policy(settings, strict=False)
+    return ValidationContext(
+        ReferenceLookup(files, lambda ref: find(str(ref)).artifact, store.lock.refs),
+        Bundles(settings),
+        today,
+        base,
+        read_target_policies(base, settings, files),
+        KnownRules(),
+        frozenset(key for _, key in list_texts(settings, "cosmetic")),
+        streamed=True,
+    )
+
+
+def _lint_resolved(store: ArtifactStore, resolved: Resolved, context: ValidationContext) -> Iterator[Note]:
+    artifact = resolved.artifact
+    yield from lint_alone(artifact, context)
+    if artifact.kind is not Kind.DATASET:
+        return
+    yield from lint_questions(artifact, store.root, context)
+    try:
+        if path := find_rows_path(artifact):
+            at = RowsPlace(store.root, path, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag))
+            lines = read_row_lines(store, artifact, commit=resolved.commit, tag=resolved.tag)
+            numbered = ((line.number, line.data) for line in lines)
+            defaults = get_mapping(artifact.value, "defaults")
+            yield from lint_rows(numbered, at, ("rows",), defaults=defaults, context=context)
+    except LoadError as error:
+        yield note_error("file-unreadable", error, ("rows",), place=error.place)
+
+
+def _make_finding(note: Note, artifact: Artifact, severity: Severity) -> Finding:
+    rule = VALIDATION_RULES[note.rule]
+    place = note.place or artifact.document.locate(note.pointer, of_key=note.of_key)
+    message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
+    return Finding(
+        rule.id, severity, place.file, place.line, place.column, format_json_pointer(note.pointer), message, hint
+    )
+
+
+def check_usable(artifact: Artifact, load: Callable[[str], Artifact]) -> None:
+    """Raise `SchemaError` at its place for what keeps an artifact from being used; a broken question does not."""
+    for note in find_obstacles(artifact, load):
+        if note.pointer[:1] != ("questions",) or len(note.pointer) == 1:
+            finding = _make_finding(note, artifact, Severity.ERROR)
+            place = Place(finding.file, finding.line, finding.column)
+            raise SchemaError(finding.message, place=place, hint=finding.hint or None)
