@@ -13,7 +13,7 @@ from evalstore.agreement.confusion import QUESTION_KEYS, Agreement, LabelledRow,
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
+from evalstore.model import Check, CheckResult, Grade, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import compute_file_sha256
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
@@ -61,8 +61,8 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
     # Fill every declared variable, so that the judge can be prepared before the first row gives values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, context, model={}, variable_names=declared)
-    if isinstance(juror, str):
-        raise RefusedError(juror)
+    if isinstance(juror, Grade):
+        raise RefusedError(juror.reason)
     if unknown := _find_unknown(values, juror.definition.variables):
         near = find_nearest(unknown, juror.definition.variables)
         known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.definition.variables) or 'none'}"

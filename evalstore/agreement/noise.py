@@ -18,7 +18,7 @@ from evalstore.checks import CheckContext
 from evalstore.checks.judges import FACT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
 from evalstore.documents.edit import Scalar
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Artifact, Check, Kind, Rubric, Sample, parse_ref, read_rubric
+from evalstore.model import Artifact, Check, Grade, Kind, Rubric, Sample, parse_ref, read_rubric
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
@@ -203,8 +203,8 @@ class NoiseMeasurement:
             model=model,
             variable_names=[*unit.check.params.get("variables", {}), FACT_VARIABLE],
         )
-        if isinstance(judge, str):
-            raise RefusedError(judge)
+        if isinstance(judge, Grade):
+            raise RefusedError(judge.reason)
         return judge
 
     def _fill_variables(self, unit: _Unit) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ What each needs is imported when it is called, so that a program that opens a st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -299,6 +300,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     only: Mapping[str, str] | None = None,
     jobs: int = 1,
     worktree: str | None = None,
+    max_ungraded: Fraction | float | None = None,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
 
@@ -308,9 +310,14 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     latest). `jobs` processes give the same bytes; with more than one a script needs `if __name__ == "__main__":`.
     With `worktree="unreleased"` what has no release yet is read from its file, with `"all"` everything, as
     `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
+
+    A run of which more than the share `max_ungraded` (default: 0.02) of all gradings failed has no `.score`; then
+    `.ungraded` says what failed, and `.rest_score` what the others come to. Raises `UnmetSettingError` where a check
+    could grade nothing for want of a setting, unless `judges` are `offline`.
     """
     from datetime import UTC, datetime
 
+    from evalstore.model.outcome import MAX_UNGRADED
     from evalstore.runs import LATEST
     from evalstore.runs.remote import locate_file
     from evalstore.scoring import open_job
@@ -329,6 +336,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version or LATEST,
         only=only,
         today=datetime.now(UTC).date(),
+        max_ungraded=MAX_UNGRADED if max_ungraded is None else Fraction(str(max_ungraded)),
     )
     with job as opened:
         if jobs == 1:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from evalstore.audits.values import Audit, Factor, LineName, PlayerName
 from evalstore.errors import UsageError
+from evalstore.model.outcome import MAX_UNGRADED
 
 if TYPE_CHECKING:
     from evalstore.audits.score_history import Timelines
     from evalstore.audits.static_audit import StaticAudit
 
-MAX_UNGRADED = Fraction(2, 100)  # the share of questions that judges may fail on in one run before nothing is decided
 _Values = Sequence[tuple[Fraction | None, str]]  # values that have to agree, and where each comes from
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": operator.lt,

@@ -22,7 +22,9 @@ from evalstore.audits.stored_run import (
     StoredRun,
     follow_renames,
     list_reuse_notes,
+    list_score_notes,
     list_strictness_notes,
+    make_disjoint_error,
     read_judge_model,
     read_question_history,
     read_strictness,
@@ -157,7 +159,7 @@ class AuditJob:
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 self._add_question(self.attributor.attribute_question(pair), (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
-            raise RefusedError("no question was scored in both runs, so nothing can be compared")
+            raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
             raise _make_drift_error(self.drift)
         found = self._sum_up()
@@ -231,6 +233,7 @@ class AuditJob:
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
+        yield from list_score_notes(self.a.run, self.b.run)
         yield from list_reuse_notes(*self.attributor.graders)
         yield from list_strictness_notes(
             *(read_strictness(one.run, self.attributor.finder.store) for one in (self.a, self.b))
@@ -291,9 +294,10 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
 def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
     """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
     run, score = stored.run, sums.scores.compute_mean() or _ZERO
-    if run.score not in {None, score}:
+    recorded = run.rest_score if run.is_withheld else run.score
+    if recorded not in {None, score}:
         raise RefusedError(
-            f"{run.path} says {run.score}, but its rows average to {score}",
+            f"{run.path} says {recorded}, but its rows average to {score}",
             hint="the aggregate and its rows do not belong together; score the outputs again",
         )
     return RunSide(

@@ -103,6 +103,7 @@ class ScoredRun:
     """One run under every version: its totals in the order of the versions, and the version that it recorded.
 
     `unreleased`: something that graded it had no release then; `recorded` has the one that has its content now.
+    `ungraded` says what was not graded in a run that has no score for it; its totals are those of the rest.
     """
 
     run: str
@@ -111,6 +112,7 @@ class ScoredRun:
     recorded: str | None
     recorded_totals: RunTotals
     unreleased: bool
+    ungraded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,8 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     exact = {pinned.version for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
     # Two releases may have equal content; then the number decides.
     mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
-    return ScoredRun(str(run), stored.run.model, cells, mark, sum_results(grader.recorded), stored.run.unreleased)
+    run_, ungraded = stored.run, stored.run.ungraded if stored.run.is_withheld else ""
+    return ScoredRun(str(run), run_.model, cells, mark, sum_results(grader.recorded), run_.unreleased, ungraded)
 
 
 class _TimelineLimits(NamedTuple):

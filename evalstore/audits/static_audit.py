@@ -14,7 +14,13 @@ from evalstore.audits.explain import build_side, open_attributor
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
 from evalstore.audits.shapley import ShareBounds, bound_shares
-from evalstore.audits.stored_run import find_renames, locate_rulers, make_unscored_error
+from evalstore.audits.stored_run import (
+    find_renames,
+    list_score_notes,
+    locate_rulers,
+    make_disjoint_error,
+    make_unscored_error,
+)
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import DiffFinding
@@ -215,7 +221,7 @@ class StaticJob:
             self._add_question(found, pair)
         count = self.pairs.count(PairSet.COMPARED)
         if not count:
-            raise RefusedError("no question was scored in both runs, so nothing can be compared")
+            raise make_disjoint_error(self.attributor.a.run, self.attributor.b.run)
         stored = self.attributor.a, self.attributor.b
         a, b = (
             replace(build_side(run, self.pairs.sum_side(side)), questions=self.answered[side])
@@ -351,6 +357,7 @@ class StaticJob:
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
+        yield from list_score_notes(self.attributor.a.run, self.attributor.b.run)
         yield from self.attributor.evidence.list_notes()
 
 

@@ -386,6 +386,20 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
         yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
 
 
+def list_score_notes(*runs: Run) -> Iterator[str]:
+    """Yield which of two runs has no score of its own, because gradings failed."""
+    for name, run in zip("AB", runs, strict=True):
+        if run.is_withheld:
+            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
+
+
+def make_disjoint_error(*runs: Run) -> RefusedError:
+    """Return the error for two runs that have no scored question in common, with what neither may have graded."""
+    failed = [f"run {name} {run.ungraded}" for name, run in zip("AB", runs, strict=True) if run.ungraded]
+    message = "no question was scored in both runs, so nothing can be compared"
+    return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
+
+
 def list_strictness_notes(*strict: bool) -> Iterator[str]:
     """Yield a note where runs A and B were graded under another `strict`.
 

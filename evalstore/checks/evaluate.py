@@ -34,7 +34,7 @@ from evalstore.model import (
     read_call_name,
     read_rubric,
 )
-from evalstore.model.outcome import grade_error
+from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
@@ -237,7 +237,7 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
     """Turn the grade of a kind into the result of a check: `negate`, then the verdict by its threshold."""
     # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
-        graded = grade_error(f"{graded.engine} is no exact engine", graded.engine)
+        graded = grade_error(f"{graded.engine} is no exact engine", graded.engine, MissingSetting.PHP)
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
@@ -254,6 +254,7 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
         graded.replies,
         graded.reply_digests,
         graded.inner_errors,
+        graded.setting,
     )
 
 

@@ -21,11 +21,11 @@ from evalstore.model import (
     JudgeReply,
     Kind,
     Sample,
-    UnscoredReason,
     format_decimal,
     is_cosmetic,
     read_judge,
 )
+from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.text import make_excerpt
 
 # Calls about one output; more are no check but a bill.
@@ -55,8 +55,8 @@ class JudgeAnswer:
 
 def prepare_judge(
     ref: str, context: CheckContext, *, model: Mapping[str, Any], variable_names: Collection[str]
-) -> PreparedJudge | str:
-    """Return the judge that `ref` names, ready to be asked, or why it cannot be asked at all.
+) -> PreparedJudge | Grade:
+    """Return the judge that `ref` names, ready to be asked, or the grade of every output where it cannot be asked.
 
     `model` is what the check says of it and wins field by field, `variable_names` those that the check fills. Raises
     `RefError` for a judge that is not there and `SchemaError` for a file that is none.
@@ -66,15 +66,16 @@ def prepare_judge(
     name = artifact.versioned
     template = compile_template(judge.template)
     if isinstance(template, str):
-        return f"the template of {name}: {make_excerpt(template)}"
+        return grade_error(f"the template of {name}: {make_excerpt(template)}")
     known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(variable_names)}
     if unfilled := [read for read in template.names if read not in known]:
-        return f"nobody fills {{{{ {make_excerpt(unfilled[0])} }}}} of the template of {name}"
+        return grade_error(f"nobody fills {{{{ {make_excerpt(unfilled[0])} }}}} of the template of {name}")
     merged = _merge_models(context.model, judge.model or {}, model)
     if not merged.get("id"):
-        return (
+        return grade_error(
             f"no model is named for {name}: write `model: {{id: …}}` in the judge or the check, "
-            "or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)"
+            "or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)",
+            setting=MissingSetting.MODEL,
         )
     return PreparedJudge(name, judge, template, merged)
 
@@ -104,8 +105,9 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     if unscored:
         reason = f"{unscored[0].judge.name}: {unscored[0].parsed.words}"
         many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
-        return Grade(
-            None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(answers), replies, reply_digests=digests
+        setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
+        return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
+            replies=replies, reply_digests=digests
         )
     score = combine([answer.parsed.score for answer in answers if answer.parsed.score is not None])
     return Grade(score, _describe_scores(answers), engine=_name_models(answers), replies=replies, reply_digests=digests)

@@ -103,7 +103,11 @@ _OPTIONS = (
         help="Where replies are kept, and found again; else in the repository's git directory.",
     ),
     _option("--fresh", is_flag=True, help="Ask again what replies are kept for; the new ones are kept beside them."),
-    _option("--offline", is_flag=True, help="Ask nobody, whatever the environment says: kept replies only."),
+    _option(
+        "--offline",
+        is_flag=True,
+        help="Ask nobody, whatever the environment says: kept replies only, and no error where a check cannot grade.",
+    ),
 )
 _JUDGE_PARAMETERS = (
     "judge_url",
@@ -151,6 +155,7 @@ def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **opt
         model={"id": options["judge_model"]} if options["judge_model"] else {},
         cache=settings.path / cache if cache else None,
         fresh=fresh,
+        offline=offline,
         max_calls=options["max_calls"],
         progress=lambda plan: _show_progress(settings, plan),
         watch=make_stream_watch("grading", quiet=settings.quiet, fewest=2),

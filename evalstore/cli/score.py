@@ -114,7 +114,8 @@ class ScoreCommand(JudgedCommand):
     type=SHARE,
     default=MOST_UNGRADED,
     show_default=True,
-    help="With --fail-under: the share of questions that checks may fail to grade before no score is enough.",
+    help="Give the run no score, and answer 1, where a larger share, 0 to 1, of all gradings failed; with --fail-under "
+    "answer 1, too, where checks failed on a larger share of the questions.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @click.option(
@@ -169,8 +170,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     With --worktree nothing needs to be released, or committed: the run says unreleased, and keeps the digests of the
     files, by which an audit finds the same content once it is released.
 
-    A run in which nothing has a score answers 1, and so does one that misses --fail-under or --min-scored, or with
-    --fail-under one whose judges, or PHP, failed on more than --max-ungraded of the questions.
+    A run whose judges, or PHP, failed at more than --max-ungraded of all gradings has no score and answers 1; it says
+    what was not graded, and what the rest comes to. So does a run in which nothing has a score, or that misses
+    --fail-under or --min-scored. Where a check graded nothing because no model, endpoint or PHP was given, nothing is
+    written and the answer is 3, unless --offline says that this is wanted.
 
     Costly checks can be shared out to several processes (--jobs) or machines (--engine dask). The run is the same, byte
     for byte.
@@ -188,6 +191,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         eee_version=eee_version,
         rows_format=rows_format,
         today=datetime.now(UTC).date(),
+        max_ungraded=Fraction(repr(max_ungraded)),
     )
     with (
         settings.open_store() as opened,
@@ -237,6 +241,12 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
 
     questions = run.questions + run.without_output
     least = Fraction(repr(wanted.score or 0))
+    if run.is_withheld:
+        yield (
+            f"no score: {run.failed_gradings:,} of {run.gradings:,} gradings failed ({run.ungraded}): "
+            "--max-ungraded says how many may"
+        )
+        return
     if run.score is None:
         yield "nothing was scored"
     elif run.score < least:

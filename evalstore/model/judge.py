@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import compute_digest
+from evalstore.model.outcome import MissingSetting
 from evalstore.model.rubric import parse_fraction
 
 _TEXT, _LIST, _MAPPING = (str, "text"), (list, "list"), (dict, "mapping")
@@ -71,7 +72,7 @@ class JudgeReply:
 
     `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …), `at` when
     (ISO 8601, by the endpoint's clock), the tokens what it counted. A kept reply has a `digest`, by which runs name it,
-    and a `number`, which grows with every reply that its file keeps.
+    and a `number`, which grows with every reply that its file keeps. `setting` is what was missing to ask at all.
     """
 
     text: str = ""
@@ -83,6 +84,7 @@ class JudgeReply:
     completion_tokens: int | None = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
     number: int = field(default=0, compare=False)
+    setting: MissingSetting | None = field(default=None, compare=False)
 
 
 def read_judge(value: Mapping[str, Any]) -> Judge:

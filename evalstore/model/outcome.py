@@ -18,6 +18,8 @@ from evalstore.notebook import ReportValue, format_repr
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
+MAX_UNGRADED = Fraction(2, 100)  # the share that may fail to be graded before there is no score, and no answer
+
 # The end of the name of an engine that only approximates its contract.
 APPROXIMATE = "(approximate)"
 
@@ -37,6 +39,14 @@ class UnscoredReason(StrEnum):
     ERROR = "error"
 
 
+class MissingSetting(StrEnum):
+    """What a person has to give before a check can grade at all."""
+
+    MODEL = "model"
+    ENDPOINT = "endpoint"
+    PHP = "php"
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """The output of a model: its text, and its tool calls when they were recorded."""
@@ -51,6 +61,7 @@ class Grade(NamedTuple):
     `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it is kept. The
     threshold is for a check that writes none and whose kind has no default: a composite takes it from its rubric.
     `inner_errors` are the checks of a composite's rubric that could not be graded, though the rubric may have a score.
+    `setting` is what was missing for this grading or for one within it; no run records it.
     """
 
     score: Fraction | None
@@ -61,6 +72,7 @@ class Grade(NamedTuple):
     threshold: Fraction | None = None
     reply_digests: tuple[str, ...] = ()
     inner_errors: tuple[str, ...] = ()
+    setting: MissingSetting | None = None
 
     def __hash__(self) -> int:
         # Grades are known again for every check of every output, and exact fractions hash slowly.
@@ -73,7 +85,7 @@ class Grade(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """The result of one check; `score` is None exactly when the verdict is unscored; the replies as in `Grade`."""
+    """The result of one check; `score` is None exactly when the verdict is unscored; the rest as in `Grade`."""
 
     id: str
     kind: str
@@ -85,6 +97,7 @@ class CheckResult(NamedTuple):
     replies: str = ""
     reply_digests: tuple[str, ...] = ()
     inner_errors: tuple[str, ...] = ()
+    setting: MissingSetting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +111,14 @@ class RubricResult(ReportValue):
 
     def __repr__(self) -> str:
         checks = ", ".join(f"{check.id} {check.verdict}" for check in self.checks)
-        return format_repr(self, f"score {self.score}", str(self.verdict), f"checks: {checks}")
+        gap = [f"not graded: {', '.join(self.ungraded)}"] if self.ungraded else []
+        return format_repr(self, f"score {self.score}", str(self.verdict), f"checks: {checks}", *gap)
+
+    @property
+    def ungraded(self) -> tuple[str, ...]:
+        """The checks that could not be graded, or not as a whole: the score is that of the others."""
+        failed = (check for check in self.checks if check.unscored is UnscoredReason.ERROR or check.inner_errors)
+        return tuple(check.id for check in failed)
 
 
 def has_failed_check(results: Iterable[CheckResult]) -> bool:
@@ -122,6 +142,6 @@ def grade_missing(reason: str) -> Grade:
     return Grade(None, reason, UnscoredReason.MISSING)
 
 
-def grade_error(reason: str, engine: str = "evalstore") -> Grade:
+def grade_error(reason: str, engine: str = "evalstore", setting: MissingSetting | None = None) -> Grade:
     """Return the grade of a check that could not be run."""
-    return Grade(None, reason, UnscoredReason.ERROR, engine)
+    return Grade(None, reason, UnscoredReason.ERROR, engine, setting=setting)

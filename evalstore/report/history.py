@@ -171,6 +171,7 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "recorded": [run.recorded for run in history.runs],
         "unreleased": [run.unreleased for run in history.runs],
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
+        "ungraded": [run.ungraded for run in history.runs],
         **select_json_keys(history, "calls notes"),
     }
 
@@ -205,12 +206,13 @@ def _format_tables(
 
 def _list_cells(run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTotals], Fraction | None]) -> list[str]:
     marks = [_MARK if version == run.recorded else " " for version in versions]
-    return [format_percent(pick(cell)) + mark for cell, mark in zip(run.cells, marks, strict=True)]
+    around = "({})" if run.ungraded else "{}"
+    return [around.format(format_percent(pick(cell))) + mark for cell, mark in zip(run.cells, marks, strict=True)]
 
 
 def _name_run(run: ScoredRun) -> str:
-    mark = ", unreleased" if run.unreleased else ""
-    return make_excerpt(f"{run.model} ({run.run.rpartition('/')[2]}{mark})", _LONG_NAME)
+    mark, lead = ", unreleased" if run.unreleased else "", "no score: " if run.ungraded else ""
+    return make_excerpt(f"{lead}{run.model} ({run.run.rpartition('/')[2]}{mark})", _LONG_NAME)
 
 
 def _shorten_name(name: str, limit: int) -> str:
@@ -227,6 +229,9 @@ def _list_marks(history: ScoreHistory) -> list[str]:
 def list_notes(history: ScoreHistory) -> Iterator[str]:
     """Yield what else a reader should know: what is missing, and what comes out otherwise than it was recorded."""
     for run in history.runs:
+        if run.ungraded:
+            yield f"{_name_run(run)}: {run.ungraded}; the numbers in parentheses are what the rest comes to"
+            continue
         at = next(
             (cell for cell, version in zip(run.cells, history.versions, strict=True) if version == run.recorded), None
         )

@@ -195,7 +195,12 @@ KEYS: Mapping[str, Row] = {
         "message reason example instead?",
     ),
     "CheckResult": ("id kind score verdict unscored reason engine",),
-    "CheckSummary": ("mean", {"pass": lambda check: check.scored - check.fail}, "fail unscored errors error_ids"),
+    "CheckSummary": (
+        "mean",
+        {"pass": lambda check: check.scored - check.fail},
+        "fail unscored errors error_ids",
+        {"partial!": lambda check: check.partial or None},
+    ),
     "CommitChange": (
         (
             "commit=commit.oid author=commit.author co_authors=commit.co_authors date=commit.date "
@@ -308,8 +313,8 @@ KEYS: Mapping[str, Row] = {
     "RulerCandidate": ("ref=resolved.ref agree of not_graded",),
     "Run": (
         (
-            "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate questions scored unscored "
-            "outputs without_output"
+            "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate "
+            "ungraded gradings failed_gradings questions scored unscored outputs without_output"
         ),
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question checks dataset rubrics judges",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.run_words import describe_choice, describe_run, name_output, name_unreleased
+from evalstore.report.run_words import describe_choice, describe_run, describe_score, name_output, name_unreleased
 from evalstore.report.text_layout import (
     PAPER,
     Part,
@@ -72,7 +72,8 @@ def document(view: RunView) -> dict[str, Any]:
         for row in view.rows
     ]
     return {
-        **select_json_keys(view.run, "run=path model dataset=dataset.ref unreleased score pass_rate questions scored"),
+        **select_json_keys(view.run, "run=path model dataset=dataset.ref unreleased score pass_rate rest_score"),
+        **select_json_keys(view.run, "rest_pass_rate ungraded questions scored"),
         "outputs": view.total,
         "found": view.found,
         "rows": rows,
@@ -185,9 +186,10 @@ def _run_lines(run: Run) -> Iterator[str]:
     mark = "   unreleased" if run.unreleased else ""
     yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}"
     yield ""
-    questions = count_noun(run.scored, "scored question")
-    yield f"score      {_format_hundredths(run.score)}   mean of {questions}, in points of 100"
-    yield f"pass rate  {_format_hundredths(run.pass_rate)}"
+    lead = f"score      {_format_hundredths(run.score)}   "
+    yield from wrap_lines(describe_score(run), lead=lead, inner=" " * len(lead))
+    rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
+    yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"
     if run.outputs > run.questions:

@@ -26,16 +26,38 @@ def name_unreleased(run: Run) -> str:
     return join_names((pinned.ref for pinned in used if pinned is not None and pinned.tag is None), _NAMED)
 
 
+def describe_score(run: Run) -> str:
+    """Return what stands beside the score of a run: what it is the mean of, or why there is none, and what lacks."""
+    if run.is_withheld:
+        parts = [f"{run.ungraded}; {_describe_rest(run)}"]
+    else:
+        parts = [f"mean of {count_noun(run.scored, 'scored question')}, in points of 100", run.ungraded]
+    if run.without_output:
+        parts.append(f"{_count_silent(run)} no answer")
+    return "; ".join(filter(None, parts))
+
+
+def _describe_rest(run: Run) -> str:
+    return "the rest has no score" if run.rest_score is None else f"the rest: {format_percent(run.rest_score)}"
+
+
+def _count_silent(run: Run) -> str:
+    return f"{count_noun(run.without_output, 'question')} {'has' if run.without_output == 1 else 'have'}"
+
+
 def describe_run(view: RunView) -> Iterator[str]:
     """Yield what the run came to, in sentences."""
     run = view.run
-    if run.score is None:
+    if run.is_withheld:
+        yield f"It has no score, because gradings failed: {run.ungraded}; {_describe_rest(run)}."
+    elif run.score is None:
         yield "Nothing in it has a score."
     else:
         passes = "" if run.pass_rate is None else f", and {format_percent(run.pass_rate)} % of them pass"
         counted = f" of {run.questions:,}" if run.unscored else ""
         over = f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}" if run.scored else ""
-        yield f"The mean score is {format_percent(run.score)}{over}{passes}."
+        failed = f"; {run.ungraded}" if run.ungraded else ""
+        yield f"The mean score is {format_percent(run.score)}{over}{passes}{failed}."
     if run.unreleased:
         yield f"Unreleased: it was graded by {name_unreleased(run)}."
     if run.outputs > run.questions:

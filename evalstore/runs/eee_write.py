@@ -115,11 +115,22 @@ def _score_details(run: Run) -> dict[str, str]:
         "evalstore_missing_outputs": _encode_json(dict(run.missing_outputs)),
         "evalstore_checks": _encode_json({id_: _format_summary(check) for id_, check in run.checks.items()}),
         "evalstore_notes": _encode_json(list(run.notes)),
+        **(_format_rest(run) if run.is_withheld else {}),
+    }
+
+
+def _format_rest(run: Run) -> dict[str, str]:
+    """Return what a run without a score says in its place: what was not graded, and what the rest comes to."""
+    return {
+        "evalstore_ungraded": run.ungraded,
+        "evalstore_rest_score": format_exact_score(run.rest_score),
+        "evalstore_rest_pass_rate": format_exact_score(run.rest_pass_rate),
     }
 
 
 def _format_summary(check: CheckSummary) -> dict[str, Any]:
-    return {**asdict(check), "mean": format_exact_score(check.mean)}
+    fields = {**asdict(check), "mean": format_exact_score(check.mean)}
+    return fields if check.partial else {key: value for key, value in fields.items() if key != "partial"}
 
 
 def write_score(score: Fraction | None) -> float:

@@ -136,6 +136,8 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
             *([f"{path.name}: {doubt}"] if doubt else []),
         ),
         eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
+        rest_score=parse_exact_score(read_text_or(details, "evalstore_rest_score")),
+        rest_pass_rate=parse_exact_score(read_text_or(details, "evalstore_rest_pass_rate")),
     )
 
 
@@ -163,7 +165,8 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
         raise ValueError("its `error_ids` are no texts")
-    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids))
+    partial = read_count(check.get("partial", 0))
+    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial)
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.notebook import PageValue, format_repr
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # The version of Every Eval Ever that runs are written in where none is asked for.
 LATEST = "0.3.0"
 
 
 _PASSED, _FAILED = Fraction(1), Fraction(0)
+_NAMED_CHECKS = 3  # of those that could not grade everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,9 @@ def digest_plain_text(text: str) -> str:
 class CheckSummary:
     """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
 
-    `errors` are those of the unscored that could not be graded; the others had nothing to grade. `error_ids` are their
-    questions, in the order of the outputs. Samples of a question count one by one.
+    `errors` are those of the unscored that could not be graded; the others had nothing to grade. `partial` are those of
+    the scored in which a check of a composite's rubric could not be graded. `error_ids` are the questions of both, in
+    the order of the outputs. Samples of a question count one by one.
     """
 
     mean: Fraction | None
@@ -125,6 +128,22 @@ class CheckSummary:
     unscored: int
     errors: int = 0
     error_ids: tuple[str, ...] = ()
+    partial: int = 0
+
+    @property
+    def gradings(self) -> int:
+        """How often it had something to grade."""
+        return self.scored + self.errors
+
+    @property
+    def failed_gradings(self) -> int:
+        """How often that could not be done, or only without a part."""
+        return self.errors + self.partial
+
+    @property
+    def coverage(self) -> str:
+        """What it graded, in words: `graded 0 of 12`."""
+        return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
 UNKNOWN = -1  # the score of Every Eval Ever that means none
@@ -142,8 +161,9 @@ class Run(PageValue):
 
     `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
     time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. `outputs` counts all
-    samples, `missing_outputs` has the questions without any, by id, and why. A run that evalstore did not write has no
-    `dataset`, no `rubrics`, and counts of 0.
+    samples, `missing_outputs` has the questions without any, by id, and why. Where too many gradings failed, `score`
+    and `pass_rate` are None, and `rest_score` and `rest_pass_rate` are what the others come to. A run that evalstore
+    did not write has no `dataset`, no `rubrics`, and counts of 0.
     """
 
     path: Path
@@ -169,9 +189,12 @@ class Run(PageValue):
     missing_outputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
     eee_version: str = LATEST
+    rest_score: Fraction | None = None
+    rest_pass_rate: Fraction | None = None
 
     def __repr__(self) -> str:
-        score = "no score" if self.score is None else f"score {float(self.score) * 100:.2f}"
+        gap = f" ({self.ungraded})" if self.ungraded else ""
+        score = f"no score{gap}" if self.score is None else f"score {float(self.score) * 100:.2f}{gap}"
         ruler = self.dataset.ref if self.dataset else self.name
         mark = ["unreleased"] if self.unreleased else []
         return format_repr(self, self.path, ruler, self.model, *mark, score, f"{self.scored:,} questions")
@@ -204,6 +227,40 @@ class Run(PageValue):
     def unreleased(self) -> bool:
         """Whether its dataset, a rubric or a judge had no release: it was read from a file, or from a commit."""
         return any(pinned is not None and pinned.tag is None for pinned in (self.dataset, *self.rubrics, *self.judges))
+
+    @property
+    def gradings(self) -> int:
+        """How often a check had something to grade."""
+        return sum(check.gradings for check in self.checks.values())
+
+    @property
+    def failed_gradings(self) -> int:
+        """How many of the gradings failed: a judge that did not answer, a program that is not there."""
+        return sum(check.failed_gradings for check in self.checks.values())
+
+    @property
+    def ungraded(self) -> str:
+        """What was not graded, in words: `sound graded 0 of 12`; empty where no grading failed."""
+        failed = [(id_, check) for id_, check in self.checks.items() if check.failed_gradings]
+        failed.sort(key=lambda pair: -pair[1].failed_gradings)
+        parts = [f"{make_excerpt(id_, SHORT_EXCERPT)} {check.coverage}" for id_, check in failed[:_NAMED_CHECKS]]
+        more = f" and {len(failed) - len(parts):,} more" if len(failed) > len(parts) else ""
+        return ", ".join(parts) + more
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the run has no score because gradings failed."""
+        return self.score is None and self.failed_gradings > 0
+
+    def withhold_score(self, most: Fraction) -> Run:
+        """Return the run without its score where more than the share `most` of its gradings failed.
+
+        So it is, too, where a check failed at every output that it was for, and those are more than that share of all.
+        """
+        silent = [check.gradings for check in self.checks.values() if check.failed_gradings == check.gradings]
+        if self.failed_gradings <= most * self.gradings and max(silent, default=0) <= most * self.outputs:
+            return self
+        return replace(self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate)
 
 
 _ZERO, _ONE = Fraction(0), Fraction(1)

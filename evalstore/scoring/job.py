@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
 from evalstore.lint.use import find_use_findings, list_used
 from evalstore.model import Kind, Question
+from evalstore.model.outcome import MAX_UNGRADED, MissingSetting
 from evalstore.runs import (
     LATEST,
     GradedRow,
@@ -56,6 +58,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
     rows_format: str | None = None,
+    max_ungraded: Fraction = MAX_UNGRADED,
 ) -> Run:
     """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
 
@@ -65,8 +68,10 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     the replies that the repository keeps): outputs are graded, what no reply is kept for is asked, and they are graded
     again. Outputs are streamed, so memory does not grow with them. `at` is the time that the run records, `eee_version`
     the version of Every Eval Ever that it is written in, `rows_format` (`jsonl`, `parquet`; None: that of `outputs`)
-    the file format of its rows. Raises `LoadError` for an output that cannot be read, and
-    `RefusedError` for one that stands twice or for several series, at their place; then nothing is left in `out`.
+    the file format of its rows. Where more than the share `max_ungraded` of all gradings failed, the run has no score.
+    Raises `LoadError` for an output that cannot be read, `RefusedError` for one that stands twice or for several
+    series, at their place, and `UnmetSettingError` where a check could grade nothing for want of a setting; then
+    nothing is left in `out`.
     """
     with open_job(
         dataset,
@@ -79,13 +84,17 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version,
         only=only,
         rows_format=rows_format,
+        max_ungraded=max_ungraded,
     ) as job:
         return job.write_run(out)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """All parts of one run, before the first output is graded; `run` is the run without its sums."""
+    """All parts of one run, before the first output is graded; `run` is the run without its sums.
+
+    Where more than the share `max_ungraded` of its gradings fail, it has no score.
+    """
 
     run: Run
     samples: Path
@@ -94,6 +103,7 @@ class ScoringJob:
     questions: QuestionIndex
     resolver: ArtifactResolver
     session: JudgeSession
+    max_ungraded: Fraction
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
@@ -112,22 +122,35 @@ class ScoringJob:
             refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
-        """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing."""
-        run = self.grade_outputs(lambda *_: None)
+        """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing.
+
+        Raises `UnmetSettingError` where nobody can say what would be asked of which model.
+        """
+        run = self.grade_outputs(lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL})
         # Missing replies are the plan itself, so their notes are left out.
         waiting = set(self.session.list_notes())
         return self.session.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
-    def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
-        """Grade every output once, hand each row to `keep`, and return the run with its sums."""
+    def grade_outputs(
+        self, keep: Callable[[GradedRow, Run], None], *, optional: frozenset[MissingSetting] | None = None
+    ) -> Run:
+        """Grade every output once, hand each row to `keep`, and return the run with its sums.
+
+        `optional` are the settings that checks can be without; None: as the judges say.
+        """
         pairs, tally = self.open_counts()
         matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
         for match in self.session.judges.watch(matches, self.questions.count):
             row = grade_match(match, self.resolver, self.rubric)
             tally.add(row, match.number)
             keep(row, self.run)
-        rulers, judges = UsedRulers.from_resolver(self.resolver), JudgeRecord.from_session(self.session)
-        return finish_run(self.run, tally, pairs, rulers, judges)
+        judges = JudgeRecord.from_session(self.session)
+        judges = judges if optional is None else replace(judges, optional=optional)
+        return self.finish_run(tally, pairs, UsedRulers.from_resolver(self.resolver), judges)
+
+    def finish_run(self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
+        """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
+        return finish_run(self.run, tally, pairs, rulers, judges).withhold_score(self.max_ungraded)
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
@@ -165,6 +188,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     only: Mapping[str, str] | None = None,
     rows_format: str | None = None,
     today: date | None = None,
+    max_ungraded: Fraction = MAX_UNGRADED,
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
 
@@ -193,7 +217,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             found = find_use_findings(store, used, today=today or at.date(), ignored=ignored, find=find)
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
-            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session)
+            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session, max_ungraded)
 
 
 # What the resolver of references notes, with what each means today.

@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Kind
-from evalstore.model.outcome import APPROXIMATE
+from evalstore.model.outcome import APPROXIMATE, MissingSetting
 from evalstore.runs import Run, UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.scoring.judging import JudgeSession
@@ -18,6 +18,11 @@ from evalstore.scoring.tally import RunTally
 from evalstore.text import make_excerpt
 
 Pins = tuple[UsedArtifact, ...]
+_HOW_TO_GIVE = {
+    MissingSetting.MODEL: "name the model with --judge-model NAME or EVALSTORE_JUDGE_MODEL",
+    MissingSetting.ENDPOINT: "name the endpoint to ask with --judge-url URL or EVALSTORE_JUDGE_URL",
+    MissingSetting.PHP: "install PHP, so that `php` is on the PATH",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class UsedRulers:
 class JudgeRecord:
     """What a run records of its judges: the model that it named, how many replies were kept and came, and notes.
 
-    `is_complete`: no reply is missing.
+    `is_complete`: no reply is missing. `optional` are the settings that checks can be without for now.
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -56,6 +61,7 @@ class JudgeRecord:
     new_count: int = 0
     notes: tuple[str, ...] = ()
     is_complete: bool = True
+    optional: frozenset[MissingSetting] = frozenset()
 
     @classmethod
     def from_session(cls, session: JudgeSession) -> JudgeRecord:
@@ -66,7 +72,25 @@ class JudgeRecord:
             session.new_count,
             tuple(session.list_notes()),
             not session.missing,
+            _list_optional(session),
         )
+
+
+def _list_optional(session: JudgeSession) -> frozenset[MissingSetting]:
+    """Return what may be missing: everything where the user says so, and no reply before it was asked for."""
+    if session.judges.offline:
+        return frozenset(MissingSetting)
+    return frozenset({MissingSetting.ENDPOINT} if session.can_ask else ())
+
+
+class UnmetSettingError(RefusedError):
+    """A check could grade nothing at all, because something was not given that a person has to give."""
+
+    @classmethod
+    def from_reasons(cls, unmet: Mapping[MissingSetting, str]) -> UnmetSettingError:
+        """Say it of the first, and how to give each of them."""
+        hints = "; ".join(_HOW_TO_GIVE[setting] for setting in unmet)
+        return cls(next(iter(unmet.values())), hint=f"{hints}; --offline scores without")
 
 
 def _join_pins(pins: Pins, others: Pins) -> Pins:
@@ -74,13 +98,20 @@ def _join_pins(pins: Pins, others: Pins) -> Pins:
 
 
 def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
-    """Return `run` with its sums, pins and notes; `RefusedError` where no output answers a question."""
+    """Return `run` with its sums, pins and notes.
+
+    Raises `UnmetSettingError` where a check could grade nothing for want of a setting that is not optional, and
+    `RefusedError` where no output answers a question.
+    """
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
         broken = next(iter(pairs.questions.broken.values()), "")
         first = f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
         hint = f"{first}; and in the dataset {broken}" if broken else first
         raise RefusedError(f"no output answers a question of {dataset}", place=Place(pairs.file), hint=hint)
+    unmet = {setting: reason for setting, reason in tally.find_unmet().items() if setting not in judges.optional}
+    if unmet:
+        raise UnmetSettingError.from_reasons(unmet)
     return replace(
         summed,
         rubrics=rulers.rubrics,

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.model.outcome import MissingSetting
 from evalstore.runs import CheckSummary, Run
 from evalstore.runs.values import Outcome, compute_question_mean
 from evalstore.scoring.judging import NO_REPLY
@@ -109,16 +110,23 @@ class AnswerTally:
     troubles: int = 0  # errors, except for missing replies, which the judges report themselves
     first_trouble: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
+    partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
+    unmet: dict[MissingSetting, str] = field(default_factory=dict)  # what was missing, with the first reason
+    unmet_count: int = 0
 
     def add(self, check: CheckResult, times: int) -> None:
         """Count so many equal results of a check."""
         self.verdicts[check.verdict] += times
         if check.score is not None:
             self.mean.add(check.score, times)
+        if check.setting is not None:
+            self.unmet.setdefault(check.setting, check.reason)
+            self.unmet_count += times
 
     def note_error(self, check: CheckResult, id_: str) -> None:
-        """Note that the check could not grade the output of the question `id_`."""
-        self.errors += 1
+        """Note that the check could not grade the output of the question `id_`, or not all of it."""
+        self.errors += check.score is None
+        self.partial += check.score is not None
         self.error_ids[id_] = None
         # Missing replies are noted once by the session, and a broken question as an output without a score.
         if NO_REPLY.problem not in check.reason and not check.reason.startswith(QUESTION_BROKEN):
@@ -135,7 +143,13 @@ class AnswerTally:
             verdicts[Verdict.UNSCORED],
             self.errors,
             tuple(self.error_ids),
+            self.partial,
         )
+
+    @property
+    def is_unmet(self) -> bool:
+        """Whether it could grade nothing at all for want of a setting."""
+        return 0 < self.unmet_count == self.mean.count + self.errors
 
 
 @dataclass(slots=True)
@@ -213,6 +227,15 @@ class RunTally:
         if more_count := sum(found.count for _, found in reasons[_SHOWN_REASONS:]):
             yield f"outputs without a score for other reasons: {more_count:,}"
 
+    def find_unmet(self) -> dict[MissingSetting, str]:
+        """Return the settings without which some check graded nothing, each with what the first such check says."""
+        unmet: dict[MissingSetting, str] = {}
+        for name, found in self._name_checks().items():
+            for setting, reason in found.unmet.items() if found.is_unmet else ():
+                lead = f"{make_excerpt(name, 60)} graded 0 of {found.unmet_count:,}"
+                unmet.setdefault(setting, f"{lead}: {make_excerpt(reason)}")
+        return unmet
+
     def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
         reason = next(reasons, "") or row.reason or "no reason is known"
@@ -242,5 +265,9 @@ class RunTally:
 
 
 def _start_count(checks: tuple[CheckResult, ...], ref: str) -> EqualResults:
-    errors = tuple(check for check in checks if check.unscored is UnscoredReason.ERROR)
+    errors = tuple(
+        check
+        for check in checks
+        if check.unscored is UnscoredReason.ERROR or (check.inner_errors and check.score is not None)
+    )
     return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors)

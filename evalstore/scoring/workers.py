@@ -40,7 +40,7 @@ from evalstore.runs.remote import RemoteFile
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
 from evalstore.scoring.job import ScoringJob, choose_file_name, describe_harness, grade_match, pin_dataset
 from evalstore.scoring.matching import OddOutputs, OutputMatcher
-from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
+from evalstore.scoring.run_record import JudgeRecord, UsedRulers
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 
@@ -167,7 +167,7 @@ def write_run_by_workers(job: ScoringJob, out: Path, workers: Workers, *, span_s
             rulers = rulers.join(graded.rulers)
         if job.choice.only and not series.wanted:
             _raise_as_whole(job)
-        return draft.publish(finish_run(job.run, tally, pairs, rulers, JudgeRecord()))
+        return draft.publish(job.finish_run(tally, pairs, rulers, JudgeRecord.from_session(job.session)))
 
 
 def grade_span(task: GradingTask) -> GradedSpan:

@@ -201,10 +201,14 @@ class StoreSite:
 
     @cached_property
     def audits(self) -> tuple[SiteAudit, ...]:
-        """Each run with the one before it of the same dataset, newest last; not yet computed."""
+        """Each run with the one before it of the same dataset, newest last; not yet computed.
+
+        A run without a score, because gradings failed, is compared with none.
+        """
         by_dataset: defaultdict[str, list[SiteRun]] = defaultdict(list)
         for run in self.runs:
-            by_dataset[run.run.name].append(run)
+            if not run.run.is_withheld:
+                by_dataset[run.run.name].append(run)
         pairs = [pair for runs in by_dataset.values() for pair in pairwise(runs)]
         if len(pairs) > AUDITS_LIMIT:
             self.notes.append(f"of {len(pairs):,} pairs of runs the last {AUDITS_LIMIT:,} are audited")

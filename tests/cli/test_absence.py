@@ -209,6 +209,8 @@ def test_where_nothing_is_scored_no_gate_is_green(place: Place, cli: Run) -> Non
     assert cli("bump", "--all", cwd=place.root).code == 0
     for gate in ((), ("--fail-under", "0"), ("--min-scored", "0")):
         ran = cli("score", "dataset/judged@1.0.0", "outputs.jsonl", "--out", "none", *gate, cwd=place.root)
+        assert ran.code == 3, ran.out
+        ran = cli("score", "dataset/judged@1.0.0", "outputs.jsonl", "--out", "none", "--offline", *gate, cwd=place.root)
         assert ran.code == 1, ran.out
     runs = sorted(path for path in (place.root / "none").iterdir() if path.suffix == ".json")
     for condition in ("delta<-1", "own<-1", "flips>100"):

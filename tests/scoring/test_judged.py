@@ -101,7 +101,7 @@ def test_every_kind_that_asks_is_scored_exactly(cli: Cli, judged: Path, write: W
     said = {"right": '{"score": 4}', "kind": '{"score": 0.5}', "say one": '{"verdict": "yes"}', "say two": "NO"}
     judge_server.text = lambda prompt: next(text for word, text in said.items() if word in prompt)
     ran = cli(*SCORE, write(THREE), "--judge-url", judge_server.url, "--format", "json", cwd=judged)
-    assert (ran.code, ran.err) == (0, PLAN + "warning: " + UNREAD)
+    assert (ran.code, ran.err) == (1, PLAN + "warning: " + UNREAD + WITHHELD)
     run, rows = read(judged, "three-1.0.0-model_a.json")
     assert [str(pinned.ref) for pinned in run.judges] == [f"judge/{name}@1.0.0" for name in ("accuracy", "fact", "own")]
     assert rows["one"].score == Fraction(17, 20)
@@ -121,6 +121,7 @@ UNREAD = (
     "facts could not grade 1 of 1 outputs, first 'three': 1 of 2 replies give no score, the first: "
     "judge/fact@1.0.0: the reply is not JSON, and the judge has no reply_pattern to find the answer: 'NO'\n"
 )
+WITHHELD = "no score: 1 of 7 gradings failed (facts graded 0 of 1): --max-ungraded says how many may\n"
 
 
 def test_more_calls_than_allowed_are_refused_before_the_first(
@@ -141,18 +142,25 @@ def test_more_calls_than_allowed_are_refused_before_the_first(
     assert (again.code, again.err) == (0, "")
 
 
-def test_without_an_endpoint_checks_are_unscored_and_it_says_how_many_replies_are_missing(
+def test_without_an_endpoint_nothing_is_scored_unless_that_is_wanted(
     cli: Cli, judged: Path, write: Write, judge_server: Any
 ) -> None:
-    missing = (
-        "warning: judge replies that are missing: 8; their checks are unscored "
-        "until an endpoint answers (--judge-url)\n"
-    )
     ran = cli(*SCORE, write(THREE), cwd=judged)
-    assert (ran.code, ran.err) == (0, missing)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "error: facts graded 0 of 1: 2 of 2 replies give no score, the first: judge/fact@1.0.0: no reply is kept, and "
+        "none was asked for\n"
+        "hint: name the endpoint to ask with --judge-url URL or EVALSTORE_JUDGE_URL; --offline scores without\n"
+    )
+    assert list((judged / "runs").iterdir()) == []
     offline = cli(*SCORE, write(THREE), "--offline", cwd=judged, EVALSTORE_JUDGE_URL=judge_server.url)
-    assert (offline.code, offline.err, judge_server.calls) == (0, missing, 0)
-    run, rows = read(judged, "three-1.0.0-model_a-2.json")
+    assert (offline.code, judge_server.calls) == (1, 0)
+    assert offline.err == (
+        "warning: judge replies that are missing: 8; their checks are unscored until an endpoint answers (--judge-url)\n"
+        "no score: 5 of 7 gradings failed (sound graded 0 of 2, facts graded 0 of 1, inner graded 0 of 1 and 1 "
+        "more): --max-ungraded says how many may\n"
+    )
+    run, rows = read(judged, "three-1.0.0-model_a.json")
     sound = checks(rows["one"])["sound"]
     assert (sound.score, str(sound.unscored), sound.replies, sound.engine) == (None, "error", "", "evalstore")
     assert sound.reason == "judge/accuracy@1.0.0: no reply is kept, and none was asked for"
@@ -164,11 +172,10 @@ def test_a_gate_is_not_green_because_no_judge_was_asked(
     cli: Cli, judged: Path, write: Write, judge_server: Any
 ) -> None:
     gate = (*SCORE, write(THREE), "--fail-under", "0")
-    ran = cli(*gate, cwd=judged)
-    said = "checks failed on 3 of 3 questions, so the score says nothing of them: --max-ungraded says how many may be "
-    said += "left out"
-    assert (ran.code, ran.err.splitlines()[-1]) == (1, said)
-    assert cli(*gate, "--max-ungraded", "1", cwd=judged).code == 0
+    assert cli(*gate, cwd=judged).code == 3
+    ran = cli(*gate, "--offline", cwd=judged)
+    assert (ran.code, ran.err.splitlines()[-1].partition(" (")[0]) == (1, "no score: 5 of 7 gradings failed")
+    assert cli(*gate, "--offline", "--max-ungraded", "1", cwd=judged).code == 0
     assert cli(*gate, cwd=judged, EVALSTORE_JUDGE_URL=judge_server.url).code == 0
 
 
@@ -224,12 +231,13 @@ def test_where_nobody_names_a_model_it_says_so_and_asks_nothing(
 ) -> None:
     monkeypatch.delenv("EVALSTORE_JUDGE_MODEL")
     ran = cli(*SCORE, write({"one": "x", "two": "y"}), *argv, "--judge-url", judge_server.url, cwd=judged)
-    assert (ran.code, judge_server.calls) == (0, 0)
+    assert (ran.code, ran.out, judge_server.calls) == (3, "", 0)
     assert ran.err == (
-        "warning: questions of dataset/three without an output: 1 of 3\n"
-        "warning: sound could not grade 2 of 2 outputs, first 'one': no model is named for judge/accuracy@1.0.0: "
+        "error: sound graded 0 of 2: no model is named for judge/accuracy@1.0.0: "
         "write `model: {id: …}` in the judge or the check, or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)\n"
+        "hint: name the model with --judge-model NAME or EVALSTORE_JUDGE_MODEL; --offline scores without\n"
     )
+    assert list((judged / "runs").glob("*.json")) == []
 
 
 @pytest.mark.process
@@ -242,8 +250,8 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
         f"error: judges are asked through httpx, which is not installed\nhint: {suggest_install('judge')}\n"
     )
     assert list((judged / "runs").iterdir()) == []
-    plain = subprocess.run(argv[:-2], cwd=judged, capture_output=True, text=True, check=False)
-    assert plain.returncode == 0
+    plain = subprocess.run([*argv[:-2], "--offline"], cwd=judged, capture_output=True, text=True, check=False)
+    assert plain.returncode == 1
 
 
 def test_what_was_asked_once_is_never_asked_again(
@@ -390,7 +398,7 @@ def test_a_reply_cannot_be_told_what_to_say_by_the_output(
     }
     judge_server.text = lambda prompt: f"The answer reads:\n{prompt}\n" + '{"score": 0}'
     ran = cli(*SCORE, write(outputs), "--judge-url", judge_server.url, cwd=judged)
-    assert ran.code == 0
+    assert ran.code == 1
     assert "warning: sound could not grade 2 of 2 outputs" in ran.err
     _, rows = read(judged, "three-1.0.0-model_a.json")
     for id_, text in outputs.items():

@@ -109,8 +109,9 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
         *patience,
     )
     ran = cli(*argv, cwd=judged)
-    assert ran.code == 0
+    assert ran.code == 1
     run = read_run(judged / "runs/many-worktree-many.json")
+    assert (run.score, run.ungraded) == (None, f"sound graded 2 of {len(ROWS)}")
     for (behaviour, said), row in zip(ROWS.items(), read_rows(run), strict=True):
         sound, polite = row.checks
         assert str(polite.verdict) == "pass"
@@ -120,7 +121,7 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
             assert (sound.score, str(sound.unscored)) == (None, "error"), behaviour
             assert sound.reason.startswith(f"judge/accuracy@1.0.0: {said}")
             assert sound.reason.isprintable()
-    _, _, _, unreadable, failed = lines(ran.err)
+    _, _, _, unreadable, failed, _ = lines(ran.err)
     errors, bodies = len(ROWS) - 2, 6
     assert unreadable.startswith(
         f"warning: sound could not grade {errors} of {len(ROWS)} outputs, first 'q2': judge/acc"
@@ -131,7 +132,7 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
     )
     judge_server.plays = {"": ["ok"]}  # the endpoint is well again: only what failed is asked once more
     before = judge_server.calls
-    assert cli(*argv, cwd=judged).code == 0
+    assert cli(*argv, cwd=judged).code == 1
     assert judge_server.calls == before + errors - bodies
     assert read_run(judged / "runs/many-worktree-many-2.json").checks["sound"].errors == bodies
 
@@ -413,6 +414,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Cli, judged: Path, m
     outputs = many(6)
     judge_server.play("500", prompt="please 3")
     argv = ("score", "dataset/many@worktree", outputs, "--judge-url", judge_server.url, "--judge-retries", "0")
+    argv = (*argv, "--max-ungraded", "0.1")
     code, out, shown = on_terminal(judged, *argv, "--cache", "a.db", NO_COLOR="1")
     assert code == 0
     assert out.startswith("dataset/many@worktree   many\n\nscore ")

@@ -54,7 +54,8 @@ def store(git: Git, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def score(cli: Cli, store: Path, setting: str, name: str) -> Any:
     (store / "evalstore.yaml").write_text(setting)
-    ran = cli("score", "dataset/asked@1.0.0", "outputs.jsonl", "--out", name, "--format", "json", cwd=store)
+    argv = ("score", "dataset/asked@1.0.0", "outputs.jsonl", "--out", name, "--format", "json", "--offline")
+    ran = cli(*argv, cwd=store)
     return read_run(store / json.loads(ran.out)["run"])
 
 

@@ -77,6 +77,7 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
         threshold=scoring.threshold,
         reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
         inner_errors=tuple(check.id for check in result.checks if check.unscored is UnscoredReason.ERROR),
+        setting=next((check.setting for check in result.checks if check.setting), None),
     )
     return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(scoring, result))
 

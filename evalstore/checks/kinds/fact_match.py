@@ -87,8 +87,8 @@ def _ask_about_facts(ref: str, context: CheckContext) -> Callable[[Sample, list[
     judge = prepare_judge(ref, context, model={}, variable_names=(FACT_VARIABLE,))
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
-        if isinstance(judge, str):
-            return grade_error(judge)
+        if isinstance(judge, Grade):
+            return judge
         if FACT_VARIABLE not in judge.template.names:
             return grade_error(
                 f"the template of {judge.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it"

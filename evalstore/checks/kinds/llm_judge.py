@@ -37,11 +37,11 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=variables)
-        if isinstance(judge, str):
-            return _answer_error(judge)
+        if isinstance(judge, Grade):
+            return _answer_always(judge)
         judges.append(judge)
     if problem := _find_obstacle(aggregate, samples, weights):
-        return _answer_error(problem)
+        return _answer_always(grade_error(problem))
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
         # The answers come judge by judge, `samples` of each.
@@ -81,8 +81,8 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             yield CheckProblem(("variables", name), message, "give the variable another name, in the judge too")
 
 
-def _answer_error(problem: str) -> GradeFunction:
-    return lambda _: grade_error(problem)
+def _answer_always(graded: Grade) -> GradeFunction:
+    return lambda _: graded
 
 
 def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.php import check_block, find_php_blocks, find_php_engine
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import grade_binary, grade_error, grade_missing
+from evalstore.model.outcome import MissingSetting, grade_binary, grade_error, grade_missing
 
 _NO_CODE = {
     "pass": grade_binary(True, "there is no php block"),
@@ -37,7 +37,8 @@ def _lint_blocks(code: list[str]) -> Grade:
     engine = find_php_engine()
     if engine is None:
         return grade_error(
-            "there is neither php nor tree-sitter-php here; install PHP, or evalstore[php] for an approximation"
+            "there is neither php nor tree-sitter-php here; install PHP, or evalstore[php] for an approximation",
+            setting=MissingSetting.PHP,
         )
     unclear = ""
     for number, block in enumerate(code, 1):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -220,6 +221,7 @@ _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a 
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
 _NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system and of httpx
+_KEY_HINT = "none was given: set EVALSTORE_JUDGE_KEY"
 _NETWORK_HINT = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
 _ENVIRONMENT_HINT = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
 
@@ -324,7 +326,9 @@ class JudgeClient:
         # An endpoint may echo the key. What cannot be decoded stays as it is, and is no JSON.
         text = response.body.decode("utf-8", "surrogateescape")
         if response.status // 100 != 2:  # noqa: PLR2004  # success
-            return read_failure(response.status, response.headers, _to_text(self._mask.hide(text)))
+            failure = read_failure(response.status, response.headers, _to_text(self._mask.hide(text)))
+            is_keyless = response.status == HTTPStatus.UNAUTHORIZED and not self.endpoint.key
+            return replace(failure, hint=_KEY_HINT) if is_keyless else failure
         if len(response.body) > _BODY_LIMIT:
             return CallFailure(f"the endpoint answers more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP)
         if response.late:

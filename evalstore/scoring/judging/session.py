@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.model.outcome import MissingSetting
 from evalstore.scoring.judging.client import Endpoint
 from evalstore.scoring.judging.dispatch import ask_all
 from evalstore.scoring.judging.reply_cache import ReplyCache
@@ -115,7 +116,7 @@ class CallQueue:
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
-NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for")
+NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for", setting=MissingSetting.ENDPOINT)
 
 # Called with the plan before the first call; what it opens is called with every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
@@ -141,7 +142,8 @@ class Judges:
     `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
     repository's git directory; `fresh` asks again what replies are kept for, and keeps both; more than `max_calls`
     missing replies are refused before the first is asked for; `watch` wraps the iteration over what they and the other
-    checks grade (a progress bar). An impossible name of a model is a `UsageError`.
+    checks grade (a progress bar). `offline` says that checks may go without what is missing to grade them. An
+    impossible name of a model is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
@@ -151,6 +153,7 @@ class Judges:
     max_calls: int | None = None
     progress: Progress = _show_no_progress
     watch: Watch = watch_nothing
+    offline: bool = False
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")
