@@ -71,7 +71,7 @@ class Repo:
             self.git("tag", "-a", name, "-m", name, author=author)
         return self.git("rev-parse", "HEAD")
 
-    def score(self, dataset: str, outputs: Path, model: str = "m", **options: str) -> Run:
+    def score(self, dataset: str, outputs: Path, model: str = "m", **options: Any) -> Run:
         out = self.root.parent / "runs" / f"{model}-{self.minutes}"
         with ArtifactStore.open(self.root) as store:
             return score(dataset, outputs, store=store, out=out, at=AT, model=model, **options)

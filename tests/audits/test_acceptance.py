@@ -225,7 +225,7 @@ def test_an_engine_that_is_not_there_is_said(desk: Desk, monkeypatch: pytest.Mon
 
     def score(name: str, engine: PhpEngine | None, texts: list[str]) -> Any:
         monkeypatch.setattr(php_lint, "find_php_engine", lambda: engine)
-        return desk.score("1.0.0", texts, name)
+        return desk.score("1.0.0", texts, name, offline=True)
 
     a = score("a", None if both else parser, broken)
     b = score("b", None, [f"{text} foo" for text in broken])

@@ -14,6 +14,7 @@ import pytest
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.report import render
 from evalstore.runs import Run
+from evalstore.scoring.judging import Judges
 from tests.audits.conftest import factor
 
 TONE = """\
@@ -87,7 +88,8 @@ def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers
     later = SMALL.replace("1.0.0", "2.0.0", 1).replace("Say two.", "Say two., rubric_ref: rubric/judged@1.0.0")
     released.release("datasets/small", later)
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
-    b = released.score("dataset/small@2.0.0", answers("b", one="hello", two="hello!"), "n")
+    offline = Judges(offline=True)
+    b = released.score("dataset/small@2.0.0", answers("b", one="hello", two="hello!"), "n", judges=offline)
     found = released.audit(a, b)
     assert (found.common, found.lines.errors) == (1, ("two",))
     shares = factor(found, "outputs").share, found.lines.judge_errors.score

@@ -49,7 +49,7 @@ def test_strict_alone_moves_a_line_and_other_answers_are_outputs(
     assert shares == {"outputs": sign * 25}
     # Of 1 1 1 1 under strict and 1/2 1/2 1/2 1 without: what the outputs did not do stands on the line.
     assert [found.delta * 100, found.lines.judge_errors.score * 100] == [sign * 37.5, sign * 12.5]
-    assert "strict" in found.notes[0]
+    assert any("strict" in note for note in found.notes)
     # A check that the other rubric lacks is reproduced as well.
     if strict[0]:
         assert desk.audit(runs[0], score(1, "2.0.0")).drift == ()
