@@ -164,7 +164,7 @@ def pass_rate() -> Metric:
 
 def _check_details(check: CheckResult) -> dict[str, Any]:
     return {
-        **{key: _write_plain(value) for key, value in check._asdict().items()},
+        **{key: _write_plain(value) for key, value in check._asdict().items() if key != "setting"},
         "score": _exact_text(check.score),
     }
 
