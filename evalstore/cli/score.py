@@ -242,10 +242,8 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     questions = run.questions + run.without_output
     least = Fraction(repr(wanted.score or 0))
     if run.is_withheld:
-        yield (
-            f"no score: {run.failed_gradings:,} of {run.gradings:,} gradings failed ({run.ungraded}): "
-            "--max-ungraded says how many may"
-        )
+        failed = f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
+        yield f"no score: {failed}, more than --max-ungraded {wanted.ungraded:g} allows"
         return
     if run.score is None:
         yield "nothing was scored"
