@@ -242,8 +242,8 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     questions = run.questions + run.without_output
     least = Fraction(repr(wanted.score or 0))
     if run.is_withheld:
-        failed = f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
-        yield f"no score: {failed}, more than --max-ungraded {wanted.ungraded:g} allows"
+        counts = f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
+        yield f"no score: {counts}, more than --max-ungraded {wanted.ungraded:g} allows"
         return
     if run.score is None:
         yield "nothing was scored"

@@ -417,7 +417,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Cli, judged: Path, m
     argv = (*argv, "--max-ungraded", "0.1")
     code, out, shown = on_terminal(judged, *argv, "--cache", "a.db", NO_COLOR="1")
     assert code == 0
-    assert out.startswith("dataset/many@worktree   many\n\nscore ")
+    assert out.startswith("dataset/many@worktree   many   unreleased\n\nscore ")
     plan, _, drawn = shown.partition("judging")
     assert plan.startswith("judge calls to make: 6\r\n")
     assert "  6/6" in drawn
