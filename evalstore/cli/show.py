@@ -46,10 +46,11 @@ def command(  # noqa: PLR0913  # the command line
 ) -> None:
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own. Its outputs come as they were graded, the
-    worst first: the score, every check with its reason, which of a judge is what it said, and the output, shortened, in
-    which a text that should not be there is marked. Nothing is graded again, so no store is needed. A long list on a
-    terminal goes through the pager (PAGER, else less; an empty PAGER means none).
+    A run is named by its aggregate JSON, its samples or a folder of its own; the grading.json and the benchmark.json of
+    skill-creator are runs, too, without the outputs. Outputs come as they were graded, the worst first: the score,
+    every check with its reason, which of a judge is what it said, and the output, shortened, in which a text that
+    should not be there is marked. Nothing is graded again, so no store is needed. A long list on a terminal goes
+    through the pager (PAGER, else less; an empty PAGER means none).
     """
     chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
     if is_run_name(name, settings.path):

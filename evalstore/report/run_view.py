@@ -107,7 +107,7 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     width = max((len(make_excerpt(check.id, _NAME)) for check in checks), default=0)
     for check in checks:
         yield from _format_check(check, width, screen)
-    if view.choice.question is not None:
+    if view.choice.question is not None and (row.input or row.output.text):
         yield from _format_whole("asked", row.input, screen)
         yield from _format_whole("answered", row.output.text, screen)
     elif row.output.text.strip():

@@ -16,7 +16,7 @@ from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
-from evalstore.runs.imports import promptfoo
+from evalstore.runs.imports import promptfoo, skill_creator
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series, SeriesFilter, SeriesNames, filter_entries
 from evalstore.runs.imports.inspect_log import (
     MAGIC,
@@ -175,6 +175,11 @@ def _read_embedded(path: Path) -> Iterator[OutputEntry]:
     return _row_entries(read_embedded_samples(path), path)
 
 
+def _read_gradings(path: Path) -> Iterator[OutputEntry]:
+    for line, row in read_embedded_samples(path):
+        yield OutputEntry(Series(row["model_id"]), MissingOutput(row["sample_id"], line, skill_creator.NO_OUTPUT))
+
+
 def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[OutputEntry]:
     file, known = str(path), dict[str | None, Series]()
     for line, row in rows:
@@ -188,6 +193,8 @@ def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> I
 _EEE = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
+
+_GRADINGS = "gradings of skill-creator (grading.json, benchmark.json)"
 
 _LINES = OutputFormat(
     'lines {"id", "output", "tool_calls"?, "sample"?}',
@@ -206,6 +213,7 @@ OUTPUT_FORMATS = (
     OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),
     OutputFormat(_PROMPTFOO, OBJECT, promptfoo.is_result_file, promptfoo.read_results),
     OutputFormat(_PROMPTFOO, OBJECT, promptfoo.is_result_row, promptfoo.read_result_lines),
+    OutputFormat(_GRADINGS, OBJECT, skill_creator.is_grading, _read_gradings),
 )
 # A first line with one of these keys is an incomplete line of the first format; reading it names what is missing.
 _ALMOST = frozenset({"id", "output", "schema_version"})

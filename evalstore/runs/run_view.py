@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.read import read_rows, read_run
+from evalstore.runs.read import read_bare_rows, read_run
 from evalstore.runs.values import GradedRow, Run
 from evalstore.text import find_nearest, make_excerpt
 
@@ -71,7 +71,9 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
     found, questions, checks = 0, dict[str, None](), dict[str, None].fromkeys(run.checks)
     histogram = [0] * _BINS
     total = 0
-    for total, row in enumerate(read_rows(run), 1):  # noqa: B007  # counts them
+    # Another tool may have kept what it said of each check, and not the output.
+    rows = (row for row, is_stored in read_bare_rows(run) if is_stored or row.checks)
+    for total, row in enumerate(rows, 1):  # noqa: B007  # counts them
         questions |= dict.fromkeys([row.id] if choice.question is not None else ())
         checks |= dict.fromkeys(check.id for check in row.checks)
         if not choice.has_row(row):

@@ -229,11 +229,12 @@ _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
     """Return the model that the outputs name; raises `LoadError` for a file without outputs."""
-    found = (found for found in read_outputs(samples, choice) if isinstance(found, StoredOutput))
-    first = next(found, None)
-    if first is None:
-        raise LoadError("holds no output", place=Place(str(samples)))
-    return first.model
+    missing = ""
+    for found in read_outputs(samples, choice):
+        if isinstance(found, StoredOutput):
+            return found.model
+        missing = missing or found.reason
+    raise LoadError("holds no output", place=Place(str(samples)), hint=missing or None)
 
 
 def _escape_name(name: str) -> str:

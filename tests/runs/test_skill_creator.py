@@ -1,0 +1,146 @@
+"""Gradings of skill-creator are runs: what its grader said of each statement, and no output to grade again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import LoadError
+from evalstore.model import Verdict
+from evalstore.runs import MissingOutput, Run, read_bare_rows, read_outputs, read_run
+from evalstore.runs.read import iterate_runs
+
+Cli = Callable[..., Any]
+
+NAMED = {"text": "Names the river", "passed": True, "evidence": "Line 2: the Elbe"}
+SUMMED = {"text": "Has a sum", "passed": False, "evidence": "There is no sum."}
+GRADING = {"expectations": [NAMED, SUMMED], "summary": {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}}
+
+
+def graded(id_: Any, *passed: Any, configuration: str = "with_skill", **more: Any) -> dict[str, Any]:
+    texts = ("Names the river", "Has a sum")
+    statements = [{"text": text, "passed": one, "evidence": "…"} for text, one in zip(texts, passed, strict=False)]
+    return {"eval_id": id_, "configuration": configuration, "result": {}, "expectations": statements, **more}
+
+
+def benchmark(folder: Path, *runs: Any, **metadata: Any) -> Path:
+    path = folder / "benchmark.json"
+    head = {"skill_name": "rivers", "executor_model": "m-1", "timestamp": "2026-01-15T10:30:00Z"}
+    path.write_text(json.dumps({"metadata": head | metadata, "runs": list(runs), "run_summary": {}, "notes": []}))
+    return path
+
+
+def write_grading(folder: Path, value: Any = GRADING) -> Path:
+    folder.mkdir(parents=True)
+    path = folder / "grading.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def count(run: Run) -> tuple[Fraction | None, int, int, int]:
+    return run.score, run.scored, run.unscored, run.outputs
+
+
+def test_a_benchmark_is_a_run_with_a_check_for_each_statement(tmp_path: Path) -> None:
+    run = read_run(benchmark(tmp_path, graded(1, True, True), graded(2, True, False), graded("x", True, "yes")))
+    assert (run.name, run.model, run.at, run.dataset) == ("rivers", "m-1", "2026-01-15T10:30:00Z", None)
+    assert count(run) == (Fraction(5, 6), 3, 0, 3)
+    assert {id_: (check.mean, check.fail, check.errors) for id_, check in run.checks.items()} == {
+        "Names the river": (1, 0, 0),
+        "Has a sum": (Fraction(1, 2), 1, 1),
+    }
+    rows = [row for row, is_stored in read_bare_rows(run) if not is_stored]
+    assert [(row.id, row.score, row.verdict) for row in rows] == [
+        ("1", 1, Verdict.PASS),
+        ("2", Fraction(1, 2), Verdict.FAIL),
+        ("x", 1, Verdict.PASS),
+    ]
+    assert [check.verdict for check in rows[2].checks] == [Verdict.PASS, Verdict.UNSCORED]
+
+
+def test_configurations_are_told_apart_and_runs_of_one_are_samples(tmp_path: Path) -> None:
+    runs = (graded(1, True, True), graded(1, True, False), graded(1, False, False, configuration="without_skill"))
+    run = read_run(benchmark(tmp_path, *runs))
+    assert count(run) == (Fraction(3, 8), 2, 0, 3)
+    rows = [row for row, _ in read_bare_rows(run)]
+    assert [(row.id, row.sample) for row in rows] == [("1/with_skill", 0), ("1/with_skill", 1), ("1/without_skill", 0)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "id_"),
+    [("eval-7/with_skill/run-1", "7"), ("iteration-2/ocean/without_skill/run-1", "ocean"), ("elsewhere", "grading")],
+)
+def test_a_grading_is_of_the_eval_that_its_folders_name(tmp_path: Path, folder: str, id_: str) -> None:
+    run = read_run(write_grading(tmp_path / folder))
+    (row,) = [row for row, _ in read_bare_rows(run)]
+    assert (row.id, row.score, run.score) == (id_, Fraction(1, 2), Fraction(1, 2))
+    assert [(check.id, check.reason) for check in row.checks] == [
+        ("Names the river", "Line 2: the Elbe"),
+        ("Has a sum", "There is no sum."),
+    ]
+
+
+def test_show_has_the_evidence_the_worst_first(cli: Cli, tmp_path: Path) -> None:
+    path = benchmark(tmp_path, graded(1, True, True), graded(2, True, False))
+    ran = cli("show", path)
+    assert ran.code == 0
+    assert ran.out.splitlines()[:5] == [
+        "rivers   m-1",
+        "The mean score is 75.00 over 2 questions.",
+        "",
+        "FAIL       50.00  2",
+        "  pass    100.00  Names the river  …",
+    ]
+    told = json.loads(cli("show", path, "--failed", "--check", "Has a sum", "--format", "json").out)
+    assert [row["id"] for row in told["rows"]] == ["2"]
+    assert "answered" not in cli("show", path, "--question", "2").out
+
+
+def test_there_is_nothing_to_grade_again(cli: Cli, git: Callable[..., str], tmp_path: Path) -> None:
+    path = benchmark(tmp_path, graded(1, True))
+    (missing,) = read_outputs(path)
+    assert isinstance(missing, MissingOutput)
+    assert missing.reason == "a grading of skill-creator has no output: score the answers themselves"
+    git("status")
+    repo = tmp_path / "repo"
+    (repo / "datasets").mkdir()
+    (repo / "datasets/d.yaml").write_text('id: d\nversion: "1.0.0"\nquestions:\n  - {id: "1", input: "?"}\n')
+    ran = cli("-C", repo, "score", "dataset/d@worktree", path)
+    assert ran.code == 3
+    assert "score the answers themselves" in ran.err
+    assert cli("-C", repo, "audit", path, path).code == 3
+
+
+def test_a_folder_of_gradings_has_runs(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write_grading(tmp_path / f"eval-{number}/with_skill/run-1")
+    (tmp_path / "evals.json").write_text('{"skill_name": "rivers", "evals": []}')
+    assert [found.score for _, found in iterate_runs(tmp_path) if isinstance(found, Run)] == [Fraction(1, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"runs": {}, "run_summary": {}},
+        {"runs": [1], "run_summary": {}},
+        {"runs": [{"configuration": "with_skill"}], "run_summary": {}},
+        {"expectations": "all", "summary": {}},
+        {"expectations": ["all"], "summary": {}},
+    ],
+)
+def test_another_shape_is_refused_in_a_sentence(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(LoadError):
+        read_run(write_grading(tmp_path / "a", value))
+
+
+def test_a_grading_without_a_verdict_is_unscored(tmp_path: Path) -> None:
+    run = read_run(write_grading(tmp_path / "a", {"expectations": [{"text": "t"}, {"text": "t"}], "summary": {}}))
+    assert count(run) == (None, 0, 1, 1)
+    (row,) = [row for row, _ in read_bare_rows(run)]
+    assert [check.id for check in row.checks] == ["t", "t (2)"]
+    assert row.reason == "its grader gave no verdict"
