@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.run_words import describe_choice, describe_run, describe_score, name_output, name_unreleased
+from evalstore.report.run_words import count_unreleased, describe_choice, describe_run, describe_score, name_output
 from evalstore.report.text_layout import (
     PAPER,
     Part,
@@ -198,7 +198,7 @@ def _run_lines(run: Run) -> Iterator[str]:
         asked = int(run.harness.get("replies_asked", 0))
         yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
     if run.unreleased:
-        yield f"unreleased         {make_printable(name_unreleased(run))}"
+        yield f"unreleased         {count_unreleased(run)}"
     yield ""
     yield from _check_table(run.checks)
     yield ""

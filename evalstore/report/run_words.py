@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,15 @@ def name_output(row: GradedRow) -> str:
     return f"{row.id}, sample {row.sample + 1}" if row.sample else row.id
 
 
-def name_unreleased(run: Run) -> str:
-    """Return the references of what graded a run without a release; of many, the first ones."""
+def count_unreleased(run: Run) -> str:
+    """Return how many artifacts graded a run without a release: `1 dataset and 3 rubrics`."""
+    kinds = Counter(ref.partition("/")[0] for ref in _list_unreleased(run))
+    return join_names(count_noun(count, kind) for kind, count in kinds.items())
+
+
+def _list_unreleased(run: Run) -> Iterator[str]:
     used = (run.dataset, *run.rubrics, *run.judges)
-    return join_names((pinned.ref for pinned in used if pinned is not None and pinned.tag is None), _NAMED)
+    return (pinned.ref for pinned in used if pinned is not None and pinned.tag is None)
 
 
 def describe_score(run: Run) -> str:
@@ -59,7 +65,7 @@ def describe_run(view: RunView) -> Iterator[str]:
         failed = f"; {run.ungraded}" if run.ungraded else ""
         yield f"The mean score is {format_percent(run.score)}{over}{passes}{failed}."
     if run.unreleased:
-        yield f"Unreleased: it was graded by {name_unreleased(run)}."
+        yield f"Unreleased: it was graded by {join_names(_list_unreleased(run), _NAMED)}."
     if run.outputs > run.questions:
         yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
     if run.without_output:

@@ -57,7 +57,7 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     before = cli(*words, "--worktree", cwd=repo)
     assert (before.code, before.err) == (0, "")
     assert before.out.startswith("dataset/help_desk@worktree   model_a   unreleased\n\nscore       81.25 ")
-    assert "\nunreleased         dataset/help_desk@worktree and rubric/answer_style@worktree\n" in before.out
+    assert "\nunreleased         1 dataset and 1 rubric\n" in before.out
     edit(repo / "rubrics/answer_style.yaml", "because, so that", "because, so that, you get")
     after = cli(*words, "--worktree", cwd=repo)
     assert "\nscore       93.75 " in after.out
@@ -140,7 +140,9 @@ def test_the_other_options_are_as_always(cli: Cli, fresh: Path) -> None:
     assert low.code == 1
     assert read_run(fresh / "kept/small-worktree-model_a.json").unreleased
     named = cli("score", "dataset/small", "model_a.jsonl", "--worktree", "--rubric", "rubric/code", cwd=fresh)
-    assert (named.code, "rubric/code@worktree" in named.out) == (0, True)
+    assert named.code == 0
+    (rubric,) = read_run(fresh / "runs/small-worktree-model_a.json").rubrics
+    assert rubric.ref == "rubric/code@worktree"
 
 
 # What is read from where
