@@ -10,12 +10,7 @@ from evalstore.diff.deciders.juries import (
     find_aggregate_direction,
     find_jury_weights_direction,
 )
-from evalstore.diff.deciders.phrases import (
-    find_case_direction,
-    find_rewording_direction,
-    find_share_direction,
-    find_share_verdict_direction,
-)
+from evalstore.diff.deciders.texts import find_rewording_direction
 from evalstore.diff.deciders.tool_calls import (
     find_tool_demand_direction,
     find_tool_verdict_direction,
@@ -32,6 +27,7 @@ from evalstore.diff.direction import (
     join_directions,
 )
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 
 NEVER = DirectionRule("none", lambda _: NONE)
 UNKNOWN = DirectionRule("either", lambda _: EITHER)
@@ -139,6 +135,17 @@ def _direct_extract(change: Change) -> Direction:
     return LOOSER if change.new == "auto" else STRICTER
 
 
+def _direct_case(change: Change) -> Direction:
+    check = change.checks[1]
+    asks_judge = KINDS[check.kind].asks_judges(check.params)
+    # Of a kind that lists its texts under other names nothing is known.
+    texts = None if asks_judge else check.params.get("values", check.params.get("facts"))
+    # The lower case of this letter depends on the letters around it: it has another form at the end of a word.
+    if texts is None or any("\N{GREEK CAPITAL LETTER SIGMA}" in text for text in texts):
+        return EITHER
+    return LOOSER if bool(change.new) is KINDS[check.kind].bans else STRICTER
+
+
 def _direct_threshold(change: Change) -> Direction:
     before, after = change.states
     return STRICTER if after.threshold > before.threshold else LOOSER
@@ -170,7 +177,7 @@ BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_l
 BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
 BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", find_rewording_direction)
 BY_CASE = DirectionRule(
-    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", find_case_direction
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", _direct_case
 )
 DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
 BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
@@ -188,9 +195,8 @@ COMPOSITE_MARK = DirectionRule(
 PARTIAL = DirectionRule(
     "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
 )
-FACTS = DirectionRule(
-    "by the share of facts: either, unless one is part of another", find_share_direction, find_share_verdict_direction
-)
+# What the checks can answer narrows it.
+FACTS = DirectionRule("by the share of facts: either, unless one is part of another", lambda _: EITHER)
 TOOLS = DirectionRule(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
     find_tool_demand_direction,

@@ -35,8 +35,6 @@ class _Proofs(NamedTuple):
     ways: int = 4_096  # to answer: well under a tenth of a second
     grouped_judges: int = 10  # whose groups are listed, 1,024 at most; more are compared by their shares
     traits: int = 1_024  # combinations of traits of an output
-    weighed_facts: int = 10  # that moved, each against each other
-    fact_chars: int = 100_000  # of all facts together
     counted_phrases: int = 6  # of one check: a text may hold any of so many sets of them
     optional_work: int = 1 << 15  # sets of checks that can be left out, times the checks
 

@@ -13,6 +13,7 @@ from evalstore.checks import prepare_rubric
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
+from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
@@ -75,7 +76,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     assert before is not None
     assert after is not None
     claims = []
-    for step in find_rubric_changes(before, after):
+    for step in attach_effects(list(find_rubric_changes(before, after)), None)[0]:
         claim = classify(step)
         claims.append(claim)
         answers = list(zip(*(results(state) for state in step.states), strict=True))

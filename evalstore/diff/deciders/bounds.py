@@ -88,6 +88,14 @@ def prove_verdict_unread(change: Change) -> Proof | None:
     return Proof(f"{combine} reads scores and it is no gate: its verdict is shown, not counted", Bump.MINOR)
 
 
+@name_decider("share_unread")
+def prove_fact_share_unread(change: Change) -> Proof | None:
+    """Prove that only the share of facts moves, and the rubric reads the check's verdict alone, which stays."""
+    if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or prove_by_enumeration(change) is None:
+        return None
+    return Proof("the rubric reads the check's verdict alone, and that stays whatever the checks answer", Bump.MINOR)
+
+
 @name_decider("unattainable")
 def prove_unattainable(change: Change) -> Proof | None:
     """Prove that no score that this rubric can have lies between the old threshold and the new."""

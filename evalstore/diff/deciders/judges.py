@@ -38,6 +38,14 @@ def prove_template_equivalent(change: Change) -> Proof | None:
     return Proof("both give the same text, whatever fills them", rule="judge-template-equivalent")
 
 
+@name_decider("judged")
+def prove_judge_reads(change: Change) -> Proof | None:
+    """Prove that no text is compared: a judge reads the facts as they are written."""
+    if any(check.params.get("judge_prompt_ref") is None for check in change.checks):
+        return None
+    return Proof("a judge reads the facts as they are written, whatever their case")
+
+
 @name_decider("variable_unread")
 def prove_variable_unread(change: Change) -> Proof | None:
     """Prove that the template reads none of the variables that come or go."""

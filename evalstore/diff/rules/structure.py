@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.bounds import prove_demand_implied, prove_not_binding
-from evalstore.diff.deciders.phrases import prove_fact_share_unread, prove_same_share
+from evalstore.diff.deciders.bounds import prove_demand_implied, prove_fact_share_unread, prove_not_binding
+from evalstore.diff.deciders.texts import prove_same_share
 from evalstore.diff.deciders.tool_calls import prove_demand_idle, prove_one_order, prove_tool_share_unread
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.direction_rules import (

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.phrases import (
-    prove_caseless,
-    prove_judge_reads,
-    prove_no_minimum,
-    prove_out_of_reach,
-    prove_redundant,
-    prove_rewording_equivalent,
-)
+from evalstore.diff.deciders.judges import prove_judge_reads
+from evalstore.diff.deciders.texts import prove_redundant, prove_rewording_equivalent
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.direction_rules import (
     BY_CASE,
@@ -24,8 +18,6 @@ from evalstore.diff.direction_rules import (
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
-_LISTED = (prove_redundant, prove_out_of_reach, prove_no_minimum)
-
 _TEXT_ROWS = (
     ChangeRule(
         id="contain-phrase-added",
@@ -38,7 +30,7 @@ _TEXT_ROWS = (
         mirror="contain-phrase-removed",
         example="values: [foo] → values: [foo, baz]",
         instead="values: [cache] → values: [cache, cache tag] (what holds the longer phrase passed before)",
-        deciders=_LISTED,
+        deciders=(prove_redundant,),
     ),
     ChangeRule(
         id="contain-phrase-removed",
@@ -51,7 +43,7 @@ _TEXT_ROWS = (
         mirror="contain-phrase-added",
         example="values: [foo, baz] → values: [foo]",
         instead="values: [cache, cache tag] → values: [cache] (what holds the longer phrase still passes)",
-        deciders=_LISTED,
+        deciders=(prove_redundant,),
     ),
     ChangeRule(
         id="contain-min-matches-changed",
@@ -63,7 +55,6 @@ _TEXT_ROWS = (
         reason="more, or fewer, of the phrases must be there",
         example="nothing → min_matches: 2",
         instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
-        deciders=(prove_out_of_reach, prove_no_minimum),
     ),
     ChangeRule(
         id="ban-phrase-added",
@@ -101,7 +92,7 @@ _TEXT_ROWS = (
         reason="other outputs hold the new wording",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
-        deciders=(prove_rewording_equivalent, prove_out_of_reach, prove_no_minimum),
+        deciders=(prove_rewording_equivalent,),
     ),
     ChangeRule(
         id="phrase-redundant",
@@ -123,7 +114,7 @@ _TEXT_ROWS = (
         reason="without case, more texts are the same",
         example="case_sensitive: true → nothing",
         instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
-        deciders=(prove_caseless, prove_judge_reads),
+        deciders=(prove_judge_reads,),
     ),
 )
 

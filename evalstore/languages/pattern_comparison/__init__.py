@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         find_memberships,
     )
     from evalstore.languages.pattern_comparison.languages import (
-        CASED_CODES,
         Expression,
         build_complement,
         build_group_language,
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
     from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
 
 __all__ = [
-    "CASED_CODES",
     "QUESTION_STEPS",
     "TOTAL_STEPS",
     "Expression",
@@ -105,7 +103,7 @@ __getattr__ = import_lazily(
             *("compare_languages", "compare_patterns", "find_memberships"),
         ),
         ".languages": (
-            *("CASED_CODES", "Expression", "build_complement", "build_group_language", "build_pattern_language"),
+            *("Expression", "build_complement", "build_group_language", "build_pattern_language"),
             *("build_phrase_language", "build_words_language", "count_visible"),
         ),
         "evalstore.languages.patterns.syntax_tree": ("RegexTree", "UndecidedError"),
