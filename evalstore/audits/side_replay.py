@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -71,28 +71,17 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     """
     with open_session(Judges(), store.git.find_common_directory) as session:
         finder = VersionFinder(store)
-        stored = read_stored_run(run, finder)
-        pair = [SideReplay.from_run(side, stored, finder, session) for side in (old, new)]
+        grader = OutputGrader(read_stored_run(run, finder), finder, session)
+        before, after = (SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new))
         found = [
-            (row, *_grade_both(row, *pair))
-            for row in stored.rows.values()
-            if any(side.can_affect(row) for side in pair)
+            (row, grader.grade_row(before, id_), grader.grade_row(after, id_))
+            for id_, row in grader.stored.rows.items()
+            if before.can_affect(row) or after.can_affect(row)
         ]
-    return _sum_impact(stored.run, found)
+    return _sum_impact(grader.stored.run, found)
 
 
-def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[RowResult | None, RowResult | None]:
-    known: dict[str, CheckResult] = {}
-    before, after = old.questions.get(row.id), new.questions.get(row.id)
-    if before is None or after is None or before.input_digest != after.input_digest:
-        # An output for another input does not answer this question.
-        return None, None
-    first = old.grade_row(row, known)
-    return first, new.grade_row(row, known if before.reference_digest == after.reference_digest else {})
-
-
-def _sum_impact(run: Run, found: Iterable[tuple[GradedRow, RowResult | None, RowResult | None]]) -> RunMeasurement:
-    rows = list(found)
+def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, RowResult | None, RowResult | None]]) -> RunMeasurement:
     pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
     moved = [(row, old, new) for row, old, new in pairs if old != new]
     shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
@@ -320,7 +309,7 @@ class OutputGrader:
         side = ChangeSide(ruler.artifact, store.read_artifact, lambda: store.questions(ruler))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
         ids = self.session.judges.watch(stored.rows, len(stored.rows))
-        return {id_: self._grade_row(replay, id_) for id_ in ids}
+        return {id_: self.grade_row(replay, id_) for id_ in ids}
 
     def has_used(self, ruler: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""
@@ -332,7 +321,8 @@ class OutputGrader:
         rows = {id_: replace(row, rubric=ruler.name) for id_, row in self.stored.rows.items()}
         return replace(self.stored, rows=rows)
 
-    def _grade_row(self, replay: SideReplay, id_: str) -> RowResult | None:
+    def grade_row(self, replay: SideReplay, id_: str) -> RowResult | None:
+        """Return the result of one question's outputs under one side; None where something is missing."""
         row, before, after = replay.stored.rows[id_], self.stored.questions.get(id_), replay.questions.get(id_)
         if not replay.can_affect(row):
             return RowResult(row.score, row.verdict, row.pass_share)
