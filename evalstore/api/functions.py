@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
-from evalstore.arguments import NOTHING, PATH, require_types
-from evalstore.errors import UsageError
+from evalstore.errors import ArgumentError, UsageError
 from evalstore.model.artifact import Artifact
 from evalstore.model.refs import Ref
 from evalstore.store import ArtifactStore, Resolved
@@ -32,6 +31,16 @@ if TYPE_CHECKING:
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
     from evalstore.versions import Bump
+
+_PATH = (str, Path)
+_NOTHING: type = type(None)
+
+
+def _require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> None:
+    """Refuse an argument of another type than a function takes: `given` has the value and the types by parameter."""
+    for name, (value, expected) in given.items():
+        if not isinstance(value, expected):
+            raise ArgumentError.from_value(f"{function}: {name}", value, expected)
 
 
 class Store(ArtifactStore):
@@ -132,9 +141,9 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
 
-    runs = (Run, *PATH)
-    types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
-    require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
+    runs = (Run, *_PATH)
+    types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
+    _require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     return explain(run_a, run_b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
 
 
@@ -154,7 +163,7 @@ def export(
     """
     from evalstore.migration import export as run_export
 
-    require_types("export", store=(store, PATH), out=(out, (*PATH, NOTHING)))
+    _require_types("export", store=(store, _PATH), out=(out, (*_PATH, _NOTHING)))
     return run_export(refs, to=to, store=store, out=out, tables=tables)
 
 
@@ -186,7 +195,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     """
     from evalstore.migration import migrate as run_migration
 
-    require_types("migrate", into=(into, PATH), judges_from=(judges_from, (*PATH, NOTHING)))
+    _require_types("migrate", into=(into, _PATH), judges_from=(judges_from, (*_PATH, _NOTHING)))
     return run_migration(
         paths,
         into=into,
@@ -223,7 +232,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     found. `profile` says what is major, and wins over the store's; `terms` replace all that the store says of changes.
     `watch` wraps the iteration over the rows of each side (a progress bar).
     """
-    require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, NOTHING)))
+    _require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
     if store is None:
         from evalstore.diff import ComparisonSettings, Profile
         from evalstore.diff import compare as compare_documents
@@ -263,8 +272,8 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.checks import evaluate as grade
     from evalstore.scoring.judging import Judges, open_session
 
-    types = {"store": (store, (*_STORE, NOTHING)), "judges": (judges, (Judges, NOTHING))}
-    require_types("evaluate", rubric=(rubric, _RULER), **types)
+    types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
+    _require_types("evaluate", rubric=(rubric, _RULER), **types)
     if worktree is not None:
         if store is None:
             raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
@@ -323,8 +332,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.scoring import open_job
     from evalstore.scoring.judging import Judges
 
-    types = {"store": (store, _STORE), "judges": (judges, (Judges, NOTHING))}
-    require_types("score", dataset=(dataset, (str,)), outputs=(outputs, PATH), out=(out, PATH), **types)
+    types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
+    _require_types("score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types)
     job = open_job(
         dataset,
         locate_file(outputs),

@@ -85,7 +85,7 @@ class ScoreCommand(JudgedCommand):
 )
 @click.option(
     "--eee-version",
-    type=click.Choice(["0.3.0", "0.2.2"]),  # kept equal to `EEE_VERSIONS`, which --help does not import
+    type=click.Choice(["0.3.0", "0.2.2"]),  # kept equal to `eee_write.LABELS`, which --help does not import
     default="0.3.0",
     show_default=True,
     help="Version of Every Eval Ever to write the run in.",

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.diff.change import AnswerGoal, Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, list_json_outputs
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.plain_data import is_short
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -71,34 +71,30 @@ def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
 
 def _list_own_json(mine: list[CheckState]) -> list[str]:
     """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
-    from evalstore.diff.deciders.schema_edits import list_outputs
-
     schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
-    return [output for text in schemas for value in _find_instances(text) for output in list_outputs(value, "auto")]
+    return [
+        output for text in schemas for value in _find_instances(text) for output in list_json_outputs(value, "auto")
+    ]
 
 
 def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON that the changed check takes otherwise now, and that all other checks of JSON take, or none does."""
-    from evalstore.diff.deciders.schema_edits import list_outputs
-
     schemas, beside = _list_schemas(mine), _list_schemas(others)
     if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
     joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in (beside, [{"not": one} for one in beside]))
     values = [value for schema in joint for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)]
-    return [output for value in values for output in list_outputs(value, mine[0].params["extract"])]
+    return [output for value in values for output in list_json_outputs(value, mine[0].params["extract"])]
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON for the first check that reads it, unless that is the changed one: `_list_joint_json` has it."""
-    from evalstore.diff.deciders.schema_edits import list_outputs
-
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine:
         return []
     instances = _find_instances(write_canonical(asks[0].params["schema"]))
-    return [output for value in instances for output in reversed(list_outputs(value, asks[0].params["extract"]))]
+    return [output for value in instances for output in reversed(list_json_outputs(value, asks[0].params["extract"]))]
 
 
 def _find_instances(schema: str) -> Iterable[Any]:

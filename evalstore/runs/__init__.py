@@ -1,8 +1,8 @@
 """Reads and writes runs as Every Eval Ever data; a run is never overwritten and is read back exactly."""
 
-from evalstore.runs.eee_write import LABELS
-from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
-from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
 from evalstore.runs.read import read_bare_rows, read_rows, read_run
 from evalstore.runs.remote import locate_file
 from evalstore.runs.row_formats import find_row_format, get_row_format
@@ -10,13 +10,13 @@ from evalstore.runs.run_files import compute_file_sha256
 from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
 from evalstore.runs.tables import build_frame, build_table
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact, register_readers
-from evalstore.runs.write import RunWriter, make_run_name, write_run
 
-# The versions of Every Eval Ever that a run can be written in.
-EEE_VERSIONS = tuple(LABELS)
+if TYPE_CHECKING:
+    from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
+    from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
+    from evalstore.runs.write import RunWriter, make_run_name, write_run
 
 __all__ = [
-    "EEE_VERSIONS",
     "LATEST",
     "CheckSummary",
     "CutFile",
@@ -44,5 +44,15 @@ __all__ = [
     "read_run",
     "write_run",
 ]
+
+# What only reads runs needs none of these.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".imports.entry": ("MissingOutput", "SeriesFilter", "SeriesNames"),
+        ".outputs": ("cut_outputs", "find_label_doubts", "find_samples", "read_output_span", "read_outputs"),
+        ".write": ("RunWriter", "make_run_name", "write_run"),
+    },
+)
 
 register_readers(run=lambda path: read_run(locate_file(path)), rows=read_rows, frame=build_frame, table=build_table)

@@ -1,5 +1,13 @@
 """Stored outputs under the rubrics of a dataset: graded, summed up exactly, kept as a run."""
 
-from evalstore.scoring.job import open_job, score
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.scoring.job import open_job, score
 
 __all__ = ["open_job", "score"]
+
+# An audit asks judges, and scores nothing by a job.
+__getattr__ = import_lazily(__name__, {".job": ("open_job", "score")})

@@ -12,7 +12,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from evalstore.errors import LoadError, RefusedError
-from evalstore.runs import EEE_VERSIONS, Run, read_rows, read_run
+from evalstore.runs import Run, read_rows, read_run
+from evalstore.runs.eee_write import LABELS
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]
@@ -39,7 +40,7 @@ def one_text(id_: str, text: str) -> dict[str, Any]:
     return row(id_, text, output={"raw": text})
 
 
-@pytest.mark.parametrize("version", EEE_VERSIONS)
+@pytest.mark.parametrize("version", LABELS)
 def test_a_run_of_each_version_is_scored_again_by_the_same_command(
     version: str, cli: Callable[..., Any], store: Any, write: Write, shared: Path, tmp_path: Path
 ) -> None:
@@ -74,7 +75,7 @@ def test_the_choices_of_the_command_are_the_versions_that_are_written() -> None:
     from evalstore.cli.score import command
 
     (option,) = (option for option in command.params if option.name == "eee_version")
-    assert tuple(option.type.choices) == EEE_VERSIONS  # type: ignore[attr-defined]
+    assert tuple(option.type.choices) == tuple(LABELS)  # type: ignore[attr-defined]
 
 
 def test_an_aggregate_of_others_is_scored_by_the_rows_that_lie_beside_it(

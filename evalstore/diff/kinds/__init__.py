@@ -14,7 +14,7 @@ from typing import Any
 
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
-from evalstore.documents import Pointer
+from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
 
@@ -151,6 +151,13 @@ def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
     enough = "\n".join(phrases[:needed])
     yield from (enough, "\n".join(phrases[: max(0, needed - 1)]), enough.swapcase())
     yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
+
+
+def list_json_outputs(value: Any, extract: str) -> tuple[str, ...]:
+    """Return outputs from which a check that extracts in this way reads the value; the shortest first."""
+    text = write_canonical(value)
+    fenced = f"```json\n{text}\n```"
+    return {"whole": (text,), "fence": (fenced,)}.get(extract, (text, fenced))
 
 
 def yield_texts_around(*limits: int | None) -> Iterator[str]:

@@ -8,17 +8,24 @@ from typing import Any, NamedTuple
 
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.changes.edit_script import EditScript
-from evalstore.diff.deciders.schema_edits import find_schema_edits, list_outputs
 from evalstore.diff.findings import Certainty
-from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, say_always
+from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, list_json_outputs, say_always
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
-from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas, find_dialect
+from evalstore.languages.schema_comparison import (
+    ANNOTATIONS,
+    SchemaComparison,
+    SchemaRelation,
+    compare_schemas,
+    find_dialect,
+)
+from evalstore.languages.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
+_NOTES = ANNOTATIONS | {"$schema", "$id"}
 _SAME_VIEW = Proof("nothing that decides differs: notes, order and names of definitions are not read")
 _EQUIVALENT = Proof("both schemas let the same JSON through, and none takes either near its limit of steps")
 _UNSHOWN = "; no JSON was found that shows it"
@@ -81,16 +88,62 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     comparison = compare_schemas(old, new, script.schema_budget)
     known = _RELATION_RULES[comparison.relation]
     # The finding stands at the first edited keyword; its message names the others.
-    pointers = find_schema_edits(old, new)
+    pointers = _find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
-    outputs = tuple(text for value in comparison.examples for way in ways for text in list_outputs(value, way))
+    outputs = tuple(text for value in comparison.examples for way in ways for text in list_json_outputs(value, way))
     decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
     # What changed is the keyword, whatever stands around it; all of both schemas tells the edit from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
     facts = {"old": before, "new": after, "discriminator": [old, new], "at": (at, at)}
     facts |= {"proof": known.proof, "decision": decision}
     return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
+
+
+def _find_schema_edits(old: Any, new: Any) -> list[Pointer]:
+    """Return where the keywords are that differ; those of annotations only where there are no others."""
+    found = list(_iterate_edits(old, new, ()))
+    return [pointer for pointer in found if not _is_note(pointer)] or found
+
+
+def _is_note(pointer: Pointer) -> bool:
+    is_name = len(pointer) > 1 and pointer[-2] in SCHEMA_MAP_KEYWORDS
+    return bool(pointer) and pointer[-1] in _NOTES and not is_name
+
+
+def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
+    """Yield the edits between two schemas."""
+    if is_same(old, new):
+        return
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        yield at
+        return
+    for key in sorted({*new, *old}):
+        before, after = old.get(key), new.get(key)
+        if (key in old) != (key in new):
+            yield (*at, key)
+        elif key in SCHEMA_MAP_KEYWORDS and isinstance(before, dict) and isinstance(after, dict):
+            yield from _iterate_named_edits(before, after, (*at, key))
+        elif (
+            key in SCHEMA_LIST_KEYWORDS
+            and isinstance(before, list)
+            and isinstance(after, list)
+            and len(before) == len(after)
+        ):
+            for index, pair in enumerate(zip(before, after, strict=True)):
+                yield from _iterate_edits(*pair, (*at, key, index))
+        elif key in SINGLE_SCHEMA_KEYWORDS:
+            yield from _iterate_edits(before, after, (*at, key))
+        elif not is_same(before, after):
+            yield (*at, key)
+
+
+def _iterate_named_edits(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Iterator[Pointer]:
+    for name in sorted({*new, *old}):
+        if (name in old) != (name in new):
+            yield (*at, name)
+        else:
+            yield from _iterate_edits(old[name], new[name], (*at, name))
 
 
 def _find_keyword(schema: Any, pointer: Pointer) -> Any:
