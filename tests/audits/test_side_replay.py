@@ -91,7 +91,7 @@ def test_outputs_are_graded_under_both_versions(store: Repo, run: Run) -> None:
 def test_the_numbers_are_those_of_grading_twice(store: Repo, run: Run, old: str, new: str) -> None:
     found = measured(store, run, f"rubric/answer@{old}", f"rubric/answer@{new}")
     with ArtifactStore.open(store.root) as opened:
-        rubrics = [opened.load(f"rubric/answer@{version}") for version in (old, new)]
+        rubrics = [opened.read_artifact(f"rubric/answer@{version}") for version in (old, new)]
         pairs = [tuple(evaluate(rubric, row.output) for rubric in rubrics) for row in read_rows(run)]
     moved = [pair for pair in pairs if (pair[0].score, pair[0].verdict) != (pair[1].score, pair[1].verdict)]
     assert counts(found) == (3, len(moved), sum(a.verdict is not b.verdict for a, b in moved), 0)
