@@ -175,11 +175,45 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
     [
         ({"reference_answers": [1]}, "reference_answers is no list of texts"),
         ({"attachments": [{"title": "a"}]}, "an attachment has no path"),
+        ({"dataset": None}, "dataset is null where a text belongs"),
+        ({"prompt": ""}, "prompt is empty"),
+        ({"messages": [{"role": "narrator", "content": "a"}]}, "a message has no role of user, assistant or system"),
+        ({"rubric": [{"title": "No id"}]}, "a criterion has no id and title"),
+        ({"choices": []}, "choices has no place in a row of rubric_qa: the program does not take it"),
+        (
+            {"correct_choice_ids": []},
+            "correct_choice_ids has no place in a row of rubric_qa: the program does not take it",
+        ),
+        ({"task_type": "reference_qa"}, "rubric has no place in a row of reference_qa: the program does not take it"),
+        (
+            {"task_type": "reference_qa", "rubric": None, "reference_answers": [""]},
+            "reference_answers is no list of texts",
+        ),
+        (
+            {"task_type": "reference_qa", "rubric": None, "reference_answers": []},
+            "reference_answers is no list of texts",
+        ),
+        (
+            {"task_type": "reference_qa", "rubric": None, "choices": []},
+            "choices has no place in a row of reference_qa: the program does not take it",
+        ),
+        (
+            {"task_type": "mcq", "rubric": None, "reference_answers": ["a"]},
+            "reference_answers has no place in a row of mcq: the program does not take it",
+        ),
+        (
+            {"task_type": "mcq", "rubric": None, "choices": [{"id": "A", "text": "?"}], "correct_choice_ids": ["A"]},
+            "choices is no list of two or more, each with an id and a text",
+        ),
+        (
+            {"task_type": "mcq", "rubric": None, "choices": [{"id": "A"}, {"text": "!"}], "correct_choice_ids": ["A"]},
+            "choices is no list of two or more, each with an id and a text",
+        ),
     ],
 )
 def test_parts_that_the_program_does_not_take_are_refused(more: dict[str, Any], said: str) -> None:
     criterion = {"id": "1", "title": "Cites the law"}
-    (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], **more)).cases
+    (case,) = taken(row(**{"task_type": "rubric_qa", "rubric": [criterion], **more})).cases
     assert case.outcome is MigrationOutcome.REFUSED
     assert case.sentences == (said,)
 

@@ -243,7 +243,7 @@ def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str
     texts = isinstance(criterion, dict) and all(isinstance(criterion.get(key), str) for key in ("name", "description"))
     if not texts:
         yield at, "a criterion has no name and description: the program does not load it"
-    elif not _is_number(criterion.get("weight")) or not 0 <= criterion["weight"] <= 1:
+    elif not _is_share(criterion.get("weight")):
         yield (
             at,
             f"the weight of {make_excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it",
@@ -280,13 +280,19 @@ def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:
         return
     for index, metric in enumerate(metrics or ()):
         is_known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
-        if not is_known or not _is_number(metric.get("weight")) or not isinstance(metric.get("name"), str):
-            problem = "a metric has no name, no weight or no type that the program knows: it does not load the file"
+        if not is_known or not _is_share(metric.get("weight")) or not isinstance(metric.get("name"), str):
+            problem = (
+                "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not load it"
+            )
             yield ("hybrid_metrics", index), problem
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
 
 
 def _note_metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[MigrationNote]:

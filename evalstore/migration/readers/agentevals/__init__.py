@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -40,6 +41,8 @@ _PROMPTS = "the runner asks every prompt of the suite; the question holds the fi
 _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
+_NAME = re.compile(r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+")  # the specification's; the runner takes any name
+_ODD_NAME = "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification has it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,24 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     results = list(_read_cases(places, suite))
     shared = [replace(note, document=sidecar) for result in results for note in result.notes]
     notes = dict.fromkeys(
-        [*_note_conflicts(evidence, name), *_note_root_keys(value, key, table), *place_notes, *shared]
+        [
+            *_note_conflicts(evidence, name),
+            *_note_root_keys(value, key, table),
+            *_note_name(value),
+            *place_notes,
+            *shared,
+        ]
     )
     drafts = {draft.ref: draft for result in results for draft in result.drafts}
     cases = tuple(result.case for result in results)
     return Extraction(name, _draft_head(suite, at), cases, tuple(drafts.values()), tuple(notes))
+
+
+def _note_name(root: Any) -> Iterator[MigrationNote]:
+    """Yield a note on a name that is not in the form of the specification, which the runner does not ask for."""
+    name = root.get("name") if isinstance(root, dict) else None
+    if isinstance(name, str) and not _NAME.fullmatch(name):
+        yield MigrationNote(("name",), MigrationOutcome.MIGRATED, _ODD_NAME.format(make_excerpt(name)))
 
 
 def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_CasePlace], list[MigrationNote]]:
