@@ -23,3 +23,10 @@ def list_nodes(path: str) -> tuple[ast.ImportFrom | ast.Import | ast.Attribute |
     """List what a module imports, every name behind a dot, and every call, wherever it stands."""
     nodes = ast.walk(parse_modules()[path])
     return tuple(node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Attribute | ast.Call))
+
+
+@cache
+def list_test_functions(path: Path) -> frozenset[str]:
+    """List the names of the functions of a file of tests."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))

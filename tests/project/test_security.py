@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.project.sources import list_test_functions
 from tests.rows import each
 
 ROOT = Path(__file__).parents[2]
@@ -17,17 +17,11 @@ NAMES = sorted(set(re.findall(r"`(tests/[\w/.]+\.py(?:::\w+)?)`", PAGE)))
 ROWS = re.findall(r"^\| (P\d+) \| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
 
 
-@cache
-def functions(path: str) -> frozenset[str]:
-    tree = ast.parse((ROOT / path).read_text("utf-8"))
-    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-
-
 @each(NAMES)
 def test_a_named_test_exists(name: str) -> None:
     path, _, function = name.partition("::")
     assert (ROOT / path).is_file()
-    assert not function or function in functions(path)
+    assert not function or function in list_test_functions(ROOT / path)
 
 
 def test_every_promise_has_a_test_and_a_figure() -> None:
