@@ -30,6 +30,7 @@ from evalstore.text import make_excerpt
 
 # Calls about one output; more are no check but a bill.
 CALL_LIMIT = 1000
+_WORDS = 1_000  # characters of what all judges of one check say in a reason
 # The variable of a template that holds the one fact that `fact_match` asks about.
 FACT_VARIABLE = "fact"
 
@@ -177,13 +178,16 @@ def _name_models(answers: Sequence[JudgeAnswer]) -> str:
 
 
 def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
-    scores = ", ".join(
-        f"{answer.judge.name} {format_decimal(answer.parsed.score)}"
-        for answer in answers
-        if answer.parsed.score is not None
-    )
-    rationale = next((answer.parsed.words for answer in answers if answer.parsed.words), "")
-    return make_excerpt(scores) + (f": {rationale}" if rationale else "")
+    said = [describe_answer(answer.judge.name, answer.parsed) for answer in answers]
+    between = "; " if any(answer.parsed.words for answer in answers) else ", "
+    return make_excerpt(between.join(said), _WORDS)
+
+
+def describe_answer(judge: str, parsed: ParsedReply) -> str:
+    """Return what a judge answered, in words: `judge/tone@1.0.0 wrong (0): it names no version`."""
+    score = "" if parsed.score is None else format_decimal(parsed.score)
+    grade = f"{parsed.level} ({score})" if parsed.level else score
+    return f"{judge} {grade}" + (f": {parsed.words}" if parsed.words else "")
 
 
 _ZERO = Fraction(0)

@@ -14,7 +14,7 @@ from evalstore.budget import SharedBudget
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
-from evalstore.text import SHORT_EXCERPT, make_excerpt
+from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Expression
@@ -24,6 +24,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.I
 NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
 _MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
+WORD_KEYS = ("rationale", "reason", "reasoning", "explanation")  # of a reply, where its words are looked for, in turn
 _CUT = {
     "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",
@@ -33,27 +34,33 @@ _CUT = {
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What a reply says: a score in [0, 1] and the judge's rationale, or no score and the problem in words."""
+    """What a reply says: a score in [0, 1] and the judge's words, or no score and the problem in words.
+
+    `level` is the name of the level that has the score, where the judge gives levels.
+    """
 
     score: Fraction | None
     words: str = ""
+    level: str = ""
 
 
 def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
-    The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
-    it finds several different ones, nobody can tell the judge's from one that it quotes, and the reply has none.
+    The JSON is the whole reply, or all that its one fenced block holds; the judge's words are the first text of
+    `WORD_KEYS` in it. The pattern's first group is the answer; when it finds several different ones, nobody can tell
+    the judge's from one that it quotes, and the reply has none.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
         return ParsedReply(None, make_excerpt(problem))
     value, broken = _parse_json(text)
     if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
-        rationale = value.get("rationale")
-        return _to_parsed_reply(_find_in_json(judge, value), rationale if isinstance(rationale, str) else "")
+        texts = (value.get(key) for key in WORD_KEYS)
+        words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+        return _to_parsed_reply(judge, _find_in_json(judge, value), value.get("level"), words)
     if judge.reply_pattern is not None:
-        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text))
+        return _to_parsed_reply(judge, *_find_in_text(judge, judge.reply_pattern, text))
     return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
 
 
@@ -88,7 +95,7 @@ def find_quoted_answer(judge: Judge) -> str | None:
         return None
     for answer in _list_answers(judge):
         for mention in _MENTIONS:
-            if isinstance(_find_in_text(judge, pattern, mention.format(answer)), Fraction):
+            if isinstance(_find_in_text(judge, pattern, mention.format(answer))[0], Fraction):
                 return answer
     return None
 
@@ -102,11 +109,12 @@ def _list_answers(judge: Judge) -> list[str]:
     return [f"{number:g}" for number in map(float, (judge.most, judge.least, middle))]
 
 
-def _to_parsed_reply(score: Fraction | str, rationale: str = "") -> ParsedReply:
+def _to_parsed_reply(judge: Judge, score: Fraction | str, level: Any, words: str = "") -> ParsedReply:
     """Return a score with the judge's words, or the problem that stands in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
-    return ParsedReply(score, make_excerpt(rationale.strip()))
+    name = make_excerpt(level, SHORT_EXCERPT) if judge.levels and isinstance(level, str) else ""
+    return ParsedReply(score, make_excerpt(words.strip(), LONG_EXCERPT), name)
 
 
 def _parse_json(text: str) -> tuple[Any, str]:
@@ -132,23 +140,24 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     return scores[0]
 
 
-def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
+def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str, str]:
+    """Return the score that a text has, or the problem, and the text that was captured."""
     matcher = _compile(pattern)
     if isinstance(matcher, str):
-        return f"reply_pattern: {matcher}"
+        return f"reply_pattern: {matcher}", ""
     found = matcher.list_captures(text)
     if found is None:
         from evalstore.languages.patterns.matcher import TOO_MANY_STEPS
 
-        return f"reply_pattern {TOO_MANY_STEPS} on the reply"
+        return f"reply_pattern {TOO_MANY_STEPS} on the reply", ""
     captures = list(dict.fromkeys(found))
     if not captures:
-        return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}"
+        return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}", ""
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
-        return f"reply_pattern finds {len(captures)} different answers, such as {several}: which is the judge's?"
-    return answers[0]
+        return f"reply_pattern finds {len(captures)} different answers, such as {several}: which is the judge's?", ""
+    return answers[0], captures[0]
 
 
 def _read_score(judge: Judge, value: Any) -> Fraction | str:

@@ -142,7 +142,8 @@ def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterat
 
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
-    reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
+    reason = case.reason.removeprefix(f"{name} ")
+    reason = reason if case.score is None else reason.removeprefix(f"{format_decimal(case.score)}: ")
     return (
         f"  line {case.line}",
         make_excerpt(case.id, 30),

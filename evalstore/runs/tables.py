@@ -94,9 +94,10 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def build_columns(run: Run) -> dict[str, list[Any]]:
-    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, and `check.<id>` for each check.
+    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, and two for each check.
 
-    Rows are in the order of the run; a check that did not grade a row has None there.
+    `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the order of the run; a
+    check that did not grade a row has None there.
     """
     rows = list(read_rows(run))
     columns: dict[str, list[Any]] = {
@@ -110,10 +111,11 @@ def build_columns(run: Run) -> dict[str, list[Any]]:
         "input": [row.input for row in rows],
         "output": [row.output.text for row in rows],
     }
-    checks: defaultdict[str, list[float | None]] = defaultdict(lambda: [None] * len(rows))
+    checks: defaultdict[str, list[float | str | None]] = defaultdict(lambda: [None] * len(rows))
     for number, row in enumerate(rows):
         for check in row.checks:
             checks[f"check.{check.id}"][number] = None if check.score is None else float(check.score)
+            checks[f"reason.{check.id}"][number] = check.reason
     return {**columns, **checks}
 
 

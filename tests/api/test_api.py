@@ -176,6 +176,7 @@ def test_tables_of_a_run_have_null_where_nothing_was_scored(store: Store, tmp_pa
     columns = build_columns(run)
     assert (columns["score"], columns["passed"]) == ([1.0, 1 / 3], [True, False])
     assert columns["check.reason"] == [1.0, 0.0]
+    assert columns["reason.reason"][1] == "0 of 1 values found, 1 needed"
 
 
 def test_pandas_and_arrow_keep_null(store: Store, tmp_path: Path) -> None:
