@@ -86,7 +86,7 @@ def ask_judge(
 ) -> Iterator[JudgeAnswer]:
     """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer, too."""
     try:
-        prompt = fill_template(judge.template, _fill_values(judge.template, sample, variables))
+        prompt = fill_template(judge.template, _fill_values(judge, sample, variables))
         prompt.encode()
     except (LimitError, UnicodeEncodeError) as error:
         message = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
@@ -143,11 +143,14 @@ def _normalize_number(value: Any) -> Any:
     return int(value) if whole else value
 
 
-def _fill_values(template: Template, sample: Sample, variables: Mapping[str, str]) -> dict[str, str]:
+def _fill_values(judge: PreparedJudge, sample: Sample, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
+    own = {CRITERIA} & {*judge.definition.variables} & {*variables}
     return {
-        name: _to_prompt_text(BUILTIN_VARIABLES[name](sample) if name in BUILTIN_VARIABLES else variables[name])
-        for name in template.names
+        name: _to_prompt_text(
+            BUILTIN_VARIABLES[name](sample) if name in BUILTIN_VARIABLES and name not in own else variables[name]
+        )
+        for name in judge.template.names
     }
 
 
@@ -161,12 +164,15 @@ def _read_row_key(key: str) -> Callable[[Sample], Any]:
     return lambda sample: sample.question.row.get(key) if sample.question else None
 
 
+# What a check may fill in place of the question, where the judge lists it among its variables.
+CRITERIA = "criteria"
 # What the question and the output fill; every other name comes from the check's `variables`.
 BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
     "input": lambda sample: sample.question.input if sample.question else None,
     "output": lambda sample: sample.text,
     "expected": _read_row_key("expected"),
     "context": _read_row_key("context"),
+    CRITERIA: _read_row_key(CRITERIA),
 }
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.judges import BUILTIN_VARIABLES
+from evalstore.checks.judges import BUILTIN_VARIABLES, CRITERIA
 from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer, is_pattern_idle
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
@@ -53,13 +53,18 @@ def _lint_template(document: Document) -> Iterator[Note]:
         return
     filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
     reported, place_of = set[str](), _find_tag_places(document)
-    for tag in find_tags(template):
+    tags = [*find_tags(template)]
+    if template and not any(tag.problem or (tag.name == "output" and tag.sigil not in {"!", "^", "/"}) for tag in tags):
+        yield make_note("template-output-unread", ("template",))
+    for tag in tags:
         place = place_of(tag.number)
         if tag.problem:
             yield make_note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
         elif tag.sigil != "!" and tag.name not in filled and tag.name not in reported:
             reported.add(tag.name)
-            hint = suggest_name(tag.name, filled, "name it under `variables:`, so that checks can fill it")
+            # A `criterion` is more likely one that a check fills than a slip.
+            meant = [name for name in filled if name != CRITERIA]
+            hint = suggest_name(tag.name, meant, "name it under `variables:`, so that checks can fill it")
             yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
 
 

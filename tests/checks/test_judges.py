@@ -124,6 +124,30 @@ def test_what_a_judge_said_is_the_reason_of_its_score(judge: Mapping[str, Any], 
     assert answer(ONE, context).reason == f"{REF} {said}"
 
 
+def test_criteria_are_the_questions_unless_the_check_has_some() -> None:
+    judge = {**JUDGE, "template": "{{ criteria }}|{{ expected }}|{{ output }}"}
+    question = {"id": "q", "input": "x", "criteria": "names a version", "expected": {"route": "a"}}
+
+    def ask(judge: Mapping[str, Any], check: Mapping[str, Any], row: Mapping[str, Any] = question) -> str:
+        prompts: list[str] = []
+
+        def answer(call: JudgeCall) -> JudgeReply:
+            prompts.append(call.prompt)
+            return JudgeReply(FULL)
+
+        rubric = {"checks": [check], "scoring": {"combine": "min"}}
+        evaluate(rubric, "text", row, context=CheckContext(shelf(judge_j=judge), answer))
+        return prompts[0]
+
+    assert ask(judge, ONE) == 'names a version|{"route":"a"}|text'
+    assert ask(judge, ONE, {"id": "q", "input": "x"}) == "||text"
+    own = {**ONE, "variables": {"criteria": "is kind", "output": "mine"}}
+    # A judge that lists the name gets the check's text, as it did before a question could fill it.
+    assert ask({**judge, "variables": ["criteria"]}, own) == 'is kind|{"route":"a"}|text'
+    assert ask({**judge, "variables": ["criteria"]}, ONE) == 'names a version|{"route":"a"}|text'
+    assert ask(judge, own) == 'names a version|{"route":"a"}|text'
+
+
 def test_everybody_who_was_asked_is_heard() -> None:
     texts = iter(['{"score": 1, "reason": "So it is."}', '{"score": 0.5}', '{"score": 0, "rationale": "Not at all."}'])
     found = answer({**ONE, "samples": 3}, CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(texts))))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from evalstore.checks import KINDS
 
@@ -72,6 +73,16 @@ def test_what_cannot_be_begun_is_one_sentence(argv: list[str], code: int, said: 
     ran = cli("new", *argv, cwd=store)
     assert (ran.code, said in ran.err) == (code, True), ran.err
     assert list(store.glob("rubrics/*")) == []
+
+
+@pytest.mark.parametrize("type_", ["continuous", "binary", "levels"])
+def test_a_new_judge_asks_for_its_reason_and_reads_what_a_question_says_of_good_answers(
+    type_: str, cli: Cli, store: Path
+) -> None:
+    assert cli("new", "judge", "strict", "--kind", type_, cwd=store).code == 0
+    template = yaml.safe_load((store / "judges/strict.yaml").read_text("utf-8"))["template"]
+    for part in ("{{ input }}", "{{ output }}", "{{ expected }}", "{{ criteria }}", '{"rationale": "one sentence", '):
+        assert part in template
 
 
 def test_a_judge_with_variables_gets_words_for_them(cli: Cli, store: Path) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,24 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
     assert list((judged / "runs").iterdir()) == []
     plain = subprocess.run([*argv[:-2], "--offline"], cwd=judged, capture_output=True, text=True, check=False)
     assert plain.returncode == 1
+
+
+def test_what_the_judge_said_is_shown_wherever_its_score_is(
+    cli: Cli, judged: Path, write: Write, judge_server: Any
+) -> None:
+    said = "It names no version."
+    judge_server.text = lambda _: json.dumps({"reason": said, "score": 1})
+    argv = (*SCORE, write({"one": "no"}), "--judge-url", judge_server.url)
+    assert f"sound: judge/accuracy@1.0.0 0.2: {said}" in cli(*argv, cwd=judged).out
+    path = judged / "runs/three-1.0.0-model_a.json"
+    for options in ((), ("--question", "one"), ("--format", "json"), ("--format", "html")):
+        assert said in " ".join(cli("show", path, *options, cwd=judged).out.split())
+    run, rows = read(judged, path.name)
+    assert checks(rows["one"])["sound"].reason == f"judge/accuracy@1.0.0 0.2: {said}"
+    if find_spec("pyarrow"):
+        assert run.to_arrow()["reason.sound"].to_pylist() == [f"judge/accuracy@1.0.0 0.2: {said}"]
+    ran = cli("audit", path, path, "--question", "one", cwd=judged)
+    assert said in " ".join(ran.out.split()), ran
 
 
 def test_what_was_asked_once_is_never_asked_again(

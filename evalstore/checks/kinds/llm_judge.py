@@ -11,6 +11,7 @@ from evalstore.checks.judges import (
     AGGREGATES,
     BUILTIN_VARIABLES,
     CALL_LIMIT,
+    CRITERIA,
     WEIGHTED_AGGREGATES,
     JudgeVote,
     PreparedJudge,
@@ -76,7 +77,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             message = f"{ref} sits here twice, and is asked and answers only once"
             yield CheckProblem(pointer, message, "keep one and raise its weight, or use `samples`")
     for name in params.get("variables", {}):
-        if name in BUILTIN_VARIABLES:
+        if name in BUILTIN_VARIABLES and name != CRITERIA:
             message = f"`{name}` is filled from the question or the output, so this text is never read"
             yield CheckProblem(("variables", name), message, "give the variable another name, in the judge too")
 

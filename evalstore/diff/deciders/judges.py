@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.judges import BUILTIN_VARIABLES
+from evalstore.checks.judges import BUILTIN_VARIABLES, CRITERIA
 from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
@@ -164,7 +164,7 @@ def find_template_names(template: Any) -> tuple[str, ...] | None:
 
 def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
     """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
-    return names is not None and (name not in names or name in BUILTIN_VARIABLES)
+    return names is not None and (name not in names or (name in BUILTIN_VARIABLES and name != CRITERIA))
 
 
 def _compile(template: Any) -> Template | None:

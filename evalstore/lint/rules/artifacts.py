@@ -76,6 +76,13 @@ ARTIFACT_RULES = (
         "template-malformed", _ERROR, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."
     ),
     ValidationRule(
+        "template-output-unread",
+        _ERROR,
+        "the template does not read the output",
+        "write {{{{ output }}}} where the answer belongs",
+        "The judge would say the same of every answer.",
+    ),
+    ValidationRule(
         "judge-unvalidated",
         _WARNING,
         "nobody has compared this judge with people: {missing}",
