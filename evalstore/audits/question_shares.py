@@ -12,7 +12,7 @@ from evalstore.audits.rubric_edits import ItemProbe
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.shapley import Estimate, join_masks
 from evalstore.audits.values import EditSource, Origin, PlayerName
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
 
 # The score of a list with one item that does not hit; of all other lists it is 1.

@@ -14,7 +14,7 @@ from evalstore.checks.kinds import KINDS
 from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
 from evalstore.identity_cache import IdentityCache
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import (
     MALFORMED_ERRORS,
     Artifact,

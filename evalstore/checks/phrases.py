@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 
 STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
 PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT

@@ -18,7 +18,7 @@ from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Expression
-    from evalstore.languages.patterns.matcher import PatternMatcher
+    from evalstore.languages.patterns import PatternMatcher
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
 NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
@@ -77,7 +77,7 @@ def find_pattern_limit(pattern: str) -> str | None:
 
 
 def _compile(pattern: str) -> PatternMatcher | str:
-    from evalstore.languages.patterns.matcher import compile_matcher
+    from evalstore.languages.patterns import compile_matcher
 
     matcher = compile_matcher(pattern, "", "findall")
     if isinstance(matcher, str) or matcher.groups:
@@ -147,7 +147,7 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
         return f"reply_pattern: {matcher}", ""
     found = matcher.list_captures(text)
     if found is None:
-        from evalstore.languages.patterns.matcher import TOO_MANY_STEPS
+        from evalstore.languages.patterns import TOO_MANY_STEPS
 
         return f"reply_pattern {TOO_MANY_STEPS} on the reply", ""
     captures = list(dict.fromkeys(found))

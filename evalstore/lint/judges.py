@@ -14,7 +14,7 @@ from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, fin
 from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
-from evalstore.languages.patterns.engine import find_dialect_difference
+from evalstore.languages.patterns import find_dialect_difference
 from evalstore.lint.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.text import SHORT_DIGEST
@@ -93,7 +93,7 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
     if limit := find_pattern_limit(pattern):
-        from evalstore.languages.patterns.matcher import LIMIT_HINT
+        from evalstore.languages.patterns import LIMIT_HINT
 
         yield make_note("check-problem", ("reply_pattern",), message=limit, hint=LIMIT_HINT)
     try:

@@ -170,7 +170,7 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
         fields = get_mapping(value, "properties")
-        from evalstore.languages.schemas.untrusted import compile_untrusted
+        from evalstore.languages.schemas import compile_untrusted
 
         return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:

@@ -10,8 +10,14 @@ from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
 from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
-from evalstore.languages.schemas import Violation, describe_engine, find_unread_keywords, list_keywords
-from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
+from evalstore.languages.schemas import (
+    Violation,
+    compile_untrusted,
+    describe_engine,
+    find_unread_keywords,
+    find_untrusted_flaws,
+    list_keywords,
+)
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, find_nearest, make_excerpt

@@ -6,8 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.languages.patterns.engine import find_dialect_difference, name_engine
-from evalstore.languages.patterns.matcher import LIMIT_HINT, TOO_MANY_STEPS, PatternMatcher, compile_matcher
+from evalstore.languages.patterns import (
+    LIMIT_HINT,
+    TOO_MANY_STEPS,
+    PatternMatcher,
+    compile_matcher,
+    find_dialect_difference,
+    name_engine,
+)
 from evalstore.model.outcome import grade_binary, grade_error
 
 

@@ -30,7 +30,7 @@ from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 
 if TYPE_CHECKING:

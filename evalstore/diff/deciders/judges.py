@@ -21,7 +21,7 @@ from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
 from evalstore.errors import EvalstoreError
-from evalstore.languages.patterns.engine import find_dialect_difference
+from evalstore.languages.patterns import find_dialect_difference
 from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_judge
 from evalstore.versions import Bump
 

@@ -17,7 +17,7 @@ from evalstore.diff.kinds.markdown_structure import DEEPEST_HEADING
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.params import Params
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 
 

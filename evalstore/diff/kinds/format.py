@@ -18,7 +18,7 @@ from evalstore.diff.kinds import (
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns import OUTPUT_LIMIT
 
 _FORMATS = ("json", "text")
 _RULE = "format-changed"

@@ -12,5 +12,29 @@ A module a step:
     matcher                   the engine up to a length, beyond it the automaton: both find the same
 
 `evalstore.languages.limits` has the numbers. No clock is read: a text has a match, has none, or takes too many steps,
-on every machine.
+on every machine. Beyond `languages`, nothing imports a module of these by itself.
 """
+
+from typing import TYPE_CHECKING
+
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern, find_dialect_difference, name_engine
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.languages.patterns.matcher import LIMIT_HINT, TOO_MANY_STEPS, PatternMatcher, compile_matcher
+
+__all__ = [
+    "LIMIT_HINT",
+    "OUTPUT_LIMIT",
+    "TOO_MANY_STEPS",
+    "PatternMatcher",
+    "compile_matcher",
+    "compile_pattern",
+    "find_dialect_difference",
+    "name_engine",
+]
+
+# Most who ask know a length or a dialect, and search nothing.
+__getattr__ = import_lazily(
+    __name__, {".matcher": ("LIMIT_HINT", "TOO_MANY_STEPS", "PatternMatcher", "compile_matcher")}
+)

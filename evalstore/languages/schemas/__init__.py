@@ -1,5 +1,7 @@
 """JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
 
+from typing import TYPE_CHECKING
+
 from evalstore.languages.schemas.compiled import (
     Schema,
     compile_schema,
@@ -17,6 +19,10 @@ from evalstore.languages.schemas.subschemas import (
     find_unread_keywords,
     list_keywords,
 )
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 
 __all__ = [
     "LOOKING_KEYWORDS",
@@ -33,8 +39,13 @@ __all__ = [
     "compile_predicate",
     "compile_schema",
     "compile_shipped_schema",
+    "compile_untrusted",
     "describe_engine",
     "find_flaws",
     "find_unread_keywords",
+    "find_untrusted_flaws",
     "list_keywords",
 ]
+
+# Our own schemas are trusted, and their patterns searched without counting.
+__getattr__ = import_lazily(__name__, {".untrusted": ("compile_untrusted", "find_untrusted_flaws")})

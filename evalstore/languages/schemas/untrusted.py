@@ -12,7 +12,8 @@ from evalstore.errors import SchemaError
 from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import count_items, find_dialect_difference
 from evalstore.languages.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
-from evalstore.languages.schemas import Flaw, Guard, Schema, compile_schema, find_flaws
+from evalstore.languages.schemas.compiled import Schema, compile_schema, find_flaws
+from evalstore.languages.schemas.guard import Flaw, Guard
 from evalstore.text import make_excerpt
 
 # Some two seconds; an output of 10,000 values and an ordinary schema takes a tenth of them.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.languages.patterns.engine import compile_pattern, find_dialect_difference
+from evalstore.languages.patterns import compile_pattern, find_dialect_difference
 from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
