@@ -106,7 +106,10 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     if named != sources:
         findings = validate_sources(named)
     if not findings.files:
-        raise RefusedError(f"no artifact lies in {' '.join(paths)}", hint="name a file, or the folder of a store")
+        raise RefusedError(
+            f"no artifact lies in {' '.join(paths)}",
+            hint="name a file, or the folder of a store; `evalstore migrate` reads those of other tools",
+        )
     return findings
 
 

@@ -61,8 +61,9 @@ def merge_renamed(
     if result.state is FileState.KEPT and result.value is None and side is not ConflictSide.BOTH:
         return result._replace(reason=f"{result.reason}; {_KEEPS.format(names)}")
     value = _take_names(result.value or ours, new)
-    if len(_list_ids(value)) < len(value["checks"]):
-        # A check that somebody added has the name that another one is to have.
+    checks = value.get("checks")
+    if not isinstance(checks, list) or len(_list_ids(value)) < len(checks):
+        # A check that somebody added has the name that another one is to have, or has none of its own.
         return merge_artifact(new.value, ours, base, ConflictSide.NONE, load_base)
     # Where the file is not the source's, the next merge goes by the parts that are noted in it.
     noted = {} if digest_content(value) == digest_content(new.value) else note_parts(new.value)

@@ -155,10 +155,18 @@ def test_what_was_removed_stays_removed_under_either_name(cli: Run, store: Path)
     assert migrate_again(cli) == {}
 
 
-def test_a_name_that_somebody_gave_another_check_is_a_conflict(cli: Run, store: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("scoring:", "  - id: names_the_days\n    kind: format\n    format: text\nscoring:"),
+        ("scoring:", "  - kind: format\n    format: text\nscoring:"),
+        ("checks:", "checks: none\nx_checks:"),
+    ],
+)
+def test_what_cannot_be_renamed_is_a_conflict_and_stays(cli: Run, store: Path, old: str, new: str) -> None:
     path = store / "rubrics/law_notice.yaml"
-    edit(path, ("scoring:", "  - id: names_the_days\n    kind: format\n    format: text\nscoring:"))
-    for options in ((), ("--merge",)):
-        state, _ = migrate_again(cli, "legacy/law.jsonl", *options)[f"rubrics/{path.name}"]
-        assert state == ("conflict" if options else "kept")
-    assert list_ids(path) == ["criterion_1", "names_the_days"]
+    edit(path, (old, new))
+    before = path.read_bytes()
+    assert migrate_again(cli)[f"rubrics/{path.name}"][0] == "kept"
+    assert migrate_again(cli, "legacy/law.jsonl", "--merge")[f"rubrics/{path.name}"][0] == "conflict"
+    assert path.read_bytes() == before

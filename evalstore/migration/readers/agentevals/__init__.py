@@ -41,6 +41,7 @@ _PROMPTS = "the runner asks every prompt of the suite; the question holds the fi
 _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
+_SPECIFIED = frozenset({"D1", "D2s"})  # the dialects that have a specification
 _NAME = re.compile(r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+")  # the specification's; the runner takes any name
 _ODD_NAME = "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification has it"
 
@@ -91,7 +92,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         [
             *_note_conflicts(evidence, name),
             *_note_root_keys(value, key, table),
-            *_note_name(value),
+            *_note_name(value, name),
             *place_notes,
             *shared,
         ]
@@ -101,9 +102,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     return Extraction(name, _draft_head(suite, at), cases, tuple(drafts.values()), tuple(notes))
 
 
-def _note_name(root: Any) -> Iterator[MigrationNote]:
+def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
     """Yield a note on a name that is not in the form of the specification, which the runner does not ask for."""
-    name = root.get("name") if isinstance(root, dict) else None
+    name = root.get("name") if isinstance(root, dict) and dialect in _SPECIFIED else None
     if isinstance(name, str) and not _NAME.fullmatch(name):
         yield MigrationNote(("name",), MigrationOutcome.MIGRATED, _ODD_NAME.format(make_excerpt(name)))
 
