@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
@@ -20,8 +19,6 @@ from evalstore.audits.values import FailedCheck, LineEffect, Lines, Mix
 from evalstore.model import CheckResult, UnscoredReason
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
-
-_ZERO = Fraction(0)
 
 
 class PairSet(Enum):

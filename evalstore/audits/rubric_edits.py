@@ -163,11 +163,6 @@ class RubricEdits:
             parts |= {part: value for part, value in made.items() if part.area not in _GRADING_AREAS}
         return _join_scoring(parts)
 
-    def build_hybrid(self, held: int) -> Rubric:
-        """Return the rubric that has made the edits `held`; the ids of its checks are their names."""
-        checks = (self.build_check(name, held) for name in self.check_names)
-        return Rubric("", "", tuple(check for check in checks if check), self.build_scoring(held))
-
     def list_grading_edits(self, name: str) -> Sequence[int]:
         """Return the numbers of the edits that make one check grade otherwise."""
         return self._numbers.get(name, [])

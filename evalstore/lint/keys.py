@@ -81,11 +81,9 @@ _HINTS: dict[str, dict[str, str]] = {
     },
 }
 
-PLACES: Iterable[str] = tuple(_HINTS)
-
 
 def find_hint(place: str, key: str) -> str | None:
-    """Return where a key belongs that stands in `place`, one of `PLACES` or another; None for a word nobody uses."""
+    """Return where a key belongs that stands in `place`, one of those above or another; None for a word nobody uses."""
     return _HINTS.get(place, {}).get(key)
 
 

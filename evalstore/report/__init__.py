@@ -52,7 +52,7 @@ RENDERERS = {
     "StartedFile": "written.file",
     "StaticReport": "static_report",
     "Status": "status",
-    "StoreDiff": "diff_all",
+    "StoreDiff": "diff.store",
     "StoreListing": "resolve.listing",
     "Verification": "verify",
     "WrittenAcceptance": "written.acceptance",

@@ -19,7 +19,6 @@ from evalstore.text import make_excerpt
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
 _SHORT_PIN = len("git:") + 7
-_DECIMALS = 12
 _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 

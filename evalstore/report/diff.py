@@ -1,4 +1,4 @@
-"""Renders what changed between two documents, as text and JSON."""
+"""Renders what changed between two documents, and everything that changed in a store, as text and pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_lines
 from evalstore.report.value_diff import Mark
 from evalstore.text import make_printable
 from evalstore.versions import Bump
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         DiffFinding,
         RunMeasurement,
     )
+    from evalstore.release.store_diff import StoreDiff
 
 _MARGIN = " " * 7
 _LABEL = 8
@@ -125,3 +126,43 @@ def _name_side(ref: str | None, word: str) -> str:
 
 def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
     return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
+
+
+def text_store(result: StoreDiff, screen: Screen = PAPER) -> str:
+    """Return each change of a store below a line, what is new, gone or broken, and a line that counts them."""
+    rule = screen.paint(Part.QUIET, "─" * min(screen.width, PAPER.width))
+    blocks = [text(diff, screen) for diff in result.diffs]
+    rest = [line for sentence in _list_others(result) for line in wrap_lines(sentence, width=screen.width, inner="  ")]
+    end = "\n".join([*rest, *wrap_lines(summarize_store(result), width=screen.width, inner="  ")])
+    return f"\n\n{rule}\n".join([*blocks, end])
+
+
+def html_store(result: StoreDiff) -> str:
+    """Return all changes of a store as a page of its own, each in full."""
+    from evalstore.report.pages.diff import write_store_page
+
+    return write_store_page(result.diffs, summarize_store(result), [*_list_others(result)])
+
+
+def _list_others(result: StoreDiff) -> Iterator[str]:
+    """Yield a sentence for each artifact that is broken, was never released, or is gone."""
+    for broken in result.broken:
+        yield f"{broken.ref} cannot be compared: {broken.place or ''}{': ' if broken.place else ''}{broken.message}"
+    yield from list_uncompared(result)
+
+
+def list_uncompared(result: StoreDiff) -> Iterator[str]:
+    """Yield a sentence for each artifact that has no two versions to compare: never released, or gone."""
+    yield from (f"{make_printable(name)} is new, never released" for name in result.new)
+    yield from (f"{make_printable(name)} is gone from the working tree; its releases stay" for name in result.removed)
+
+
+def summarize_store(result: StoreDiff) -> str:
+    """Return how many artifacts changed, and which bumps they need."""
+    levels = Counter(diff.required_bump for diff in result.diffs)
+    counts = ", ".join(f"{levels[level]} {level or 'no bump'}" for level in sorted(levels, reverse=True))
+    of = count_noun(result.total, "artifact")
+    changed = f"{len(result.diffs):,} of {of} changed since the last release: {counts}" if result.diffs else ""
+    others = ((len(result.new), "new"), (len(result.removed), "gone"), (len(result.broken), "not compared"))
+    parts = [*([changed] if changed else []), *(f"{number} {word}" for number, word in others if number)]
+    return "; ".join(parts) if parts else f"{of}, all as released"

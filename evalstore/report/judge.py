@@ -181,7 +181,6 @@ def _format_interval(rate: Rate) -> str:
     return f"{low * 100:>5.1f} to {high * 100:>5.1f}"
 
 
-_DECIMALS = 12
 _NOISIEST = 5
 _EXAMPLE = 100
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
 from evalstore.release.status_values import MOVED_HINT, VersionRule
-from evalstore.report import diff_all as all_changes
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
+from evalstore.report.diff import list_uncompared, summarize_store
 from evalstore.report.diff_words import (
     can_accept_changes,
     describe_finding,
@@ -187,13 +187,13 @@ def _report_store_diff(result: StoreDiff) -> ProblemReport:
     )
     # A setting moves many artifacts by one change.
     problems = dict.fromkeys(problem for report in reports for problem in report.problems)
-    found = make_report("diff", all_changes.summary(result), [*broken, *problems])
+    found = make_report("diff", summarize_store(result), [*broken, *problems])
     totals = (
         f"{report.about[1]}: {remark}"
         for diff, report in zip(result.diffs, reports, strict=True)
         for remark in report.remarks
     )
-    return replace(found, remarks=(*totals, *all_changes.list_uncompared(result)))
+    return replace(found, remarks=(*totals, *list_uncompared(result)))
 
 
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {

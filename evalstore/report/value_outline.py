@@ -12,19 +12,19 @@ from evalstore.text import make_printable
 _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
 
-def format_value_outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
+def format_value_outline(value: Any, short: int) -> Iterator[str]:
     """Yield the lines of a value; a mapping or list of at most `short` characters stands on one."""
     if not isinstance(value, dict | list) or not value or len(format_flow(value)) <= short:
-        yield from (margin + line for line in _leaf_lines(value))
+        yield from _leaf_lines(value)
         return
     names = [f"{make_printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
     for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
         lines = list(format_value_outline(item, short))
         if lines == [format_flow(item)]:
-            yield f"{margin}{name} {lines[0]}"
+            yield f"{name} {lines[0]}"
         else:
-            yield f"{margin}{name}{_block_mark(item)}"
-            yield from (f"{margin}  {line}" for line in lines)
+            yield f"{name}{_block_mark(item)}"
+            yield from (f"  {line}" for line in lines)
 
 
 def format_flow(value: Any) -> str:

@@ -34,7 +34,6 @@ _SOURCE = {
 }
 # Encoders are made once: `json.dumps` makes one for every call that is not its default.
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 

@@ -13,6 +13,7 @@ from evalstore.audits.rubric_edits import find_edits
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, read_rubric
+from tests.audits.test_rubric_edits import build_hybrid
 
 WORDS = ["a", "b", "ab", "c"]
 IDS = ["one", "two", "three"]
@@ -46,7 +47,7 @@ def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | 
     players = [Coalition(tuple(range(size))), Coalition((size,))]
 
     def cell(mask: int) -> Fraction | None:
-        return evaluate(found.build_hybrid(mask & found.all_edits), (a, b)[mask >> size]).score
+        return evaluate(build_hybrid(found, mask & found.all_edits), (a, b)[mask >> size]).score
 
     blocks = find_blocks(players, cell)
     return blocks and attribute_change(players, blocks, cell) if blocks and len(blocks) == len(players) else None
