@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from evalstore.scoring import open_job
     from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
     from evalstore.scoring.probes import probe
+    from evalstore.scoring.run_record import UnmetSettingError
     from evalstore.scoring.workers import open_workers, write_run_by_workers
     from evalstore.site import SiteAudit, StoreSite
     from evalstore.site.contents import WrittenSite
@@ -154,6 +155,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
     "evalstore.scoring.probes": ("probe",),
+    "evalstore.scoring.run_record": ("UnmetSettingError",),
     "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
     "evalstore.site": ("SiteAudit", "StoreSite"),
     "evalstore.site.contents": ("WrittenSite",),

@@ -179,7 +179,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     for byte.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
-    from evalstore.api import open_job
+    from evalstore.api import UnmetSettingError, open_job
 
     path = settings.path / outputs
     open_run = partial(
@@ -202,13 +202,18 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_warnings(notes)
             settings.print_result(plan)
             return ExitCode.DONE
-        if engine == "local" and scheduler is None and (jobs or 1) == 1:
-            run = job.write_run(settings.path / out)
-        else:
-            from evalstore.api import open_workers, write_run_by_workers
+        try:
+            if engine == "local" and scheduler is None and (jobs or 1) == 1:
+                run = job.write_run(settings.path / out)
+            else:
+                from evalstore.api import open_workers, write_run_by_workers
 
-            with open_workers(engine, jobs=jobs, scheduler=scheduler, samples=job.samples) as workers:
-                run = write_run_by_workers(job, settings.path / out, workers)
+                with open_workers(engine, jobs=jobs, scheduler=scheduler, samples=job.samples) as workers:
+                    run = write_run_by_workers(job, settings.path / out, workers)
+        except UnmetSettingError:
+            # No run holds what was found of what it was to use.
+            settings.print_warnings(job.run.notes)
+            raise
     return _print_run(settings, run, out, wanted)
 
 

@@ -314,7 +314,7 @@ TAG = "is no tag that templates know"
         ("", "template: a\nreply_pattern: '('", "judge/odd@1.0.0: reply_pattern: the pattern does not compile"),
         ("", "template: a\nreply_pattern: 'a'", "judge/odd@1.0.0: reply_pattern: the pattern has no group"),
         ("", "template: a\nreply_pattern: '(x+)(x+)(x+)\\1y'", "judge/odd@1.0.0: reply_pattern takes too many steps"),
-        ("", "template: a\nreply_pattern: '(x)'", None),
+        ("", "template: a\nreply_pattern: '(x)'", ""),
     ],
 )
 def test_a_judge_that_cannot_judge_is_an_error_of_the_check(
@@ -334,10 +334,10 @@ def test_a_judge_that_cannot_judge_is_an_error_of_the_check(
     release({"judges/odd.yaml": f"id: odd\nversion: 1.0.0\n{levels}{judge}\n", "rubrics/odd.yaml": rubric})
     argv = (*SCORE, write({"one": "x"}), "--rubric", "rubric/odd@1.0.0", "--judge-url", judge_server.url)
     ran = cli(*argv, cwd=judged)
-    assert ran.code == (said is not None)  # nothing else is scored
-    assert (f"warning: llm_judge could not grade 1 of 1 outputs, first 'one': {said}" in ran.err) is (said is not None)
+    assert ran.code == bool(said)  # nothing else is scored
+    assert (f"warning: llm_judge could not grade 1 of 1 outputs, first 'one': {said}" in ran.err) is bool(said)
     (row,) = read_rows(read_run(judged / "runs/three-1.0.0-model_a.json"))
-    assert row.checks[0].reason.startswith(said or "judge/odd@1.0.0 1")
+    assert row.checks[0].reason.startswith(said or "judge/odd@1.0.0 x (1)")
 
 
 def test_a_reference_that_dangles_for_one_question_is_told_with_its_rubric(
