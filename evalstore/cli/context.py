@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalstore.cli.streams import find_screen, needs_pager, write_safely
@@ -17,6 +16,7 @@ from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     import click
 
@@ -51,6 +51,8 @@ class CommandSettings:
     @property
     def path(self) -> Path:
         """The directory that `-C` names."""
+        from pathlib import Path
+
         return Path(self.directory)
 
     def open_store(self) -> Store:
@@ -190,6 +192,8 @@ def make_locator(directory: Path) -> Callable[[str], str]:
     A name is relative to the store, or to `directory`, as on the command line. A file that does not exist belongs to
     the store: it is deleted, or not written yet.
     """
+    from pathlib import Path
+
     folders = _search_folders(directory)
 
     def locate(file: str) -> str:

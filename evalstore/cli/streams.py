@@ -53,10 +53,12 @@ def needs_pager(text: str) -> bool:
 
     An empty PAGER means none, as git has it.
     """
+    at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if not at_terminal or os.environ.get("PAGER") == "":
+        return False
     from shutil import get_terminal_size
 
-    at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return at_terminal and os.environ.get("PAGER") != "" and text.count("\n") >= get_terminal_size().lines
+    return text.count("\n") >= get_terminal_size().lines
 
 
 def can_show_bars(*, quiet: bool) -> bool:

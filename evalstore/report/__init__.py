@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.notebook import register_views
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as render_report
-from evalstore.report.text_layout import PAPER, Screen
+
+if TYPE_CHECKING:
+    from evalstore.report.text_layout import Screen
 
 # A result's class name -> the module here that renders it, and for the second result of a module what its functions end
 # in: a `LockResult` is rendered by `text_lock` of `written`. Names instead of classes, so that a command imports its
@@ -85,7 +87,7 @@ def render(
     result: Any,
     format: str,  # noqa: A002  # the word of the command line
     *,
-    screen: Screen = PAPER,
+    screen: Screen | None = None,
     locate: Callable[[str], str] = str,
 ) -> str:
     """Return `result` as text in a format: `json`, one of its own module, or for its problems one of `FORMATS`.
@@ -103,8 +105,13 @@ def render(
         return dump_json(make_document(result))
     if renderer is None:
         raise LookupError(f"no renderer of {type(result).__name__} as {format}")
-    text: str = renderer(result, screen) if format == "text" and has_screen(renderer) else renderer(result)
-    return text
+    if format == "text" and has_screen(renderer):
+        from evalstore.report.text_layout import PAPER
+
+        text: str = renderer(result, screen or PAPER)
+        return text
+    written: str = renderer(result)
+    return written
 
 
 def _write_frame(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -175,5 +174,7 @@ def wrap_columns(rows: Sequence[Sequence[str]], width: int, right: Collection[in
 
 def dump_json(document: Any) -> str:
     """Return the document in ASCII, with `##` escaped: it starts a command of a CI system within a log line."""
+    import json
+
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
     return text.replace("##", "\\u0023\\u0023")  # `##` occurs in strings only

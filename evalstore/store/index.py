@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -51,15 +49,18 @@ def lock_index(git: Git) -> Iterator[None]:
 
 def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
     """Replace index entries, under its lock; everything else that is staged stays."""
+    from shutil import copyfileobj
+    from tempfile import TemporaryDirectory
+
     from evalstore.store.writing import format_index_info
 
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
     stamp = index.stat() if index.exists() else None
     if stamp:
         with index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
-            shutil.copyfileobj(old, new)
+            copyfileobj(old, new)
     # Without a working tree git cannot compare files, so that no filter of the repository runs …
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
+    with TemporaryDirectory(prefix="evalstore-") as nowhere:
         command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
         git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
     if stamp:
