@@ -43,6 +43,23 @@ class Explanation:
     change: FoundChange | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """What can be explained: the files and kinds of check, and how many keys and rules there are besides."""
+
+    topics: tuple[SchemaTopic, ...]
+    keys: int
+    rules: int
+
+
+def list_topics() -> TopicList:
+    """Return what can be explained."""
+    topics = load_topics().values()
+    keys = {topic.name for topic in topics if topic.sort is TopicSort.KEY}
+    named = sorted((topic for topic in topics if topic.sort is not TopicSort.KEY), key=lambda topic: topic.sort)
+    return TopicList(tuple(named), len(keys), len(list_rule_names()))
+
+
 def explain_name(name: str) -> Explanation:
     """Return what a rule, kind or key means, a key also by a path: `threshold`, `scoring.missing`, `/checks/0/values`.
 
@@ -52,7 +69,7 @@ def explain_name(name: str) -> Explanation:
     if not rules and not topics:
         guess = next((known for known in list_names() if name and known.startswith(name)), None)
         guess = guess or find_nearest(name, list_names())
-        lists = "evalstore rules lists rules, evalstore schema files and kinds"
+        lists = "evalstore explain lists them"
         hint = f"did you mean {guess}?" if guess else lists
         raise RefError(f"there is no rule, kind or key {make_excerpt(name)}", hint=hint)
     shown = rules[0].id if rules and not topics else name

@@ -1,36 +1,64 @@
-"""`evalstore explain`: explains a rule, a kind, a key, or a change by its fingerprint."""
+"""`evalstore explain`: explains a rule, a kind, a key, or a change by its fingerprint; lists rules and schemas."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import TOPIC
+from evalstore.errors import UsageError
 
 
 @click.command(
     epilog=format_examples(
+        "evalstore explain                         # what there is to explain",
         "evalstore explain regex                   # a kind of check: its keys, and an example",
         "evalstore explain scoring.missing         # a key, by its path in the file",
-        "evalstore explain rubric",
         "evalstore explain contain-phrase-added    # a rule of any finding",
         "evalstore explain 0f3a9c51d2b47e68        # a change, by the fingerprint that diff shows",
+        "evalstore explain --rules                 # every rule of changes",
+        "evalstore explain --schema rubric > rubric.schema.json",
+        "evalstore explain --schema output/diff    # what a command prints as JSON",
     )
 )
-@click.argument("name", type=TOPIC)
+@click.argument("name", required=False, type=TOPIC)
+@click.option("--rules", "of_rules", is_flag=True, help="List the rules by which changes are judged.")
+@click.option("--schema", "of_schemas", is_flag=True, help="Print the JSON Schema NAME; list all without one.")
 @add_output_options()
-def command(settings: CommandSettings, name: str) -> None:
+def command(settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool) -> None:
     """Say what NAME means: a rule, a kind of file or check, a key, or the fingerprint of a change.
 
     A rule is the id of any finding, of diff, validate, verify or status. A key goes by its name or its path. Kinds and
-    keys come with an example to copy, from the schemas that editors read, too.
-    """
-    from evalstore.catalogue.explanation import FINGERPRINT, explain_change, explain_name
+    keys come with an example to copy, from the schemas that editors read, too. Without NAME, list what there is.
 
+    With --rules, list every rule of changes: the bump it asks for, where a score can go, and what it says. A level
+    holds unless a decider proves that nothing moves.
+
+    With --schema, NAME is a file, a check or the answer of a command. `evalstore init` writes the schemas of files into
+    the store, where editors find them offline.
+    """
+    if of_rules and (of_schemas or name):
+        raise UsageError("--rules lists all of them", hint="evalstore explain RULE explains one")
+    settings.print_result(_find_result(settings, name, of_rules=of_rules, of_schemas=of_schemas))
+
+
+def _find_result(settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool) -> Any:
+    if of_rules:
+        from evalstore.catalogue import list_rules
+
+        return list_rules()
+    if of_schemas:
+        from evalstore.catalogue.schema_topics import list_schemas, load_schema
+
+        return load_schema(name) if name else list_schemas()
+    from evalstore.catalogue.explanation import FINGERPRINT, explain_change, explain_name, list_topics
+
+    if name is None:
+        return list_topics()
     if FINGERPRINT.fullmatch(name):
         with settings.open_store() as store:
-            settings.print_result(explain_change(store, name, datetime.now(UTC).date()))
-    else:
-        settings.print_result(explain_name(name))
+            return explain_change(store, name, datetime.now(UTC).date())
+    return explain_name(name)

@@ -26,44 +26,59 @@ GROUPS = {
         "validate": "Check artifacts: schema, ids, versions, references.",
         "list": "List the artifacts and their released versions.",
         "resolve": "Say exactly what a reference points at.",
-        "schema": "Print the JSON Schema of a file, a check, or an answer.",
     },
     "Release": {
         "diff": "Say which changes can move a score, and which bump they need.",
-        "status": "List what changed since its release; --check is the gate for CI.",
-        "comparable": "Say whether scores of two versions, commits or runs can be compared.",
-        "impact": "Say what depends on an artifact, and what would move with it.",
-        "accept": "Accept one change at a lower level, in a file that is reviewed.",
+        "status": "List what changed since its release, and which bump it needs.",
         "bump": "Release artifacts: version, commit and tag, all or nothing.",
-        "lock": "Hold every reference at the version and content it has now.",
-        "verify": "Look whether every release is still what was released.",
         "log": "List the releases of an artifact, and what each changed.",
         "blame": "Say who last changed the meaning of each part of an artifact.",
+        "impact": "Say what depends on an artifact, and what would move with it.",
+        "accept": "Accept one change at a lower level, in a file that is reviewed.",
+        "lock": "Hold every reference at the version and content it has now.",
+        "verify": "Check that no release, tag or ledger was altered.",
     },
     "Score": {
         "score": "Grade stored outputs under the rubrics of a dataset.",
-        "show": "Print an artifact as it was at a version, or a run output by output.",
-        "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
+        "show": "Print an artifact at a version, or a run, output by output.",
         "judge": "Measure how well a judge agrees with people, by labelled rows.",
+        "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
     },
     "Explain": {
+        "audit": "Explain why two runs score differently, in points that add up.",
         "explain": "Say what a kind, a key, a rule or a change means, with an example.",
-        "rules": "List the rules by which changes are judged.",
-        "audit": "Explain why the scores of two runs differ, in points that add up.",
-        "replay": "Grade the outputs of one run under another rubric: which verdicts flip.",
-        "history": "Grade runs under every release of a rubric, judge or dataset.",
-        "bisect": "Find every version at which a score changed, with commit and author.",
-        "infer": "Find the released rulers that reproduce the record of a run.",
+        "comparable": "Say whether scores of two versions, commits or runs can be compared.",
+        "history": "Grade runs under other versions: what flips, and who moved the score.",
+        "infer": "Find the releases that reproduce the record of a run.",
         "index": "Write what many stores hold as one table, for SQL.",
         "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
 }
+# The commands of every day, which `--help` shows.
+FIRST = frozenset(
+    ("init", "new", "migrate", "validate", "diff", "status", "bump", "score", "show", "audit", "judge", "explain")
+)
+# An old name -> how it is said now.
+RENAMED = {
+    "replay": "evalstore history RUN --rubric REF",
+    "bisect": "evalstore history REF --run RUN --bisect",
+    "rules": "evalstore explain --rules",
+    "schema": "evalstore explain --schema NAME",
+}
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
+
+
+_ALL = "evalstore.all"  # in the context of click: whether --all was given
 
 
 class LazyCommandGroup(click.Group):
     """A group that imports a command only when it runs, so that `--help` costs nothing."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note `--all` before `--help`, wherever it stands, for click answers that one at once."""
+        ctx.meta[_ALL] = "--all" in args
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
@@ -73,6 +88,8 @@ class LazyCommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
+        if args and args[0] in RENAMED:
+            raise UsageError(f"{args[0]} has another name now", hint=RENAMED[args[0]])
         if args and args[0] not in COMMANDS and (nearest := find_nearest(args[0], COMMANDS)):
             raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?")
         return super().resolve_command(ctx, args)
@@ -85,11 +102,15 @@ class LazyCommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the tables of commands, by what people do, without importing them."""
-        width = max(map(len, COMMANDS))
+        """Write the tables of commands, by what people do, without importing them: those of every day, or all."""
+        shown = COMMANDS if ctx.meta.get(_ALL) else FIRST
+        width = max(map(len, shown))
         for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), what) for name, what in commands.items()])
+                formatter.write_dl([(name.ljust(width), what) for name, what in commands.items() if name in shown])
+        if shown is FIRST:
+            formatter.write_paragraph()
+            formatter.write_text(f"{len(COMMANDS) - len(FIRST)} more commands: evalstore --help --all")
 
 
 @click.command(
@@ -102,10 +123,11 @@ class LazyCommandGroup(click.Group):
 @click.option(
     "-C", "directory", metavar="DIR", type=click.Path(), default=".", help="Run as if started in DIR, like git."
 )
+@click.option("--all", is_flag=True, expose_value=False, help="With --help: every command.")
 @click.version_option(VERSION, prog_name="evalstore")
 @click.pass_context
 def group(ctx: click.Context, directory: str) -> ExitCode | None:
-    """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
+    """Know when your eval's rubric changed, and how many points it moved."""
     ctx.obj.directory = directory
     if ctx.invoked_subcommand:
         return None

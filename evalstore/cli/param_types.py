@@ -144,14 +144,9 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
 
 def _list_topics(_: Path, __: str) -> Iterable[str]:
     from evalstore.catalogue.explanation import list_names
-
-    return list_names()
-
-
-def _list_schemas(_: Path, __: str) -> Iterable[str]:
     from evalstore.catalogue.schema_topics import list_schema_names
 
-    return list_schema_names()
+    return dict.fromkeys([*list_names(), *list_schema_names()])
 
 
 def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
@@ -174,7 +169,6 @@ def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
 REF = ReferenceType()
 CONTENT_REF = ReferenceType(of_content=True)
 TOPIC = KnownName("name", _list_topics)
-SCHEMA_NAME = KnownName("name", _list_schemas)
 CHECK_KIND = KnownName("kind", _list_check_kinds)
 CHANGE = KnownName("fingerprint", _list_fingerprints)
 

@@ -113,7 +113,7 @@ Decider = Callable[[Change], Proof | None]
 
 
 def name_decider(name: str) -> Callable[[Decider], Decider]:
-    """Return a decorator that names a decider for `evalstore rules`: documents keep the name of a renamed function."""
+    """Return a decorator that names a decider for the list of rules: documents keep the name of a renamed function."""
 
     def rename(decider: Decider) -> Decider:
         decider.__name__ = name

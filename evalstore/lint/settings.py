@@ -53,7 +53,7 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
         id_, direction = matched.groups()
         at = ("rules", name)
         if id_ not in changes and id_ not in VALIDATION_RULES:
-            hint = suggest_name(id_, (*changes, *VALIDATION_RULES), "evalstore rules lists those of changes")
+            hint = suggest_name(id_, (*changes, *VALIDATION_RULES), "evalstore explain --rules lists those of changes")
             yield make_note("rule-unknown", at, of_key=True, found=id_, hint=hint)
         elif direction and id_ not in changes:
             yield make_note(

@@ -56,6 +56,7 @@ RENDERERS = {
     "Status": "status",
     "StoreDiff": "diff.store",
     "StoreListing": "resolve.listing",
+    "TopicList": "explain.topics",
     "Verification": "verify",
     "WrittenAcceptance": "written.acceptance",
     "WrittenIndex": "written.index",

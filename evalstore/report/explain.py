@@ -27,6 +27,7 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.catalogue import ExplainedRule, Explanation, RuleCatalogue
+    from evalstore.catalogue.explanation import TopicList
     from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing, SchemaTopic
     from evalstore.diff.change import ChangeRule
 
@@ -236,12 +237,33 @@ def document_schema(file: SchemaFile) -> Any:
     return file.document
 
 
+_SORTS = {"file": "Files", "kind": "Kinds of check"}
+
+
+def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
+    """Return a line for each file and kind of check, and how the others are found."""
+    lines: list[str] = []
+    for sort, title in _SORTS.items():
+        rows = [(f"  {topic.path}", _cut_sentence(topic.description)) for topic in listed.topics if topic.sort == sort]
+        lines += [screen.paint(Part.HEAD, title), *wrap_columns(rows, screen.width), ""]
+    lines += [
+        f"evalstore explain NAME explains one of these, or one of {listed.keys} keys and {listed.rules} rules",
+        "evalstore explain --rules lists the rules of changes, evalstore explain --schema the JSON Schemas",
+    ]
+    return "\n".join(lines)
+
+
+def document_topics(listed: TopicList) -> Any:
+    """Return the JSON document."""
+    rows = [{"name": one.path, "sort": str(one.sort), "says": _cut_sentence(one.description)} for one in listed.topics]
+    return {"topics": rows, "keys": listed.keys, "rules": listed.rules}
+
+
 def text_schemas(listing: SchemaListing, screen: Screen = PAPER) -> str:
     """Return a line for each schema, and how to print one."""
     rows = [(file.name, _first_sentence(file.document)) for file in listing.schemas]
-    return "\n".join(
-        [*wrap_columns(rows, screen.width), "", "evalstore schema NAME prints one; evalstore explain NAME explains it"]
-    )
+    how = "evalstore explain --schema NAME prints one; evalstore explain NAME explains it"
+    return "\n".join([*wrap_columns(rows, screen.width), "", how])
 
 
 def document_schemas(listing: SchemaListing) -> Any:
@@ -250,4 +272,8 @@ def document_schemas(listing: SchemaListing) -> Any:
 
 
 def _first_sentence(schema: Any) -> str:
-    return str(schema["description"]).partition(". ")[0].rstrip(".")
+    return _cut_sentence(str(schema["description"]))
+
+
+def _cut_sentence(description: str) -> str:
+    return description.partition(". ")[0].rstrip(".")

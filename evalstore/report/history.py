@@ -49,7 +49,7 @@ def markdown_bisection(bisection: Bisection) -> str:
     """Return the same for a pull request."""
     rows = [row for point in bisection.points for row in _point_rows(point)]
     parts = [
-        "### evalstore bisect",
+        "### evalstore history",
         f"{format_code(bisection.name)} on {format_code(bisection.run)}",
         f"**{escape_prose(_summarize(bisection))}**",
         "\n".join(format_table(_HEAD, rows)) if rows else "",

@@ -128,7 +128,7 @@ def markdown(replay: RunReplay) -> str:
     head, *flips = _flip_rows(replay)
     moved = [(output.id, *_describe_move(output)) for output in replay.moved[:_ID]]
     lines = [
-        "### evalstore replay",
+        "### evalstore history",
         f"{format_code(replay.run)} under {format_code(replay.ruler.ref)}",
         f"**{escape_prose(_summarize(replay))}**",
         "\n".join(format_table(("", "recorded", "now", "change"), totals)),

@@ -83,7 +83,9 @@ def answer(story: Story, cli: Callable) -> Callable[..., Any]:
     def run(*argv: str, code: int = 0) -> Any:
         ran = cli(*argv, "--format", "json", cwd=story.repo.root)
         assert ran.code == code, ran.err
-        schema = find_resource_folder("schema") / "output" / f"{argv[0]}.schema.json"
+        views = (mode for mode in ("bisect", "rubric") if argv[0] == "history" and f"--{mode}" in argv)
+        view = {"bisect": "_bisect", "rubric": "_flips", "": ""}[next(views, "")]
+        schema = find_resource_folder("schema") / "output" / f"{argv[0]}{view}.schema.json"
         Draft202012Validator(json.loads(schema.read_text())).validate(json.loads(ran.out))
         return json.loads(ran.out)
 
@@ -157,22 +159,22 @@ def test_runs_with_long_names_are_told_apart(story: Story) -> None:
 
 def test_every_change_point_is_found_and_the_first_bad_one_since_the_last_good(story: Story, answer: Any) -> None:
     run = str(story.runs["X1"].path)
-    q0 = answer("bisect", "rubric/r", "--run", run, "--question", "q0")
+    q0 = answer("history", "rubric/r", "--bisect", "--run", run, "--question", "q0")
     assert [(one["version"], one["from"], one["to"], one["author"], one["commit"]) for one in q0["points"]] == [
         ("2.0.0", 1, 0.5, "Bob", story.commits["2.0.0"]),
         ("3.0.0", 0.5, 1, "Cyd", story.commits["3.0.0"]),
         ("4.0.0", 1, 0.5, "Dan", story.commits["4.0.0"]),
     ]
     assert (q0["last_good"], q0["first_bad"]["version"], q0["first_bad"]["author"]) == ("3.0.0", "4.0.0", "Dan")
-    q4 = answer("bisect", "rubric/r", "--run", run, "--question", "q4")
+    q4 = answer("history", "rubric/r", "--bisect", "--run", run, "--question", "q4")
     assert ([one["version"] for one in q4["points"]], q4["first_bad"]["version"]) == (["4.0.0"], "4.0.0")
-    whole = answer("bisect", "rubric/r@3.0.0", "--run", run)
+    whole = answer("history", "rubric/r@3.0.0", "--bisect", "--run", run)
     assert [(one["version"], one["from"], one["to"]) for one in whole["points"]] == [
         ("2.0.0", 1, 0.8),
         ("3.0.0", 0.8, 1),
     ]
     assert whole["first_bad"] is None
-    assert answer("bisect", "rubric/r", "--run", str(story.runs["Y1"].path))["points"] == []
+    assert answer("history", "rubric/r", "--bisect", "--run", str(story.runs["Y1"].path))["points"] == []
 
 
 def test_commits_within_a_release_and_after_the_last_one_have_their_own_people(
@@ -196,7 +198,7 @@ def test_commits_within_a_release_and_after_the_last_one_have_their_own_people(
 
     def ask(*more: str) -> Any:
         return json.loads(
-            cli("bisect", "rubric/r", "--run", str(run.path), *more, "--format", "json", cwd=repo.root).out
+            cli("history", "rubric/r", "--bisect", "--run", str(run.path), *more, "--format", "json", cwd=repo.root).out
         )
 
     (point,) = ask()["points"]
@@ -221,7 +223,7 @@ def test_commits_within_a_release_and_after_the_last_one_have_their_own_people(
 
 
 def test_a_replay_is_a_table_of_flips(story: Story, answer: Any) -> None:
-    found = answer("replay", str(story.runs["X1"].samples), "--rubric", "rubric/r@4.0.0")
+    found = answer("history", str(story.runs["X1"].samples), "--rubric", "rubric/r@4.0.0")
     assert (found["old"]["score"], found["new"]["score"], found["new"]["pass_rate"]) == (1, 0.65, 0.3)
     assert (found["recorded"], found["compared"], found["not_graded"]) == ("rubric/r@1.0.0", 10, [])
     assert found["flips"] == {"pass_to_fail": [f"q{n}" for n in range(7)], "fail_to_pass": []}
@@ -230,7 +232,7 @@ def test_a_replay_is_a_table_of_flips(story: Story, answer: Any) -> None:
         "old": {"score": 1, "verdict": "pass"},
         "new": {"score": 0.5, "verdict": "fail"},
     }
-    assert answer("replay", str(story.runs["X1"].path), "--rubric", "rubric/r@1.1.0")["moved"] == []
+    assert answer("history", str(story.runs["X1"].path), "--rubric", "rubric/r@1.1.0")["moved"] == []
 
 
 def test_a_record_tells_the_ruler_that_made_it(story: Story, answer: Any, tmp_path: Path) -> None:
@@ -251,13 +253,13 @@ def test_infer_reads_the_rubric_of_all_questions_once_a_release(
     from evalstore.audits.inference import infer_rulers
     from evalstore.store import ArtifactStore
 
-    loaded, load = Counter[str](), ArtifactStore.load
+    loaded, load = Counter[str](), ArtifactStore.read_artifact
 
     def count_load(store: ArtifactStore, ref: str) -> Artifact:
         loaded[ref] += 1
         return load(store, ref)
 
-    monkeypatch.setattr(ArtifactStore, "load", count_load)
+    monkeypatch.setattr(ArtifactStore, "read_artifact", count_load)
     with ArtifactStore.open(story.repo.root) as store:
         found = infer_rulers(foreign(story, tmp_path, story.runs["X2"]), store)
     assert found.datasets[0].is_exact
@@ -315,9 +317,9 @@ def test_a_record_that_no_ruler_gives_is_a_no(story: Story, answer: Any, tmp_pat
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (("bisect", "rubric/r", "--run", "{X1}", "--question", "q77"), "has no question q77"),
-        (("bisect", "rubric/r@worktree", "--run", "{X1}"), "a file on disk has no history"),
-        (("replay", "{X1}", "--rubric", "rubric/none@1.0.0"), "there is no rubric/none"),
+        (("history", "rubric/r", "--bisect", "--run", "{X1}", "--question", "q77"), "has no question q77"),
+        (("history", "rubric/r@worktree", "--bisect", "--run", "{X1}"), "a file on disk has no history"),
+        (("history", "{X1}", "--rubric", "rubric/none@1.0.0"), "there is no rubric/none"),
         (("history", "rubric/r@^9", "--run", "{X1}"), "no"),
         (("infer", "{X1}", "--dataset", "dataset/none"), "dataset"),
     ],
@@ -349,9 +351,9 @@ def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
     found = answer("history", "rubric/r", "--run", path)
     assert (found["cells"], found["recorded"]) == ([[1, 1, 0.8, 1, 0.65]], ["2.0.0"])
     assert found["notes"] == ["foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again"]
-    flips = answer("replay", path, "--rubric", "rubric/r@3.0.0")["flips"]
+    flips = answer("history", path, "--rubric", "rubric/r@3.0.0")["flips"]
     assert flips == {"pass_to_fail": [], "fail_to_pass": ["q0", "q1", "q2", "q3"]}
-    assert answer("bisect", "rubric/r", "--run", path)["first_bad"]["version"] == "4.0.0"
+    assert answer("history", "rubric/r", "--bisect", "--run", path)["first_bad"]["version"] == "4.0.0"
     # Y's answers are the same to both datasets: the newest is taken, and the other one is named.
     silent = answer("history", "rubric/r", "--run", str(foreign(story, tmp_path, story.runs["Y1"])))
     assert "dataset/d@2.0.0 gives all of its scores again; so does dataset/d@1.0.0" in silent["notes"][0]
@@ -381,14 +383,16 @@ def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli:
         ran = cli(*argv, cwd=desk.repo.root)
         return ran.code, " ".join(ran.out.split())
 
-    code, told = say("replay", run, "--rubric", "rubric/r@2.0.0")
+    code, told = say("history", run, "--rubric", "rubric/r@2.0.0")
     assert (code, told[:59]) == (1, "None of 6 outputs could be graded under rubric/r@2.0.0. rec")
     assert "6 outputs could not be graded: q0, q1, q2, q3, q4 and 1 more" in told
-    code, told = say("bisect", "rubric/r", "--run", run)
+    code, told = say("history", "rubric/r", "--bisect", "--run", run)
     assert "First bad since the last good (1.0.0): 3.0.0, or 2.0.0 before it, which could not be graded." in told
     assert "2.0.0 or 3.0.0" in told
     assert " C " not in told
-    point = json.loads(cli("bisect", "rubric/r", "--run", run, "--format", "json", cwd=desk.repo.root).out)["points"][0]
+    point = json.loads(
+        cli("history", "rubric/r", "--bisect", "--run", run, "--format", "json", cwd=desk.repo.root).out
+    )["points"][0]
     assert (point["passed_over"], point["commit"], point["author"]) == (["2.0.0"], None, None)
     code, told = say("infer", run)
     assert told.startswith("rubric/r@1.0.0 reproduces all 6 recorded scores; rubric/r@2.0.0 may, but replies of judges")

@@ -193,7 +193,7 @@ def test_a_history_prices_the_calls_that_it_lacks_and_makes_them_only_when_asked
     filled = json.loads(found.out)
     assert (judge_server.calls, filled["calls"], filled["not_graded"]) == (asked + 2, 0, [[0, 0]])
     assert filled["cells"][0][1] is not None
-    replay = json.loads(cli("replay", run, "--rubric", "rubric/answer@2.0.0", "--format", "json", cwd=store.root).out)
+    replay = json.loads(cli("history", run, "--rubric", "rubric/answer@2.0.0", "--format", "json", cwd=store.root).out)
     assert (replay["calls"], replay["not_graded"], judge_server.calls) == (0, [], asked + 2)
     view = cli("audit", run, run, "--question", "one", cwd=store.root)
     assert (view.code, "of A    of B" in view.out) == (0, True)

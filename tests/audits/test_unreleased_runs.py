@@ -234,6 +234,6 @@ def test_both_meanings_of_a_judge_in_one_run_are_told_apart(trial: Trial, cli: C
     found = trial.audit(a, b)
     assert found.drift == ()
     assert set(list_moved(found)) == {"rubric"}
-    replayed = cli("replay", b.path, "--rubric", "rubric/style@worktree", "--format", "json", cwd=trial.repo.root)
+    replayed = cli("history", b.path, "--rubric", "rubric/style@worktree", "--format", "json", cwd=trial.repo.root)
     # The file pins 1.1.0, which the run says is its file.
     assert json.loads(replayed.out)["moved"] == []

@@ -51,7 +51,7 @@ GATES = {
     ("score", "dataset/asked@1.0.0", "outputs.jsonl", "--min-scored", "0"): 0,
     ("audit", f"{RUNS[0]}.json", f"{RUNS[1]}.json", "--fail-on", "delta<-1"): 0,
     ("history", "rubric/tone", "--run", f"{RUNS[0]}.json"): 0,
-    ("replay", f"{RUNS[0]}.json", "--rubric", "rubric/tone@1.0.0"): 0,
+    ("history", f"{RUNS[0]}.json", "--rubric", "rubric/tone@1.0.0"): 0,
     ("judge", "validate", "judge/right", "--labels", "labels.jsonl", "--check", "--no-write"): 0,
 }
 gates = pytest.mark.parametrize("gate", GATES, ids=" ".join)
@@ -160,7 +160,7 @@ def test_where_all_is_there_every_gate_answers_what_it_should(gate: tuple[str, .
 # What is judged there is there: releases by their tags or, with a note, by the commits that a run names, and a working
 # judge by its labels; `status` alone is no gate.
 _PRESENT = {
-    *((command, remove_artifacts) for command in ("score", "audit", "history", "replay")),
+    *((command, remove_artifacts) for command in ("score", "audit", "history")),
     ("audit", clone_without_tags),
     ("judge", clone_without_tags),
     ("status", clone_without_tags),

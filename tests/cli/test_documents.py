@@ -44,13 +44,13 @@ CASES = [
     (["status"], 0),
     (["bump", "--all", "--dry-run"], 0),
     (["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--out", "again"], 0),
-    (["rules"], 0),
+    (["explain", "--rules"], 0),
     (["explain", "check-added"], 0),
     (["explain", "judge-unvalidated"], 0),
     (["audit", *RUNS], 0),
-    (["replay", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
+    (["history", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
     (["history", STYLE, "--run", RUNS[0], "--run", RUNS[1]], 0),
-    (["bisect", STYLE, "--run", RUNS[0]], 0),
+    (["history", STYLE, "--run", RUNS[0], "--bisect"], 0),
     (["infer", RUNS[0]], 0),
     (["comparable", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 1),
     (["comparable", *RUNS], 1),
@@ -60,7 +60,8 @@ CASES = [
     (["site", "public"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
     (["explain", "regex"], 0),
-    (["schema"], 0),
+    (["explain", "--schema"], 0),
+    (["explain"], 0),
     (["new", "rubric", "brand_new", "--kind", "regex"], 0),
 ]
 # Read from top to bottom: what is locked, accepted and released shows in what comes after.
@@ -77,6 +78,13 @@ STORY = [
     (["bump", STYLE], 0),
 ]
 # The commands whose documents go by the name of what is done.
+VIEWS = {
+    "explain": "explain_topics",
+    "explain --rules": "explain_rules",
+    "explain --schema": "explain_schemas",
+    f"history {RUNS[0]} --rubric {STYLE}@2.0.0": "history_flips",
+    f"history {STYLE} --run {RUNS[0]} --bisect": "history_bisect",
+}
 GROUPS = {"judge": ["judge_noise", "judge_validate"]}
 
 
@@ -110,7 +118,7 @@ def test_documents_of_what_changes_the_store_are_what_their_schemas_say(
 
 def hold_document(ran: Any, argv: list[str], code: int) -> None:
     assert ran.code == code, (argv, ran.err)
-    name = "_".join(argv[:2]) if argv[0] in GROUPS else argv[0]
+    name = "_".join(argv[:2]) if argv[0] in GROUPS else VIEWS.get(" ".join(argv), argv[0])
     Draft202012Validator(schema(name)).validate(json.loads(ran.out))
 
 
@@ -163,6 +171,11 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         "audit_question",
         "audit_static",
         "diff_all",
+        "explain_rules",
+        "explain_schemas",
+        "explain_topics",
+        "history_bisect",
+        "history_flips",
         "migrate_explain",
         "plan",
         "show_run",

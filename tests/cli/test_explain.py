@@ -170,7 +170,7 @@ def test_names_are_completed(cli: Cli) -> None:
     assert "regex" in complete_word("explain reg")
     assert "rubric.scoring.missing" in complete_word("explain rubric.sc")
     assert "check-added" in complete_word("explain check-a")
-    assert complete_word("schema checks/reg") == ["checks/regex"]
+    assert complete_word("explain --schema checks/reg") == ["checks/regex"]
     assert complete_word("new rubric x --kind reg") == ["regex"]
     assert len(list_names()) == len(set(list_names()))
 
@@ -187,10 +187,10 @@ def test_a_schema_is_printed_as_it_is(name: str) -> None:
 
 
 def test_a_schema_goes_by_its_kind_and_a_near_name_is_told(cli: Cli, tmp_path: Path) -> None:
-    assert json.loads(cli("schema", "regex", cwd=tmp_path).out)["title"] == "regex check"
-    ran = cli("schema", "rubrik", cwd=tmp_path)
+    assert json.loads(cli("explain", "--schema", "regex", cwd=tmp_path).out)["title"] == "regex check"
+    ran = cli("explain", "--schema", "rubrik", cwd=tmp_path)
     assert (ran.code, ran.err) == (3, "error: there is no schema rubrik\nhint: did you mean rubric?\n")
-    listed = cli("schema", cwd=tmp_path).out
+    listed = cli("explain", "--schema", cwd=tmp_path).out
     assert all(f"{name} " in listed for name in list_schema_names())
 
 

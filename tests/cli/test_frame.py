@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from evalstore.cli.main import COMMANDS
+from evalstore.cli.main import COMMANDS, FIRST, RENAMED
 from evalstore.migration.table import list_formats
 from tests.rows import mark_slow
 
@@ -35,9 +35,25 @@ def test_every_example_is_a_line_that_a_shell_reads(name: str) -> None:
 
 
 def test_help_names_every_command_and_imports_none(cli: Callable) -> None:
+    for words in (("--help", "--all"), ("--all", "-h")):
+        ran = cli(*words)
+        assert ran.code == 0
+        assert all(f"  {name} " in ran.out for name in COMMANDS)
+
+
+def test_help_shows_the_twelve_commands_of_every_day(cli: Callable) -> None:
     ran = cli("--help")
-    assert ran.code == 0
-    assert all(f"  {name} " in ran.out for name in COMMANDS)
+    shown = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS]
+    assert (len(shown), {*shown}) == (12, FIRST)
+    assert f"{len(COMMANDS) - 12} more commands: evalstore --help --all" in ran.out
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_an_old_name_answers_with_the_new_one(name: str, cli: Callable) -> None:
+    ran = cli(name, "x", "--y")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"error: {name} has another name now\nhint: {RENAMED[name]}\n"
+    assert RENAMED[name].split()[1] in COMMANDS
 
 
 @pytest.mark.process
@@ -51,7 +67,7 @@ def test_the_start_imports_no_heavy_library(code: str) -> None:
 
 def test_an_interrupt_while_imports_are_under_way_leaves_no_trace(cli_process: Callable, tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
-    ran = cli_process("rules", PYTHONPATH=str(tmp_path))
+    ran = cli_process("explain", "--rules", PYTHONPATH=str(tmp_path))
     assert (ran.code, ran.out, ran.err) == (130, "", "")
 
 
@@ -173,7 +189,6 @@ def test_a_failure_whose_reader_left_keeps_its_code() -> None:
         "export --out ",
         "score d ",
         "audit ",
-        "replay ",
         "infer ",
         "history rubric/r --run ",
     ],
@@ -186,7 +201,7 @@ def test_completion_offers_files_where_a_file_belongs(words: str, cli: Callable)
 
 def test_completion_knows_the_commands(cli: Callable) -> None:
     ran = cli(COMP_WORDS="evalstore re", COMP_CWORD="1", _EVALSTORE_COMPLETE="bash_complete")
-    assert (ran.code, ran.out) == (0, "plain,resolve\nplain,replay\n")
+    assert (ran.code, ran.out) == (0, "plain,resolve\n")
 
 
 def test_raw_bytes_are_no_document(cli: Callable) -> None:

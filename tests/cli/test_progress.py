@@ -24,7 +24,6 @@ LONG = {
     "list": ["listing"],
     "lock": ["locking", "verifying"],
     "migrate": ["planning", "reading"],
-    "replay": ["grading"],
     "score": ["grading"],
     "site": ["writing"],
     "status": ["comparing"],

@@ -28,7 +28,7 @@ def render_commands() -> str:
 _FRAME = """## What all of them have
 
 `-C DIR` runs a command as if it had been started there, like git. `--format json` is one document, also on failure;
-`evalstore schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Colours are for terminals;
+`evalstore explain --schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Colours are for terminals;
 `NO_COLOR` turns them off, `FORCE_COLOR` on. Exit codes: 0 done · 1 done, and the answer is no · 2 wrong command line ·
 3 could not do it · 4 a bug in evalstore · 130 interrupted.
 """

@@ -251,6 +251,8 @@ def test_outputs_and_rows_in_parquet_give_the_same_scores_and_an_audit(cli: Cli,
     assert (audit.code, audit.err) == (0, "")
     shown = cli("show", "b/small-1.0.0-model_a_samples.parquet", "--failed", cwd=repo)
     assert "anything" in shown.out
-    replays = [cli("replay", path, "--rubric", "rubric/tone@1.0.0", "--format", "json", cwd=repo) for path in paths[:2]]
+    replays = [
+        cli("history", path, "--rubric", "rubric/tone@1.0.0", "--format", "json", cwd=repo) for path in paths[:2]
+    ]
     before, after = (json.loads(ran.out) | {"run": None} for ran in replays)
     assert before == after
