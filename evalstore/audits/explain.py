@@ -22,8 +22,6 @@ from evalstore.audits.stored_run import (
     StoredRun,
     follow_renames,
     list_reuse_notes,
-    list_score_notes,
-    list_strictness_notes,
     make_disjoint_error,
     read_judge_model,
     read_question_history,
@@ -32,7 +30,7 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import list_noise_notes, write_sentence
+from evalstore.audits.wording import list_noise_notes, list_score_notes, list_strictness_notes, write_sentence
 from evalstore.errors import RefusedError
 from evalstore.model import UnscoredReason
 from evalstore.runs import GradedRow, Run

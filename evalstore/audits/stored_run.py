@@ -79,13 +79,10 @@ class StoredRun:
         return rubric.partition("@")[0]
 
 
-def read_stored_run(run: Run | Path | str, finder: VersionFinder, rows: Iterable[GradedRow] | None = None) -> StoredRun:
-    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed.
-
-    `rows` are those of the run where somebody has read them already.
-    """
+def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
+    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
     found = locate_rulers(run if isinstance(run, Run) else read_run(Path(run)), finder)
-    return replace(found, rows=index_rows(found.run, rows), questions=finder.open_questions(found.dataset.resolved))
+    return replace(found, rows=index_rows(found.run), questions=finder.open_questions(found.dataset.resolved))
 
 
 def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
@@ -386,29 +383,8 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
         yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
 
 
-def list_score_notes(*runs: Run) -> Iterator[str]:
-    """Yield which of two runs has no score of its own, because gradings failed."""
-    for name, run in zip("AB", runs, strict=True):
-        if run.is_withheld:
-            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
-
-
 def make_disjoint_error(*runs: Run) -> RefusedError:
     """Return the error for two runs that have no scored question in common, with what neither may have graded."""
     failed = [f"run {name} {run.ungraded}" for name, run in zip("AB", runs, strict=True) if run.ungraded]
     message = "no question was scored in both runs, so nothing can be compared"
     return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
-
-
-def list_strictness_notes(*strict: bool) -> Iterator[str]:
-    """Yield a note where runs A and B were graded under another `strict`.
-
-    That is no player: `strict` makes an error of what an engine only approximates, and a check that one run graded and
-    the other could not has a line of its own. All else is graded without it, and what was an error stays as recorded.
-    """
-    if len({*strict}) > 1:
-        one, other = ("A", "B") if strict[0] else ("B", "A")
-        yield (
-            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
-            f"{one}, and its questions count among those with checks that failed"
-        )

@@ -1,4 +1,4 @@
-"""Words an audit: the sentence that answers the question, and the claim about each factor; pure.
+"""Words an audit: the sentence that answers the question, the claim about each factor, and notes on both runs; pure.
 
 A sentence says no more than its table: it names a direction of outputs only where the table calls it significant, it
 names players jointly where they cannot be told apart, and it calls exact only what was graded again.
@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil
 
 from evalstore.audits.values import Audit, Factor, Lines, PlayerName
+from evalstore.runs import Run
 from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
 
 _PHRASES = {
@@ -245,3 +246,24 @@ def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def list_score_notes(*runs: Run) -> Iterator[str]:
+    """Yield which of two runs has no score of its own, because gradings failed."""
+    for name, run in zip("AB", runs, strict=True):
+        if run.is_withheld:
+            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
+
+
+def list_strictness_notes(*strict: bool) -> Iterator[str]:
+    """Yield a note where runs A and B were graded under another `strict`.
+
+    That is no player: `strict` makes an error of what an engine only approximates, and a check that one run graded and
+    the other could not has a line of its own. All else is graded without it, and what was an error stays as recorded.
+    """
+    if len({*strict}) > 1:
+        one, other = ("A", "B") if strict[0] else ("B", "A")
+        yield (
+            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
+            f"{one}, and its questions count among those with checks that failed"
+        )
