@@ -20,6 +20,7 @@ import pytest
 
 from evalstore.integrations.rubric_scorer import Graded, RubricScorer, scorer
 from evalstore.scoring import score
+from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
 
@@ -100,8 +101,9 @@ def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
     with TemporaryDirectory() as made, ArtifactStore.open(grader.store) as store:
         outputs = Path(made) / "pytest.jsonl"
         outputs.write_text("".join(f"{line}\n" for line in grader.graded.values()), "utf-8")
-        run = score(dataset, outputs, store=store, out=folder.absolute(), at=datetime.now(UTC))
-    return f"run {run.path}"
+        at = datetime.now(UTC)
+        run = score(dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True))
+    return f"run {run.path}" + (f", which has no score: {run.ungraded}" if run.is_withheld else "")
 
 
 if TYPE_CHECKING:
