@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from jsonschema import Draft7Validator
 
 import evalstore.api
 from evalstore.api import Judges, Store
@@ -288,6 +289,17 @@ def test_the_mark_is_in_the_file_of_the_run(marked: Path) -> None:
     results = json.loads(marked.read_text())["evaluation_results"]
     assert [result["score_details"]["score"] for result in results] == [-1, -1]
     assert results[0]["score_details"]["details"]["evalstore_ungraded"] == "sound graded 0 of 12"
+
+
+@pytest.mark.parametrize("version", ["0.3.0", "0.2.2"])
+def test_such_a_run_is_valid_where_it_goes(version: str, scored: Score, judged: Path, shared: Path) -> None:
+    schemas = shared / "samples/every_eval_ever/schemas"
+    assert scored("--offline", "--eee-version", version).code == 1
+    aggregate = (judged / "runs/many-worktree-many.json").read_text()
+    rows = (judged / "runs/many-worktree-many_samples.jsonl").read_text().splitlines()
+    for name, text in (("eval", aggregate), *(("instance_level_eval", row) for row in rows)):
+        schema = json.loads((schemas / f"{name}.schema.{version}.json").read_text("utf-8"))
+        assert list(Draft7Validator(schema).iter_errors(json.loads(text))) == []
 
 
 def test_what_shows_a_run_shows_the_mark(marked: Path, judged: Path, cli: Cli) -> None:
