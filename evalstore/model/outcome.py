@@ -99,6 +99,11 @@ class CheckResult(NamedTuple):
     inner_errors: tuple[str, ...] = ()
     setting: MissingSetting | None = None
 
+    @property
+    def is_ungraded(self) -> bool:
+        """Whether it could not be graded, or has a score without a check of its rubric that could not be."""
+        return self.unscored is UnscoredReason.ERROR or (self.score is not None and bool(self.inner_errors))
+
 
 @dataclass(frozen=True, slots=True)
 class RubricResult(ReportValue):
@@ -117,13 +122,12 @@ class RubricResult(ReportValue):
     @property
     def ungraded(self) -> tuple[str, ...]:
         """The checks that could not be graded, or not as a whole: the score is that of the others."""
-        failed = (check for check in self.checks if check.unscored is UnscoredReason.ERROR or check.inner_errors)
-        return tuple(check.id for check in failed)
+        return tuple(check.id for check in self.checks if check.is_ungraded)
 
 
 def has_failed_check(results: Iterable[CheckResult]) -> bool:
     """Whether some check could not be run: a judge that did not answer, a program that is not here."""
-    return any(result.unscored is UnscoredReason.ERROR for result in results)
+    return any(result.is_ungraded for result in results)
 
 
 def format_decimal(score: Fraction) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.identity_cache import IdentityCache
-from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.model import CheckResult, Verdict
 from evalstore.model.outcome import MissingSetting
 from evalstore.runs import CheckSummary, Run
 from evalstore.runs.values import Outcome, compute_question_mean
@@ -265,9 +265,5 @@ class RunTally:
 
 
 def _start_count(checks: tuple[CheckResult, ...], ref: str) -> EqualResults:
-    errors = tuple(
-        check
-        for check in checks
-        if check.unscored is UnscoredReason.ERROR or (check.inner_errors and check.score is not None)
-    )
+    errors = tuple(check for check in checks if check.is_ungraded)
     return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors)

@@ -16,6 +16,7 @@ import evalstore.api
 from evalstore.api import Judges, Store
 from evalstore.checks import php
 from evalstore.errors import RefusedError
+from evalstore.model import has_failed_check
 from evalstore.runs import CheckSummary, Run, read_run
 
 Cli = Callable[..., Any]
@@ -372,5 +373,8 @@ def test_python_has_it_as_well(scored: Score, judged: Path, tmp_path: Path) -> N
     assert (run.score, run.ungraded, run.rest_score) == (Fraction(11, 12), "sound graded 0 of 12", None)
     with Store.open(judged) as store:
         result = evalstore.api.evaluate("rubric/sound@1.0.0", "please", store=store, judges=Judges(cache=cache))
-    assert result.ungraded == ("sound",)
+        outer = evalstore.api.evaluate("rubric/outer@1.0.0", "please", store=store, judges=Judges(cache=cache))
+    assert (result.ungraded, outer.ungraded) == (("sound",), ("inner",))
     assert "not graded: sound" in repr(result)
+    # A composite that passes without its judge passes no test.
+    assert has_failed_check(outer.checks)
