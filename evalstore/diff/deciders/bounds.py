@@ -37,8 +37,9 @@ def prove_by_enumeration(change: Change) -> Proof | None:
 
 def explain_same_result(effect: RubricEffect) -> str:
     """Say why an edit moves nothing, of an effect that does not."""
-    ways = f"the checks can answer in {effect.ways:,} ways"
-    return f"{ways}, and each gives the same score and verdict before and after"
+    if effect.ways == 1:
+        return "the checks answer every output alike, and the score and the verdict are the same before and after"
+    return f"the checks can answer in {effect.ways:,} ways, and each gives the same score and verdict before and after"
 
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:
