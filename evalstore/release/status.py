@@ -9,11 +9,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import Detail
-from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import EvalstoreError
-from evalstore.lint import ACCEPTED, ValidationSource, make_file_source
-from evalstore.model import Finding, Findings, PinType, Ref
-from evalstore.places import SETTINGS_FILE
+from evalstore.lint import ACCEPTED, make_file_source
+from evalstore.model import Finding, PinType, Ref
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.base_policy import BasePolicies
 from evalstore.release.comparison import (
@@ -23,7 +21,7 @@ from evalstore.release.comparison import (
 )
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
 from evalstore.release.journal import find_interrupted_bump
-from evalstore.release.references import ArtifactReference, ReferenceGraph, expect_references, list_references
+from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.release.store_diff import find_store_changes
 from evalstore.release.validity import (
@@ -41,7 +39,7 @@ from evalstore.versions import Bump, Version, bump_version, find_version, parse_
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, Profile
-    from evalstore.lint import KnownRules, PendingAcceptances
+    from evalstore.lint import PendingAcceptances
 
 
 _UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
@@ -247,57 +245,3 @@ def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference])
         # What a judge was measured on is a record of the past, which stays.
         if reference.scores and reference.ref.type in _PINNED and not may_mean(reference.ref, new):
             yield StalePin(reference.name, str(reference.ref), reference.place)
-
-
-def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its name
-    store: ArtifactStore | None,
-    sources: Sequence[ValidationSource],
-    *,
-    today: date,
-    strict: bool = False,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
-    whole: bool = False,
-) -> Callable[..., Findings]:
-    """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
-
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
-    every finding its line of the file.
-    """
-    from evalstore.lint import validate
-
-    known = find_known_rules(store, sources, today)
-    options: dict[str, Any] = {"load": None}
-    if store is not None:
-        options = {
-            "load": store.read_artifact,
-            "locked": store.lock.refs,
-            "expect": partial(expect_references, store),
-            "parse": store.documents.read,
-        }
-    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, whole=whole, **options)
-
-
-def find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
-    """Return what the files of a store are measured by."""
-    from evalstore.lint import KnownRules
-
-    pending = _find_pending_acceptances(store, sources, today)
-    # Only settings name the rules of changes, which are slow to load.
-    if not any(source.path == SETTINGS_FILE for source in sources):
-        return KnownRules(rule_sets=RULE_SETS, pending=pending)
-    from evalstore.diff.rules import RULES
-
-    return KnownRules(RULES, RULE_SETS, pending)
-
-
-def _find_pending_acceptances(
-    store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
-) -> PendingAcceptances | None:
-    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
-        return None
-
-    try:
-        return read_status(store, today=today).pending
-    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
-        return None
