@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer, write_canonical
-from evalstore.languages.schemas import Predicate, Schema, Violation, compile_predicate, compile_shipped_schema
+from evalstore.languages.schemas import compile_predicate
 from evalstore.lint.notes import (
     Mend,
     Note,
@@ -23,6 +23,9 @@ from evalstore.lint.notes import (
 )
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
+
+if TYPE_CHECKING:
+    from evalstore.languages.schemas import Predicate, Schema, Violation
 from evalstore.text import find_only_near
 
 _TYPES = {
@@ -323,6 +326,8 @@ def _drop_closed(part: Any) -> Any:
 
 @cache
 def _compile_named(name: str) -> Schema:
+    from evalstore.languages.schemas import compile_shipped_schema
+
     return compile_shipped_schema(load_open_schema(name))
 
 

@@ -15,7 +15,6 @@ from evalstore.release.comparison import compare_versions
 from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.listing import group_releases
 from evalstore.store.objects import find_file
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
@@ -132,7 +131,7 @@ def describe_moved_references(
     store: ArtifactStore, name: str, version: Version, settings: ComparisonSettings
 ) -> tuple[str, ...]:
     """Say which floating references, held by a release and the working file alike, mean another version now."""
-    releases = group_releases(store)
+    releases = store.group_releases()
     base = next(release for release in releases[name] if release.version == version)
     try:
         moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base)

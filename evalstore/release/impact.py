@@ -10,7 +10,6 @@ from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.release.references import ArtifactReference, ReferenceGraph, build_full_graph, build_working_graph
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.listing import group_releases
 from evalstore.store.resolve import build_unknown_error, can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version, bump_version, find_version
@@ -98,7 +97,7 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
     if target_ref.type is PinType.REVISION:
         raise RefError(f"{ref} is no release, so nothing can hold it", hint=f"evalstore impact {target_ref.name}")
     version = None if target_ref.type in _WORKING_PINS else store.resolve(target_ref).version
-    releases = group_releases(store)
+    releases = store.group_releases()
     _check_known(store, target_ref, releases)
     walk = _ImpactWalk(store, build_working_graph(store) if version is None else build_full_graph(store), releases)
     walk.follow_references((target_ref.name, version or ""))

@@ -18,7 +18,6 @@ from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, PinnedVersion
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.listing import group_releases
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
@@ -68,7 +67,7 @@ def make_plan(
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
 ) -> BumpPlan:
     """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
-    draft, releases = _PlanDraft(), group_releases(store)
+    draft, releases = _PlanDraft(), store.group_releases()
     context = BumpContext(
         store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
     )

@@ -32,7 +32,6 @@ from evalstore.release.drift import describe_moved_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.release.validity import check_ledger_complete, read_working_ledger
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
@@ -87,7 +86,7 @@ def find_store_changes(
     """
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    releases, refs = group_releases(store), tuple(store.working())
+    releases, refs = store.group_releases(), tuple(store.working())
     known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)

@@ -8,6 +8,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -285,6 +287,10 @@ class StoreContents:
     def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
         """Return the released versions of one artifact, one kind or all, ascending, by one call to git."""
         return self.tags.list_releases(kind, id)
+
+    def group_releases(self) -> dict[str, tuple[Release, ...]]:
+        """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
+        return {name: tuple(group) for name, group in groupby(self.releases(), key=attrgetter("name"))}
 
     def working(self) -> list[Ref]:
         """Return the artifacts on disk as `@worktree` references; links and files with other names are left out."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from evalstore.documents import encode_document
@@ -148,12 +147,6 @@ def read_histories(store: ArtifactStore) -> list[ReleaseHistory]:
 
 def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistory:
     return ReleaseHistory(name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
-
-
-def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
-    """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
-    grouped = groupby(store.releases(), key=attrgetter("name"))
-    return {name: tuple(group) for name, group in grouped}
 
 
 def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:

@@ -2,26 +2,26 @@
 
 from typing import TYPE_CHECKING
 
-from evalstore.languages.schemas.compiled import (
-    Schema,
-    compile_schema,
-    compile_shipped_schema,
-    describe_engine,
-    find_flaws,
-)
-from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
-from evalstore.languages.schemas.predicates import Predicate, compile_predicate
-from evalstore.languages.schemas.subschemas import (
-    LOOKING_KEYWORDS,
-    SCHEMA_LIST_KEYWORDS,
-    SCHEMA_MAP_KEYWORDS,
-    SINGLE_SCHEMA_KEYWORDS,
-    find_unread_keywords,
-    list_keywords,
-)
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
+    from evalstore.languages.schemas.compiled import (
+        Schema,
+        compile_schema,
+        compile_shipped_schema,
+        describe_engine,
+        find_flaws,
+    )
+    from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+    from evalstore.languages.schemas.predicates import Predicate, compile_predicate
+    from evalstore.languages.schemas.subschemas import (
+        LOOKING_KEYWORDS,
+        SCHEMA_LIST_KEYWORDS,
+        SCHEMA_MAP_KEYWORDS,
+        SINGLE_SCHEMA_KEYWORDS,
+        find_unread_keywords,
+        list_keywords,
+    )
     from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 
 __all__ = [
@@ -47,5 +47,21 @@ __all__ = [
     "list_keywords",
 ]
 
-# Our own schemas are trusted, and their patterns searched without counting.
-__getattr__ = import_lazily(__name__, {".untrusted": ("compile_untrusted", "find_untrusted_flaws")})
+# Our own schemas are trusted, and their patterns searched without counting; of most values a predicate says enough.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".compiled": ("Schema", "compile_schema", "compile_shipped_schema", "describe_engine", "find_flaws"),
+        ".guard": ("TRUSTED", "Flaw", "Guard", "SchemaPatterns", "Violation"),
+        ".predicates": ("Predicate", "compile_predicate"),
+        ".subschemas": (
+            "LOOKING_KEYWORDS",
+            "SCHEMA_LIST_KEYWORDS",
+            "SCHEMA_MAP_KEYWORDS",
+            "SINGLE_SCHEMA_KEYWORDS",
+            "find_unread_keywords",
+            "list_keywords",
+        ),
+        ".untrusted": ("compile_untrusted", "find_untrusted_flaws"),
+    },
+)
