@@ -18,7 +18,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Verdict, is_cosmetic
 from evalstore.runs import UsedArtifact
 from evalstore.runs.run_files import read_json_objects
-from evalstore.statistics import ChangeEstimate, Conclusion, Interval, compute_wilson_interval, estimate_unit_change
+from evalstore.statistics import ChangeEstimate, Conclusion, Interval, compute_wilson_interval, estimate_change
 from evalstore.text import find_nearest, make_excerpt
 
 # Fields of the question that a row may hold, where no dataset gives them.
@@ -212,7 +212,7 @@ class Confusion:
         is_pass = self.constant is Verdict.PASS
         won, lost = (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)
         shares = {Fraction(1): won, Fraction(-1): lost, Fraction(0): self.rows - won - lost}
-        return estimate_unit_change(Counter({(share, 1): count for share, count in shares.items()}))
+        return estimate_change(Counter({(share, 1): count for share, count in shares.items()}))
 
     @property
     def surely_beats_baseline(self) -> bool:

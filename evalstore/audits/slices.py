@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.runs import GradedRow
-from evalstore.statistics import ExactMean, compute_holm_p_values, compute_sign_flip_p
+from evalstore.statistics import ExactMean, compute_holm_p_values, compute_sign_flip_p, count_units
 
 _SAMPLED = frozenset({"outputs", "input"})
 _NONE = "(none)"  # of questions without a tag or a group
@@ -96,7 +96,7 @@ def _sum_slice(
     sums = {factor: sum((held.get(place, zero) for place in places), zero) for factor, held in shares.items()}
     means = {factor: total / len(places) for factor, total in sums.items() if total}
     own = [sum(moves, zero) for moves in zip(*_list_own(places, shares), strict=True)]
-    p = compute_sign_flip_p(own, [groups[place] for place in places]) if any(own) else None
+    p = compute_sign_flip_p(count_units(own, [groups[place] for place in places])) if any(own) else None
     return AuditSlice(name, len(places), sum(means.values(), zero), means, p)
 
 

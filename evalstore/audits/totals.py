@@ -16,8 +16,8 @@ from evalstore.statistics import (
     ExactMean,
     ShareMoves,
     UnitTotals,
-    compute_unit_flip_p,
-    estimate_unit_change,
+    compute_sign_flip_p,
+    estimate_change,
 )
 
 _WORST = 5
@@ -147,7 +147,7 @@ class AuditTotals:
 
         With other outputs alone, one to a question, this is McNemar's test.
         """
-        return compute_unit_flip_p(self.units.count_units(self.turned)) if self.is_sampled else None
+        return compute_sign_flip_p(self.units.count_units(self.turned)) if self.is_sampled else None
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
@@ -200,8 +200,8 @@ class AuditTotals:
     def _estimate(self, total: _FactorSum) -> ChangeEstimate:
         """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
         if not total.anchors:
-            return estimate_unit_change(self.units.count_units(total.shares))
-        return estimate_unit_change(total.anchored_units.count_units(total.anchored))
+            return estimate_change(self.units.count_units(total.shares))
+        return estimate_change(total.anchored_units.count_units(total.anchored))
 
     def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [

@@ -2,7 +2,8 @@
 
 They say what these questions tell about other questions like them; a replay is exact on its own questions and needs
 none of this. The unit is the question, or the group where questions name one: what is asked in one group is answered
-alike, so that its questions are not independent. Functions take exact shares in [-1, 1] and a group (or None) for each.
+alike, so that its questions are not independent. Functions take how often each unit comes; `count_units`
+counts exact shares in [-1, 1] and a group (or None) for each.
 """
 
 from evalstore.statistics.claims import (
@@ -13,7 +14,6 @@ from evalstore.statistics.claims import (
     compute_noise_reach,
     compute_wilson_interval,
     estimate_change,
-    estimate_unit_change,
 )
 from evalstore.statistics.paired_mean import (
     ExactMean,
@@ -21,10 +21,11 @@ from evalstore.statistics.paired_mean import (
     MeanEstimate,
     ShareMoves,
     UnitTotals,
+    count_units,
     estimate_mean,
     find_student_quantile,
 )
-from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p, compute_unit_flip_p
+from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
 
 __all__ = [
     "ChangeEstimate",
@@ -39,10 +40,9 @@ __all__ = [
     "compute_mcnemar_p",
     "compute_noise_reach",
     "compute_sign_flip_p",
-    "compute_unit_flip_p",
     "compute_wilson_interval",
+    "count_units",
     "estimate_change",
     "estimate_mean",
-    "estimate_unit_change",
     "find_student_quantile",
 ]

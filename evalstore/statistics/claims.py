@@ -9,8 +9,8 @@ from enum import StrEnum
 from fractions import Fraction
 from math import sqrt
 
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, count_units, estimate_unit_mean
-from evalstore.statistics.sign_flips import compute_unit_flip_p
+from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, estimate_mean
+from evalstore.statistics.sign_flips import compute_sign_flip_p
 
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
@@ -48,16 +48,11 @@ class ChangeEstimate:
         return Conclusion.NOT_RESOLVABLE
 
 
-def estimate_change(shares: Sequence[Fraction], groups: Sequence[str | None]) -> ChangeEstimate:
-    """Estimate a change from its shares, one a question; groups count as units."""
-    return estimate_unit_change(count_units(shares, groups))
-
-
-def estimate_unit_change(units: Counter[Unit]) -> ChangeEstimate:
-    """Estimate a change from how often each unit comes, as `estimate_change` does."""
+def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
+    """Estimate a change from how often each unit comes, a question or a group of them."""
     return ChangeEstimate(
-        p=compute_unit_flip_p(units),
-        mean=estimate_unit_mean(units),
+        p=compute_sign_flip_p(units),
+        mean=estimate_mean(units),
         moved=sum(times for (total, _), times in units.items() if total),
         units=units.total(),
     )

@@ -121,13 +121,8 @@ class MeanEstimate:
         return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)) * self.error
 
 
-def estimate_mean(shares: Sequence[Fraction], groups: Sequence[str | None]) -> MeanEstimate | None:
-    """Return the estimate of the mean share; None for fewer than 2 questions, or 5 groups."""
-    return estimate_unit_mean(count_units(shares, groups))
-
-
-def estimate_unit_mean(units: Counter[Unit]) -> MeanEstimate | None:
-    """Return the estimate of the mean share from how often each unit comes, as `estimate_mean` does."""
+def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
+    """Return the estimate of the mean share from how often each unit comes; None for fewer than 2, or 5 groups."""
     seen, questions = units.total(), sum(count * times for (_, count), times in units.items())
     if seen < (FEWEST_GROUPS if seen < questions else FEWEST_UNITS):
         return None

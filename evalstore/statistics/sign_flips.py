@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import comb, exp, fsum, lcm, lgamma, log, log1p, pi, sqrt
 from operator import mul
 
-from evalstore.statistics.paired_mean import Unit, count_units
+from evalstore.statistics.paired_mean import Unit
 
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
@@ -22,13 +22,8 @@ _DRAWN_SIZES = 200  # the sum of all smaller moves is drawn as one, from the nor
 _SERIES_FROM = 16
 
 
-def compute_sign_flip_p(shares: Sequence[Fraction], groups: Sequence[str | None]) -> float:
-    """Return the two-sided mid-p of the mean of `shares`; groups flip as one."""
-    return compute_unit_flip_p(count_units(shares, groups))
-
-
-def compute_unit_flip_p(units: Counter[Unit]) -> float:
-    """Return the same from how often each unit comes."""
+def compute_sign_flip_p(units: Counter[Unit]) -> float:
+    """Return the two-sided mid-p of the mean from how often each unit comes; a group flips as one."""
     moves: Counter[Fraction] = Counter()
     for (total, _), times in units.items():
         moves[total] += times if total else 0

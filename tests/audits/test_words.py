@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.audits.wording import describe_conclusion
 from evalstore.report import audit as report
-from evalstore.statistics import ShareMoves, UnitTotals, estimate_unit_change
+from evalstore.statistics import ShareMoves, UnitTotals, estimate_change
 from tests.audits.conftest import Desk
 
 # By version: the banned words, and where the rubric passes from; only the last edit moves a score.
@@ -83,7 +83,7 @@ def test_verdicts_are_told_of_all_who_turned_them_and_of_nobody_else(released: D
 
 @pytest.mark.parametrize(("units", "most"), [(2, "100"), (7, "43"), (301, "1"), (1000, "1"), (10_000, "1")])
 def test_at_most_is_rounded_up(units: int, most: str) -> None:
-    estimate = estimate_unit_change(UnitTotals(units).count_units(ShareMoves()))
+    estimate = estimate_change(UnitTotals(units).count_units(ShareMoves()))
     assert describe_conclusion(estimate) == f"moved none; at most {most}% would"
 
 

@@ -82,12 +82,12 @@ class Rates(NamedTuple):
 
 def measure_rates(name: str, size: int, draws: int, seed: int) -> Rates:
     """Return the rates of one population, from so many draws."""
-    from evalstore.statistics import Conclusion, estimate_change
+    from evalstore.statistics import Conclusion, count_units, estimate_change
 
     chance = random.Random(f"{name} {size} {seed}")  # noqa: S311  # repeatable on purpose
     claims = covered = refused = 0
     for _ in range(draws):
-        estimate = estimate_change(*{**NULLS, **SKEWED}[name](size, chance))
+        estimate = estimate_change(count_units(*{**NULLS, **SKEWED}[name](size, chance)))
         claims += estimate.conclusion is Conclusion.SIGNIFICANT
         if estimate.mean is None:
             refused += 1

@@ -20,6 +20,7 @@ from evalstore.statistics import (
     compute_mcnemar_p,
     compute_noise_reach,
     compute_sign_flip_p,
+    count_units,
     estimate_change,
     estimate_mean,
     find_student_quantile,
@@ -78,43 +79,46 @@ def test_the_expansion_meets_the_finite_sum() -> None:
     ],
 )
 def test_interval_p_and_claim(shares: Shares, interval: tuple[float, float], p: float, conclusion: Conclusion) -> None:
-    found = estimate_change(*shares)
+    found = estimate_change(count_units(*shares))
     assert found.mean
     assert [100 * end for end in found.mean.interval] == pytest.approx(interval, abs=0.005)
     assert (found.p, found.conclusion) == (p, conclusion)
 
 
 def test_four_that_all_fall_are_no_claim_and_five_are() -> None:
-    four, five = estimate_change(*alone(*[-1] * 4)), estimate_change(*alone(*[-1] * 5))
+    four, five = estimate_change(count_units(*alone(*[-1] * 4))), estimate_change(count_units(*alone(*[-1] * 5)))
     assert (four.p, four.conclusion) == (2**-4, Conclusion.NOT_RESOLVABLE)
     assert (five.p, five.conclusion) == (2**-5, Conclusion.SIGNIFICANT)
 
 
 def test_a_null_is_bounded_only_where_the_interval_lies_within_one_point() -> None:
     few, many = alone(1, -1, *[0] * 98), alone(1, -1, *[0] * 1998)
-    assert estimate_change(*few).conclusion is Conclusion.NOT_RESOLVABLE
-    assert estimate_change(*many).conclusion is Conclusion.BOUNDED_NULL
+    assert estimate_change(count_units(*few)).conclusion is Conclusion.NOT_RESOLVABLE
+    assert estimate_change(count_units(*many)).conclusion is Conclusion.BOUNDED_NULL
 
 
 def test_what_moved_none_is_bounded_by_the_rule_of_three() -> None:
-    assert estimate_change(*alone(*[0] * 60)).conclusion is Conclusion.MOVED_NONE
+    assert estimate_change(count_units(*alone(*[0] * 60))).conclusion is Conclusion.MOVED_NONE
     assert [bound_rate(units) for units in (1, 3, 60)] == [1, 1, Fraction(1, 20)]
 
 
 def test_one_question_or_four_groups_have_no_interval() -> None:
-    assert estimate_mean(*alone(1)) is None
+    assert estimate_mean(count_units(*alone(1))) is None
     shares = [Fraction(index % 3, 2) for index in range(20)]
-    assert estimate_mean(shares, [str(index % 4) for index in range(20)]) is None
-    assert estimate_mean(shares, [str(index % 5) for index in range(20)]) is not None
+    assert estimate_mean(count_units(shares, [str(index % 4) for index in range(20)])) is None
+    assert estimate_mean(count_units(shares, [str(index % 5) for index in range(20)])) is not None
     # Every group has one question: they are no groups.
-    assert estimate_mean(shares[:3], ["a", "b", "c"]) == estimate_mean(*alone(*shares[:3]))
+    assert estimate_mean(count_units(shares[:3], ["a", "b", "c"])) == estimate_mean(count_units(*alone(*shares[:3])))
 
 
 @given(st.lists(st.fractions(-1, 1, max_denominator=12), min_size=5, max_size=12), st.integers(2, 4))
 def test_copies_in_a_group_are_one_unit_and_make_nothing_surer(shares: list[Fraction], copies: int) -> None:
-    found = estimate_change(*alone(*shares))
+    found = estimate_change(count_units(*alone(*shares)))
     copied = estimate_change(
-        [share for share in shares for _ in range(copies)], [str(g) for g in range(len(shares)) for _ in range(copies)]
+        count_units(
+            [share for share in shares for _ in range(copies)],
+            [str(g) for g in range(len(shares)) for _ in range(copies)],
+        )
     )
     assert found.mean
     assert copied.mean
@@ -135,7 +139,7 @@ def test_groups_of_unlike_sizes_have_the_interval_of_their_ratio() -> None:
     squares = sum(((total - middle * size) / mean_size) ** 2 for total, size in zip(totals, sizes, strict=True))
     squares += 0.5 * (1 - middle) ** 2 + 0.5 * (1 + middle) ** 2 + middle**2
     error = sqrt(squares / 7 / 8)
-    found = estimate_mean(shares, list(groups))
+    found = estimate_mean(count_units(shares, list(groups)))
     assert found
     assert found.interval == pytest.approx((middle - 2.570582 * error, middle + 2.570582 * error), abs=1e-6)
     assert found.detectable_effect == pytest.approx((2.570582 + 0.919544) * error, abs=1e-6)
@@ -144,8 +148,10 @@ def test_groups_of_unlike_sizes_have_the_interval_of_their_ratio() -> None:
 def test_the_detectable_effect_counts_groups() -> None:
     """Forty questions in eight groups that move together tell of as much as eight questions do."""
     moves = [Fraction(1), Fraction(-1), Fraction(0), HALF] * 2
-    grouped = estimate_mean([move for move in moves for _ in range(5)], [str(g) for g in range(8) for _ in range(5)])
-    loose = estimate_mean(*alone(*[move for move in moves for _ in range(5)]))
+    grouped = estimate_mean(
+        count_units([move for move in moves for _ in range(5)], [str(g) for g in range(8) for _ in range(5)])
+    )
+    loose = estimate_mean(count_units(*alone(*[move for move in moves for _ in range(5)])))
     assert grouped
     assert loose
     assert grouped.detectable_effect > 2 * loose.detectable_effect
@@ -159,7 +165,7 @@ def brute_p(moves: Sequence[int | Fraction]) -> Fraction:
 
 @given(st.lists(st.fractions(-1, 1, max_denominator=9), min_size=1, max_size=8).filter(any))
 def test_p_of_few_moves_is_that_of_all_flips(shares: list[Fraction]) -> None:
-    assert compute_sign_flip_p(*alone(*shares)) == float(brute_p([share for share in shares if share]))
+    assert compute_sign_flip_p(count_units(*alone(*shares))) == float(brute_p([share for share in shares if share]))
 
 
 @pytest.mark.parametrize(
@@ -167,8 +173,8 @@ def test_p_of_few_moves_is_that_of_all_flips(shares: list[Fraction]) -> None:
 )
 def test_p_of_more_moves_is_near_that_of_all_flips(moves: Sequence[int]) -> None:
     shares = [Fraction(move, 10) for move in moves]
-    found = compute_sign_flip_p(*alone(*shares))
-    assert found == compute_sign_flip_p(*alone(*shares))
+    found = compute_sign_flip_p(count_units(*alone(*shares)))
+    assert found == compute_sign_flip_p(count_units(*alone(*shares)))
     # Four standard errors of 4,000 flips.
     assert found == pytest.approx(float(brute_p(moves)), abs=0.033)
 
@@ -179,11 +185,11 @@ def test_more_sizes_than_are_drawn_agree_with_the_normal_distribution() -> None:
     shares = [Fraction(index if index % 5 else -index, 1000) for index in range(-300, 640)]
     spread = sqrt(sum(float(share) ** 2 for share in shares))
     expected = 2 * NormalDist(0, spread).cdf(-abs(float(sum(shares))))
-    assert compute_sign_flip_p(*alone(*shares)) == pytest.approx(expected, abs=0.033)
+    assert compute_sign_flip_p(count_units(*alone(*shares))) == pytest.approx(expected, abs=0.033)
 
 
 def test_a_p_value_is_never_0_by_sampling() -> None:
-    assert 0 < compute_sign_flip_p(*alone(*[Fraction(number, 60) for number in range(1, 60)])) < 0.001
+    assert 0 < compute_sign_flip_p(count_units(*alone(*[Fraction(number, 60) for number in range(1, 60)]))) < 0.001
 
 
 @pytest.mark.parametrize(
@@ -192,7 +198,7 @@ def test_a_p_value_is_never_0_by_sampling() -> None:
 )
 def test_mcnemar_mid_p(one: int, other: int, expected: float) -> None:
     assert compute_mcnemar_p(one, other) == pytest.approx(expected, abs=5e-5)
-    assert compute_sign_flip_p(*alone(*[1] * one, *[-1] * other)) == compute_mcnemar_p(one, other)
+    assert compute_sign_flip_p(count_units(*alone(*[1] * one, *[-1] * other))) == compute_mcnemar_p(one, other)
 
 
 @pytest.mark.parametrize(("flips", "fewer"), [(1001, 450), (1001, 500), (1024, 7), (2000, 950), (3001, 1400)])
@@ -220,14 +226,14 @@ def test_a_hundred_thousand_flips_take_no_time_and_are_right() -> None:
 def test_twenty_thousand_questions_are_estimated_in_a_moment() -> None:
     shares = alone(*[Fraction(index % 41 - 20, 20) for index in range(20_500)])
     start = time.process_time()
-    assert estimate_change(*shares).p > 0.9
+    assert estimate_change(count_units(*shares)).p > 0.9
     assert time.process_time() - start < 10  # 0.2 s on an idle machine
 
 
 def test_samples_of_a_question_are_no_questions() -> None:
     """E12: passes 3 2 1 0 of 3, then 2 of 3 everywhere."""
     shares = [Fraction(2, 3) - Fraction(passes, 3) for passes in (3, 2, 1, 0)]
-    found = estimate_mean(*alone(*shares))
+    found = estimate_mean(count_units(*alone(*shares)))
     assert found
     assert (round(float(sum(shares)) / 4 * 100, 4), round(found.standard_error * 100, 4)) == (16.6667, 21.5166)
 
