@@ -113,15 +113,7 @@ def command(  # noqa: PLR0913  # the command line
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or cannot be told. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
     """
-    from evalstore.api import (
-        AuditReport,
-        SliceKind,
-        audit,
-        build_timelines,
-        decide_conditions,
-        find_worst_answer,
-        view_question,
-    )
+    from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
@@ -132,6 +124,8 @@ def command(  # noqa: PLR0913  # the command line
         return _choose_exit_code(find_worst_answer(report.results), undecided)
     with settings.open_store() as store:
         if question is not None:
+            from evalstore.api import view_question
+
             _refuse_conditions(conditions)
             settings.print_result(view_question(*paths, question, store, judges=judges))
             return ExitCode.DONE
@@ -144,7 +138,11 @@ def command(  # noqa: PLR0913  # the command line
             by=SliceKind(by) if by else None,
             moved=_MOST_MOVED if settings.format == "html" else 0,
         )
-        timelines = build_timelines(result, paths, store) if settings.format == "html" else None
+        timelines = None
+        if settings.format == "html":
+            from evalstore.api import build_timelines
+
+            timelines = build_timelines(result, paths, store)
     # The report names each run as the user did, not by its path below -C.
     result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
     results = decide_conditions(result, conditions, max_ungraded=share)
