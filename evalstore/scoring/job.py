@@ -150,7 +150,10 @@ class ScoringJob:
 
     def finish_run(self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
         """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
-        return finish_run(self.run, tally, pairs, rulers, judges).withhold_score(self.max_ungraded)
+        run = finish_run(self.run, tally, pairs, rulers, judges).withhold_score(self.max_ungraded)
+        if self.max_ungraded == MAX_UNGRADED:
+            return run
+        return replace(run, harness={**run.harness, "max_ungraded": f"{float(self.max_ungraded):g}"})
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""

@@ -194,6 +194,7 @@ def test_a_missing_setting_is_named_and_offline_goes_on_without_it(
     ran = scored(*options, "--offline", "--max-ungraded=1", rubric=rubric)
     assert ran.code == 0
     assert read_headline(ran.out) == f"91.67   mean of 12 scored questions, in points of 100; {name} graded 0 of 12"
+    assert read_run(judged / "runs/many-worktree-many-2.json").harness["max_ungraded"] == "1"
 
 
 def test_without_a_key_it_is_said_that_none_was_given(scored: Score, judge_server: Any) -> None:
