@@ -1,4 +1,4 @@
-"""Finds by names on disk the repository around a folder, and the root of the store within it."""
+"""What marks a store and a repository on disk by its name, and where the data of this installation is."""
 
 from __future__ import annotations
 
@@ -15,21 +15,6 @@ LEDGER_FOLDER = ".evalstore/sums"
 _GIT_NAMES = ("HEAD", "objects", "refs")
 
 
-def find_top(start: str) -> str | None:
-    """Return the nearest folder from the real path `start` upwards that has a `.git`."""
-    return next((folder for folder in _list_upwards(start) if os.path.exists(f"{folder}/.git")), None)
-
-
-def find_root(start: str, top: str) -> str:
-    """Return the root of the store: the nearest marked folder from `start` up to `top`, else `top`."""
-    for folder in _list_upwards(start):
-        if has_store_mark(folder):
-            return folder
-        if folder == top:
-            break
-    return top
-
-
 def has_settings(folder: Folder) -> bool:
     """Whether a folder holds evalstore.yaml as a regular file."""
     return _has_type(f"{folder}/{SETTINGS_FILE}", stat.S_ISREG)
@@ -40,16 +25,14 @@ def has_store_mark(folder: Folder) -> bool:
     return has_settings(folder) or _has_type(f"{folder}/{LEDGER_FOLDER}", stat.S_ISDIR)
 
 
+def is_working_tree(folder: Folder) -> bool:
+    """Whether a folder holds a `.git`: a folder, or the file of a linked worktree."""
+    return os.path.exists(f"{folder}/.git")
+
+
 def is_git_directory(folder: Folder) -> bool:
     """Whether a folder is itself a git directory."""
-    return not os.path.exists(f"{folder}/.git") and all(os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES)
-
-
-def _list_upwards(start: str) -> list[str]:
-    folders = [start]
-    while (above := os.path.dirname(folders[-1])) != folders[-1]:
-        folders.append(above)
-    return folders
+    return not is_working_tree(folder) and all(os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES)
 
 
 def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from evalstore import places
 from evalstore.errors import GitError
-from evalstore.places import is_git_directory
+from evalstore.places import has_store_mark, is_git_directory, is_working_tree
 from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
 _REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
@@ -32,14 +31,14 @@ def find_repository(start: Path) -> Repository:
 
 
 def find_top(start: Path) -> Path | None:
-    """Return the nearest folder from `start` upwards that has a `.git`."""
-    top = places.find_top(str(start))
-    return Path(top) if top else None
+    """Return the nearest folder from the real path `start` upwards that has a `.git`."""
+    return next(filter(is_working_tree, (start, *start.parents)), None)
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
     """Return the root of the store (the nearest marked folder up to `top`, else `top`) and its path in `top`."""
-    root = Path(places.find_root(str(start), str(top)))
+    inside = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
+    root = next(filter(has_store_mark, inside), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     # git reads and prints paths by lines.
     if "\n" in prefix:
