@@ -111,7 +111,7 @@ class BumpChecker:
                 old = self._resolve(base)
             except EvalstoreError:
                 continue
-            return base, self._compare_pair(old, new)
+            return base, self._compare_pair(old, new, compute_bump(base.version, tag.version.final))
         return tag, None
 
     def _compare_with_ancestor(
@@ -126,21 +126,27 @@ class BumpChecker:
         for base in self._list_finals(tag):
             old = self._resolve(base)
             if old.commit and new.commit and is_ancestor(self._store.git, old.commit, new.commit):
-                steps = {bump_version(base.version, bump) for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-                if tag.version.final not in steps:
+                steps = {bump_version(base.version, bump): bump for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
+                said = steps.get(tag.version.final)
+                if said is None:
                     return None
-                return known if base is known[0] else (base, self._compare_pair(old, new))
+                return known if base is known[0] else (base, self._compare_pair(old, new, said))
         return None
 
-    def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
-        """Return what changed; None where a patch says enough, whatever else it would be."""
+    def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
+        """Return what changed; None where that needs a patch at most, and the version says as much."""
         has_same_rows = self._find_rows(old) == self._find_rows(new)
         if has_same_rows and old.digest == new.digest:
             return None
         policy = self._find_policy(new.commit or "")
         # Most patches are of words for people, which need no comparison unless somebody has an opinion of their level.
         has_opinions = policy.settings.overrides or any(one.artifact == new.name for one in policy.acceptances)
-        if has_same_rows and not has_opinions and old.artifact.functional_digest == new.artifact.functional_digest:
+        if (
+            said
+            and has_same_rows
+            and not has_opinions
+            and old.artifact.functional_digest == new.artifact.functional_digest
+        ):
             return None
         from evalstore.diff import Detail
         from evalstore.release.comparison import compare_versions

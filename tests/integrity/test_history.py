@@ -167,6 +167,19 @@ def test_a_pre_release_says_what_its_final_version_will_say(world: World) -> Non
     assert only(world.alone()).file == "refs/tags/rubric/tone@2.0.1-rc.1"
 
 
+def test_words_for_people_need_a_patch_at_most_unless_a_setting_asks_for_more(world: World) -> None:
+    bumped(world, "2.0.1", title="Other", word="kindly")
+    assert rules(world.alone()) == []
+    # Build metadata is no bump at all.
+    bumped(world, "2.0.1+1", title="Another", word="kindly")
+    assert only(world.alone()).rule == "release-bump-too-small"
+    world.git("tag", "-d", "rubric/tone@2.0.1+1")
+    world.write("evalstore.yaml", "rules: {metadata-changed: minor}\n")
+    world.commit("evalstore.yaml")
+    bumped(world, "2.0.2", title="Yet another", word="kindly")
+    assert "metadata-changed" in next(one for one in world.alone().findings if one.rule != "tag-missing").message
+
+
 OVERRIDE = "rules: {phrase-reworded: patch}\n"
 
 
