@@ -98,10 +98,13 @@ def seal_environment() -> None:
         os.environ |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": address[:-1], f"GIT_{role}_DATE": STAMP}
 
 
-def write_released_rubrics(folder: Path, artifacts: int, releases: int) -> None:
-    """Make a store of rubrics with so many releases of each, whose titles alone differ, and an edit of one on top."""
+def write_released_rubrics(folder: Path, artifacts: int, releases: int, *, alone: bool = False) -> None:
+    """Make a store of rubrics with so many releases of each, whose titles alone differ, and an edit of one on top.
+
+    All rubrics are released by one commit, or each by its own: `alone`.
+    """
     git(folder, "init", "-q", "-b", "main")
-    git(folder, "fast-import", "--quiet", "--done", stdin="".join(_stream_releases(artifacts, releases)))
+    git(folder, "fast-import", "--quiet", "--done", stdin="".join(_stream_releases(artifacts, releases, alone=alone)))
     git(folder, "pack-refs", "--all")
     git(folder, "reset", "-q", "--hard")
     edited = folder / "rubrics/r00000.yaml"
@@ -109,12 +112,15 @@ def write_released_rubrics(folder: Path, artifacts: int, releases: int) -> None:
     git(folder, "commit", "-q", "-a", "-m", "an edit")
 
 
-def _stream_releases(artifacts: int, releases: int) -> Iterator[str]:
+def _stream_releases(artifacts: int, releases: int, *, alone: bool) -> Iterator[str]:
     ledgers = dict.fromkeys((f"r{number:05}" for number in range(artifacts)), "")
     for patch in range(releases):
         version, tags = f"1.0.{patch}", list[str]()
-        yield f"commit refs/heads/main\ncommitter {PERSON} {STAMP}\ndata 7\nrelease\n"
         for id_ in ledgers:
+            if alone or not tags:
+                yield from tags
+                tags.clear()
+                yield f"commit refs/heads/main\ncommitter {PERSON} {STAMP}\ndata 7\nrelease\n"
             text = (
                 f"id: {id_}\nversion: {version}\ntitle: in the words of {version}\nchecks:\n"
                 f"  - {{kind: must_contain_any, values: [{id_}_tag, cache]}}\nscoring: {{combine: all_pass}}\n"
