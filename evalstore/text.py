@@ -18,6 +18,11 @@ _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
 
+def spell_out(name: str) -> str:
+    """Return a name in ASCII: a letter that looks like another of another script is seen by its code alone."""
+    return name.encode("ascii", "backslashreplace").decode("ascii")
+
+
 def make_printable(text: str) -> str:
     """Escape control characters, bidirectional and zero-width ones, surrogates and non-characters."""
     if text.isascii() and text.isprintable():

@@ -240,15 +240,25 @@ def _print_run(settings: CommandSettings, run: Run, out: Path, wanted: _Wanted) 
     return ExitCode.NO if shortfalls else ExitCode.DONE
 
 
+def _explain_withholding(run: Run, most: Fraction) -> str:
+    """Return what kept a run from having a score: more than the share `most` of all gradings, or of one check's."""
+    from evalstore.text import make_excerpt
+
+    if run.is_withheld and run.failed_gradings > most * run.gradings:
+        return f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
+    id_, outputs = run.silent_check
+    is_silent = run.is_withheld and outputs > most * run.outputs
+    return f"{make_excerpt(id_)} graded nothing at {outputs:,} of {run.outputs:,} outputs" if is_silent else ""
+
+
 def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
     from evalstore.model import format_decimal
 
     questions = run.questions + run.without_output
     least = Fraction(repr(wanted.score or 0))
-    if run.is_withheld:
-        counts = f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
-        yield f"no score: {counts}, more than --max-ungraded {wanted.ungraded:g} allows"
+    if why := _explain_withholding(run, Fraction(repr(wanted.ungraded))):
+        yield f"no score: {why}, more than --max-ungraded {wanted.ungraded:g} allows"
         return
     if run.score is None:
         yield "nothing was scored"

@@ -12,7 +12,7 @@ from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_not
 from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
 from evalstore.model import Kind, is_cosmetic
 from evalstore.model.question import SYNONYMS
-from evalstore.text import SLIPS, find_near_word, find_only_near
+from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
 _SCORING = "write it under `scoring:`"
 _CHECKS = "write checks under `checks:`, each with its `kind`"
@@ -208,7 +208,9 @@ def _note_unknown_key(
         yield make_note("key-unread", at, of_key=True, found=key, hint=hint)
     elif guess := _guess_key(key, names):
         is_clear = _is_only_guess(key, guess, names) and _fits_type(value[key], known.get(guess))
-        yield make_note("key-misspelt", at, of_key=True, mend=Mend(guess) if is_clear else None, found=key, guess=guess)
+        yield make_note(
+            "key-misspelt", at, of_key=True, mend=Mend(guess) if is_clear else None, found=spell_out(key), guess=guess
+        )
     elif "unevaluatedProperties" in part:
         homes = _find_homes(key)
         where = f"{list_names(homes)} can have it; " if homes else ""

@@ -15,7 +15,7 @@ from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.run import find_obstacles, lint_alone
-from evalstore.model import Artifact, Finding, Kind, Severity, find_pins
+from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_path
@@ -74,22 +74,26 @@ def list_used(
     return tuple(used.values())
 
 
-def find_use_findings(
+def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged by, each by its name
     store: ArtifactStore,
     used: Sequence[Resolved],
     *,
     today: date,
     ignored: Iterable[str] = (),
     find: Callable[[str], Resolved] | None = None,
+    dataset: Artifact | None = None,
+    beside: Iterable[Artifact] = (),
 ) -> UseFindings:
     """Return what is wrong with artifacts, and with the questions of datasets among them, as they stream by.
 
     They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find` says what references
-    mean, by default `store.resolve`. Memory does not grow with the questions: an id that stands twice is found by who
-    indexes them.
+    mean, by default `store.resolve`. Where all is used for one `dataset`, its target is strict about all of it;
+    `beside` are further files through which a target reaches one. Memory does not grow with the questions: an id that
+    stands twice is found by who indexes them.
     """
     find = find or store.resolve
-    context = _make_context(store, [resolved.artifact for resolved in used], today, find)
+    context = _make_context(store, [resolved.artifact for resolved in used], today, find, beside)
+    is_strict_target = dataset is not None and context.find_policy(dataset).strict
     kept: dict[Finding, None] = {}
     counts: Counter[tuple[str, str]] = Counter()
     is_strict = False
@@ -100,7 +104,7 @@ def find_use_findings(
             if severity is None or note.rule in ignored:
                 continue
             finding = _make_finding(note, resolved.artifact, severity)
-            is_strict = is_strict or policy.strict
+            is_strict = is_strict or policy.strict or is_strict_target
             if finding not in kept:
                 counts[finding.file, finding.rule] += 1
                 if counts[finding.file, finding.rule] <= SHOWN_ALIKE:
@@ -109,8 +113,19 @@ def find_use_findings(
     return UseFindings(tuple(kept), more, is_strict)
 
 
+def list_target_files(store: ArtifactStore) -> tuple[Artifact, ...]:
+    """Return the working files that the targets of the settings reach."""
+    targets = get_mapping(store.settings, "targets").values()
+    refs = [ref for target in targets if isinstance(target, dict) and isinstance(ref := target.get("dataset"), str)]
+    return tuple(found.artifact for found in list_used(refs, store.with_worktree(WorktreePins.ALL).resolve))
+
+
 def _make_context(
-    store: ArtifactStore, artifacts: Sequence[Artifact], today: date, find: Callable[[str], Resolved]
+    store: ArtifactStore,
+    artifacts: Sequence[Artifact],
+    today: date,
+    find: Callable[[str], Resolved],
+    beside: Iterable[Artifact],
 ) -> ValidationContext:
     settings, files = store.settings, ArtifactFiles(artifacts)
     base = read_policy(settings, strict=False)
@@ -119,7 +134,7 @@ def _make_context(
         Bundles(settings),
         today,
         base,
-        read_target_policies(base, settings, files),
+        read_target_policies(base, settings, ArtifactFiles([*artifacts, *beside])),
         KnownRules(),
         frozenset(key for _, key in list_texts(settings, "cosmetic")),
         streamed=True,

@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import compute_digest, read_row
 from evalstore.errors import LoadError, SchemaError
 from evalstore.model.outcome import Output
-from evalstore.text import SLIPS, find_near_word, make_excerpt
+from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,9 @@ class Question:
         """Return the words for a name that the row has in place of the one that was meant."""
         line = self.find_line()
         where = f"line {line}" if line else "the question"
-        return f" (did you mean {make_excerpt(meant)}? {where} has {make_excerpt(found)})"
+        shown = spell_out(make_excerpt(found))
+        shown = shown if found == found.strip() else f"'{shown}'"
+        return f" (did you mean {make_excerpt(meant)}? {where} has {shown})"
 
     def _digest(self, keys: tuple[str, ...]) -> str:
         row = self.row

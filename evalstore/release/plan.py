@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.lint.use import find_use_findings
+from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import scan_working_files
@@ -78,7 +78,8 @@ def make_plan(
     for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
-    found = find_use_findings(store, [step.resolved for step in draft.steps.values()], today=today or date.min)
+    steps, beside = [step.resolved for step in draft.steps.values()], list_target_files(store)
+    found = find_use_findings(store, steps, today=today or date.min, beside=beside)
     found.refuse_if_strict("nothing was released")
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     return BumpPlan(

@@ -248,6 +248,13 @@ class Run(PageValue):
         return ", ".join(parts) + more
 
     @property
+    def silent_check(self) -> tuple[str, int]:
+        """The check that failed at every output that it was for, and their number; of several the one with the most."""
+        checks = self.checks.items()
+        silent = [(id_, check.gradings) for id_, check in checks if check.failed_gradings == check.gradings]
+        return max(silent, key=lambda pair: pair[1], default=("", 0))
+
+    @property
     def is_withheld(self) -> bool:
         """Whether the run has no score because gradings failed."""
         return self.score is None and self.failed_gradings > 0
@@ -257,8 +264,7 @@ class Run(PageValue):
 
         So it is, too, where a check failed at every output that it was for, and those are more than that share of all.
         """
-        silent = [check.gradings for check in self.checks.values() if check.failed_gradings == check.gradings]
-        if self.failed_gradings <= most * self.gradings and max(silent, default=0) <= most * self.outputs:
+        if self.failed_gradings <= most * self.gradings and self.silent_check[1] <= most * self.outputs:
             return self
         return replace(self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate)
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
+from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError, RefError, RefusedError, SchemaError
+from evalstore.lint.use import check_usable
 from evalstore.model import (
     MALFORMED_ERRORS,
     Artifact,
+    CheckResult,
     JudgeCall,
     JudgeReply,
     Kind,
@@ -21,6 +24,7 @@ from evalstore.model import (
     Question,
     RubricResult,
     Sample,
+    UnscoredReason,
     Verdict,
     WorktreePins,
     parse_ref,
@@ -105,7 +109,7 @@ class ArtifactResolver:
                 f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}"
             )
         context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
-        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context))
+        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context, self.load))
 
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
@@ -149,7 +153,9 @@ def format_exact_ref(resolved: Resolved) -> str:
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
 
 
-def _prepare_resolved(resolved: Resolved, context: CheckContext) -> Callable[[Sample], RubricResult]:
+def _prepare_resolved(
+    resolved: Resolved, context: CheckContext, load: Callable[[str], Artifact]
+) -> Callable[[Sample], RubricResult]:
     try:
         return prepare_rubric(read_rubric(resolved.artifact.value), context)
     except SchemaError as error:
@@ -157,16 +163,16 @@ def _prepare_resolved(resolved: Resolved, context: CheckContext) -> Callable[[Sa
     except RefError as error:
         raise RefError(f"{format_exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
     except MALFORMED_ERRORS as error:
+        check_usable(resolved.artifact, load)
         raise SchemaError(
-            f"{format_exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
+            f"{format_exact_ref(resolved)} is not a valid rubric: {type(error).__name__}: {error}",
             hint="`evalstore validate` shows the place",
         ) from None
 
 
 def grade_output(output: Output, question: Question, rubric: PreparedRubric | None, *, sample: int = 0) -> GradedRow:
     """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`."""
-    unread = RubricResult(None, Verdict.UNSCORED, reason=question.broken) if question.broken else _NO_RUBRIC
-    result = unread if rubric is None else _grade_sample(Sample(output, question), rubric)
+    result = _explain_no_rubric(question) if rubric is None else _grade_sample(Sample(output, question), rubric)
     group = question.row.get("group")
     return GradedRow(
         id=question.id,
@@ -184,6 +190,15 @@ def grade_output(output: Output, question: Question, rubric: PreparedRubric | No
         group=group if isinstance(group, str) else None,
         sample=sample,
     )
+
+
+def _explain_no_rubric(question: Question) -> RubricResult:
+    """Return the result of a question without a rubric; where its row is broken, that is a grading that failed."""
+    if not question.broken:
+        return _NO_RUBRIC
+    reason = f"{QUESTION_BROKEN}{question.broken}"
+    failed = CheckResult("question", "question", None, Verdict.UNSCORED, reason, UnscoredReason.ERROR)
+    return RubricResult(None, Verdict.UNSCORED, (failed,), reason)
 
 
 def _grade_sample(sample: Sample, rubric: PreparedRubric) -> RubricResult:

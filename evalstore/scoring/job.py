@@ -172,7 +172,9 @@ def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> Prepared
     try:
         resolver.resolve(question.rubric_ref)
     except RefError as error:
-        message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
+        message = (
+            f"the question {question.id!r}{question.place} names {make_excerpt(question.rubric_ref)}: {error.message}"
+        )
         raise RefError(message, place=error.place, hint=error.hint) from None
     return resolver.prepare_rubric(question.rubric_ref)
 
@@ -217,7 +219,8 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             refs = questions.rubric_refs if rubric is None else (rubric,)
             used = list_used(refs, find, [resolved])
             ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS
-            found = find_use_findings(store, used, today=today or at.date(), ignored=ignored, find=find)
+            day, target = today or at.date(), resolved.artifact
+            found = find_use_findings(store, used, today=day, ignored=ignored, find=find, dataset=target)
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
             yield ScoringJob(run, samples, choice, rubric, questions, resolver, session, max_ungraded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ class QuestionSums:
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks
 _SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
+_LINE = re.compile(r"(?<=\bline )\d+")  # of the question, within a reason
 
 
 class CountedRow(Protocol):
@@ -154,8 +156,9 @@ class AnswerTally:
 
 @dataclass(slots=True)
 class UnscoredOutputs:
-    """How many outputs have no score for one reason, and the first of their questions."""
+    """How many outputs have no score for one reason, as the first has it, and the first of their questions."""
 
+    reason: str
     count: int = 0
     first: list[str] = field(default_factory=list)
 
@@ -218,13 +221,13 @@ class RunTally:
 
     def list_unscored(self) -> Iterator[str]:
         """Yield why outputs have no score: each reason, how many have it, and the first of their questions."""
-        reasons = sorted(self.unscored.items(), key=lambda item: -item[1].count)
-        for reason, found in reasons[:_SHOWN_REASONS]:
+        reasons = sorted(self.unscored.values(), key=lambda found: -found.count)
+        for found in reasons[:_SHOWN_REASONS]:
             first = ", ".join(make_excerpt(id_, 60) for id_ in found.first)
             more = f" and {found.count - len(found.first):,} more" if found.count > len(found.first) else ""
             outputs = "1 output has" if found.count == 1 else f"{found.count:,} outputs have"
-            yield f"{outputs} no score: {make_excerpt(reason)} ({first}{more})"
-        if more_count := sum(found.count for _, found in reasons[_SHOWN_REASONS:]):
+            yield f"{outputs} no score: {make_excerpt(found.reason)} ({first}{more})"
+        if more_count := sum(found.count for found in reasons[_SHOWN_REASONS:]):
             yield f"outputs without a score for other reasons: {more_count:,}"
 
     def find_unmet(self) -> dict[MissingSetting, str]:
@@ -239,9 +242,10 @@ class RunTally:
     def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
         reason = next(reasons, "") or row.reason or "no reason is known"
-        # A reason that names something of each output is cut off, so that their number stays small.
-        key = reason if reason in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
-        found = self.unscored.setdefault(key, UnscoredOutputs())
+        # Where the question is differs in each; a reason that names more of each is cut off, so that they stay few.
+        key = _LINE.sub("", reason)
+        key = key if key in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
+        found = self.unscored.setdefault(key, UnscoredOutputs(reason if key != "another reason" else key))
         found.count += 1
         if len(found.first) < _SHOWN_IDS:
             found.first.append(row.id)

@@ -9,9 +9,11 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from functools import partial
 
-from evalstore.errors import RefusedError
+from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
+from evalstore.store.artifacts import find_rows_path
 from evalstore.store.resolve import Resolved
+from evalstore.store.rows import name_rows_file
 from evalstore.store.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -36,15 +38,17 @@ class QuestionIndex:
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     questions = store.questions(resolved)
-    return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(open_in_memory(questions))
+    if path := find_rows_path(resolved.artifact):
+        return on_disk(questions, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag))
+    return nullcontext(open_in_memory(questions, resolved.artifact.document.locate(()).file))
 
 
-def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
-    """Index questions in memory."""
+def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
+    """Index the questions of a file in memory."""
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
-            raise _make_duplicate_error(question.id, question.find_line())
+            raise _make_duplicate_error(question.id, Place(file, question.find_line()))
         found[question.id] = number, question
     refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
     broken = {id_: question.broken for id_, (_, question) in found.items() if question.broken}
@@ -52,15 +56,15 @@ def open_in_memory(questions: Iterable[Question]) -> QuestionIndex:
 
 
 @contextmanager
-def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
-    """Index questions in a temporary SQLite file, so that memory does not grow with them."""
+def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]:
+    """Index the questions of a file in a temporary SQLite file, so that memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
         refs: dict[str | None, None] = {}
         broken: dict[str, str] = {}
         try:
-            count = _fill_table(database, questions, refs, broken)
+            count = _fill_table(database, questions, refs, broken, file)
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         rubric_refs = tuple(ref for ref in refs if ref is not None)
@@ -76,6 +80,7 @@ def _fill_table(
     questions: Iterable[Question],
     refs: dict[str | None, None],
     broken: dict[str, str],
+    file: str,
 ) -> int:
     """Write the questions, numbered from 0, and return how many they are.
 
@@ -100,7 +105,8 @@ def _fill_table(
     try:
         database.execute("CREATE UNIQUE INDEX by_id ON question (id)")
     except sqlite3.IntegrityError:
-        raise _make_duplicate_error(*_find_double(database)) from None
+        id_, line = _find_double(database)
+        raise _make_duplicate_error(id_, Place(file, line)) from None
     return max(count, 0)
 
 
@@ -142,8 +148,6 @@ def _get_line(line: int | None) -> int | None:
     return line
 
 
-def _make_duplicate_error(id_: str, line: int | None) -> RefusedError:
-    where = f" (again on line {line})" if line else ""
-    return RefusedError(
-        f"the question id {make_excerpt(id_)!r} is taken{where}", hint="give one of the two questions another id"
-    )
+def _make_duplicate_error(id_: str, place: Place) -> RefusedError:
+    hint = "give one of the two questions another id"
+    return RefusedError(f"the question id {make_excerpt(id_)!r} is taken", place=place, hint=hint)

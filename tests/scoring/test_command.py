@@ -119,7 +119,7 @@ def test_warnings_go_to_stderr(cli: Cli, repo: Path, write: Write) -> None:
     [
         (
             "defaults: {rubric_ref: rubric/nobody@1.0.0}\nquestions: [{id: one, input: x}]\n",
-            "the question 'one' names rubric/nobody@1.0.0: there is no rubric/nobody",
+            "the question 'one' (line 4) names rubric/nobody@1.0.0: there is no rubric/nobody",
         ),
         ("questions: 5\n", "`questions` is not a list"),
     ],

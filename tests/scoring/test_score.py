@@ -213,7 +213,7 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
         ("questions: one", "`questions` is not a list"),
         (
             "questions: [{id: one, input: x}, {id: one, input: y}]",
-            r"the question id 'one' is taken \(again on line 3\)",
+            "^datasets/small.yaml:3: the question id 'one' is taken$",
         ),
         ("questions: [{id: [one], input: x}]", "no output answers a question"),
     ],
@@ -230,14 +230,14 @@ def test_a_broken_dataset_is_one_sentence(
 def test_a_question_twice_in_a_file_of_rows_is_refused(store: ArtifactStore, scored: Scored, write: Write) -> None:
     row = '{"id": "a", "input": "A?"}\n'
     (store.root or Path()).joinpath("datasets/many.jsonl").write_text(row + row)
-    with pytest.raises(RefusedError, match=r"the question id 'a' is taken \(again on line 2\)"):
+    with pytest.raises(RefusedError, match=r"^datasets/many.jsonl:2: the question id 'a' is taken"):
         scored("dataset/many@worktree", write({"a": "x"}))
 
 
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        ("checks: []\nscoring: {}", "combine"),
+        ("checks: []\nscoring: {}", r"^rubrics/tone\.yaml:3:9: `checks` is empty"),
         ("checks: [{kind: must_contain_any}]\nscoring: {combine: min}", "rubric/tone@worktree: check must_contain_any"),
         ("checks: [{kind: regex, pattern: 7}]\nscoring: {combine: sum}", "sum"),
     ],

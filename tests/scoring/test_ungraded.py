@@ -41,6 +41,12 @@ checks:
   - {id: polite, kind: must_contain_any, values: [please]}
 scoring: {combine: weighted_avg, errors: skip}
 """,
+    "rubrics/alone.yaml": """\
+id: alone
+version: 1.0.0
+checks: [{id: sound, kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0}]
+scoring: {combine: weighted_avg}
+""",
     "rubrics/outer.yaml": """\
 id: outer
 version: 1.0.0
@@ -379,3 +385,13 @@ def test_python_has_it_as_well(scored: Score, judged: Path, tmp_path: Path) -> N
     assert "not graded: sound" in repr(result)
     # A composite that passes without its judge passes no test.
     assert has_failed_check(outer.checks)
+
+
+def test_a_check_that_graded_nothing_withholds_the_score_in_its_own_words(scored: Score) -> None:
+    last = scored("--offline", "--max-ungraded", "0.5").err.splitlines()[-1]
+    assert last == "no score: sound graded nothing at 12 of 12 outputs, more than --max-ungraded 0.5 allows"
+
+
+def test_where_nothing_has_a_score_no_share_is_blamed(scored: Score) -> None:
+    ran = scored("--offline", "--max-ungraded", "1", rubric="alone")
+    assert (ran.code, ran.err.splitlines()[-1]) == (1, "nothing was scored")

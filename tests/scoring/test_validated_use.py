@@ -31,6 +31,12 @@ questions:
     input: State it.
     expected_facts: [thanks]
 """
+SLACK = """\
+id: slack
+version: 1.0.0
+checks: [{kind: fact_match, facts: [one], valuess: []}]
+scoring: {combine: weighted_avg}
+"""
 STRICT = {"store": "strict: true\n", "target": "targets: {web: {dataset: dataset/slip@worktree, strict: true}}\n"}
 
 
@@ -133,6 +139,87 @@ def test_questions_in_yaml_are_as_lenient(cli: Cli, repo: Path, write: Write) ->
     assert json.loads(ran.out)["scored"] == 1
     assert "warning: datasets/slip.yaml:5:5: `input` of item 1 of `questions` is missing [key-missing]" in ran.err
     assert "the question has no input (line 5)" in ran.err
+
+
+def test_a_row_whose_rubric_is_of_a_wrong_type_is_a_grading_that_failed(cli: Cli, repo: Path, write: Write) -> None:
+    ids = [f"q{number}" for number in range(10)]
+    rows = [{"id": id_, "input": "x", **({"rubric_ref": None} if number < 8 else {})} for number, id_ in enumerate(ids)]
+    (repo / "datasets/many.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    ran = cli("score", "dataset/many@worktree", write(dict.fromkeys(ids, "please")), cwd=repo)
+    assert ran.code == 1
+    assert "question graded 0 of 8; the rest: 100.00" in ran.out
+    reason = "the question cannot be graded: `rubric_ref` is not a text (line 1)"
+    assert ran.err.splitlines()[-2:] == [
+        f"warning: 8 outputs have no score: {reason} (q0, q1, q2, q3, q4 and 3 more)",
+        "no score: 8 of 14 gradings failed, more than --max-ungraded 0.02 allows",
+    ]
+
+
+def test_outputs_without_a_score_are_counted_by_reason_whatever_the_line(cli: Cli, repo: Path, write: Write) -> None:
+    ids = [f"q{number}" for number in range(300)]
+    (repo / "datasets/slip.yaml").write_text(
+        "id: slip\nversion: 1.0.0\nrows: slip.jsonl\ndefaults: {rubric_ref: rubric/factual@1.0.0}\n"
+    )
+    rows = [json.dumps({"id": id_, "input": "x", "expecteed_facts": ["a"]}) for id_ in ids]
+    (repo / "datasets/slip.jsonl").write_text("\n".join(rows))
+    ran = cli("score", "dataset/slip@worktree", write(dict.fromkeys(ids, "please")), cwd=repo)
+    reason = "the question lists no fact (did you mean expected_facts? line 1 has expecteed_facts)"
+    assert f"warning: 300 outputs have no score: {reason} (q0, q1, q2, q3, q4 and 295 more)" in ran.err.splitlines()
+
+
+@pytest.mark.parametrize("name", ["slip.yaml", "slip.jsonl"])
+def test_an_id_that_is_taken_is_named_with_its_file(name: str, cli: Cli, repo: Path, write: Write) -> None:
+    text = SLIP.replace("id: two", "id: one")
+    line = 8
+    if name.endswith("l"):
+        text, line = "id: slip\nversion: 1.0.0\nrows: slip.jsonl\n", 2
+        (repo / "datasets/slip.jsonl").write_text('{"id": "one", "input": "x"}\n{"id": "one", "input": "x"}\n')
+    (repo / "datasets/slip.yaml").write_text(text)
+    ran = cli("score", "dataset/slip@worktree", write({"one": "please"}), cwd=repo)
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        3,
+        f"error: datasets/{name}:{line}: the question id 'one' is taken",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [("expect\u0435d_facts", "expect\\u0435d_facts"), ("expected_facts ", "'expected_facts '")],
+)
+def test_a_key_that_looks_right_is_spelt_out(key: str, shown: str, cli: Cli, repo: Path, write: Write) -> None:
+    (repo / "datasets/slip.yaml").write_text(SLIP.replace("expecteed_facts", f'"{key}"'))
+    ran = cli("score", "dataset/slip@worktree", write({"one": "please"}), cwd=repo)
+    assert f"did you mean expected_facts? line 5 has {shown}" in ran.err
+    assert "nothing reads the key `" + shown.strip("'") in ran.err
+
+
+def test_a_rubric_that_cannot_be_read_is_said_with_its_place(cli: Cli, repo: Path, write: Write) -> None:
+    (repo / "rubrics/bare.yaml").write_text("id: bare\nversion: 1.0.0\nchecks: [{kind: format}]\n")
+    ran = cli("score", "dataset/small@1.0.0", write(), "--rubric", "rubric/bare@worktree", cwd=repo)
+    assert (ran.code, ran.err.splitlines()[0]) == (3, "error: rubrics/bare.yaml:1:1: `scoring` is missing")
+
+
+def test_a_target_is_strict_about_all_that_its_dataset_is_scored_with(cli: Cli, repo: Path, write: Write) -> None:
+    (repo / "evalstore.yaml").write_text("targets: {web: {dataset: dataset/small@1.0.0, strict: true}}\n")
+    (repo / "rubrics/slack.yaml").write_text(SLACK)
+    argv = ("dataset/small@1.0.0", write({"one": "please"}), "--rubric", "rubric/slack@worktree")
+    ran = cli("score", *argv, cwd=repo)
+    assert (ran.code, (repo / "runs").exists()) == (1, False)
+    assert "rubrics/slack.yaml:3:42: nothing reads the key `valuess`" in ran.err
+
+
+def test_a_target_is_strict_about_what_it_reaches_when_that_is_released(cli: Cli, repo: Path) -> None:
+    (repo / "rubrics/slack.yaml").write_text(SLACK)
+    (repo / "rubrics/around.yaml").write_text(
+        "id: around\nversion: 1.0.0\nchecks: [{kind: composite, rubric_ref: rubric/slack@1.0.0}]\n"
+        "scoring: {combine: weighted_avg}\n"
+    )
+    (repo / "datasets/slip.yaml").write_text(SLIP.replace("expecteed", "expected").replace("factual", "around"))
+    soft = cli("bump", "rubric/slack", "--dry-run", cwd=repo)
+    (repo / "evalstore.yaml").write_text("targets: {web: {dataset: dataset/slip, strict: true}}\n")
+    ran = cli("bump", "rubric/slack", cwd=repo)
+    assert (soft.code, ran.code) == (0, 1)
+    assert "error: nothing was released: the settings are strict, and there is a finding\n" in ran.err
 
 
 def test_many_findings_of_one_rule_are_counted(cli: Cli, repo: Path, write: Write) -> None:

@@ -23,20 +23,20 @@ IDS = st.sampled_from(["a", "b", "c", "d", "e", "f"])
 @given(st.permutations(["c", "a", "d", "b"]), st.lists(IDS, max_size=12))
 def test_questions_are_found_in_any_order(ids: list[str], asked: list[str]) -> None:
     questions = make_questions(ids)
-    in_memory = open_in_memory(questions)
-    with on_disk(questions) as index:
+    in_memory = open_in_memory(questions, "d.jsonl")
+    with on_disk(questions, "d.jsonl") as index:
         assert (index.count, index.rubric_refs) == (in_memory.count, in_memory.rubric_refs)
         assert [index.find(id_) for id_ in [*ids, *asked]] == [in_memory.find(id_) for id_ in [*ids, *asked]]
         assert list(index.list_ids()) == list(in_memory.list_ids()) == ids
 
 
 def test_a_dataset_without_questions_has_an_index() -> None:
-    with on_disk([]) as index:
+    with on_disk([], "d.jsonl") as index:
         assert (index.count, index.find("a"), list(index.list_ids())) == (0, None, [])
 
 
 def test_the_first_question_that_stands_twice_is_named() -> None:
     questions = make_questions(["a", "b", "c", "b", "a"])
-    for open_index in (lambda: on_disk(questions).__enter__(), lambda: open_in_memory(questions)):
+    for open_index in (lambda: on_disk(questions, "d.jsonl").__enter__(), lambda: open_in_memory(questions, "d.jsonl")):
         with pytest.raises(RefusedError, match="the question id 'b' is taken"):
             open_index()
