@@ -97,7 +97,7 @@ def test_what_is_no_dataset_is_refused(repo: Path) -> None:
     [
         ("{id: a, input: A, expected: 3.14159265358979323846}", r"3\.14159265358979323846 is no float"),
         ("{id: a, input: A, messages: [{role: critic, content: no}]}", "cannot be samples: ValidationError"),
-        ("{id: a}", "cannot be samples: KeyError"),
+        ("{id: a}", r"cannot be samples: the question has no input \(line 4\)"),
     ],
 )
 def test_a_question_that_inspect_cannot_hold_is_refused(

@@ -171,7 +171,7 @@ def test_outputs_without_a_score_are_counted_by_reason_whatever_the_line(cli: Cl
 def test_an_id_that_is_taken_is_named_with_its_file(name: str, cli: Cli, repo: Path, write: Write) -> None:
     text = SLIP.replace("id: two", "id: one")
     line = 8
-    if name.endswith("l"):
+    if name.endswith(".jsonl"):
         text, line = "id: slip\nversion: 1.0.0\nrows: slip.jsonl\n", 2
         (repo / "datasets/slip.jsonl").write_text('{"id": "one", "input": "x"}\n{"id": "one", "input": "x"}\n')
     (repo / "datasets/slip.yaml").write_text(text)
@@ -205,7 +205,7 @@ def test_a_target_is_strict_about_all_that_its_dataset_is_scored_with(cli: Cli, 
     argv = ("dataset/small@1.0.0", write({"one": "please"}), "--rubric", "rubric/slack@worktree")
     ran = cli("score", *argv, cwd=repo)
     assert (ran.code, (repo / "runs").exists()) == (1, False)
-    assert "rubrics/slack.yaml:3:42: nothing reads the key `valuess`" in ran.err
+    assert "rubrics/slack.yaml:3:43: nothing reads the key `valuess`" in ran.err
 
 
 def test_a_target_is_strict_about_what_it_reaches_when_that_is_released(cli: Cli, repo: Path) -> None:

@@ -74,6 +74,8 @@ def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mappi
 def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
     try:
         for question in questions:
+            if question.broken:
+                raise RefusedError(f"the questions of {dataset} cannot be samples: {question.broken}")
             yield _make_sample(question)
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
