@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class Store(ArtifactStore):
 
         resolved = self.resolve(ref)
         check_usable(resolved.artifact, self.read_artifact)
-        _say_findings(self, [resolved], f"{resolved.ref} was not loaded")
+        _say_findings(self, [resolved], f"{resolved.ref} was not loaded", self.resolve)
         return resolved.artifact
 
     def release(  # noqa: PLR0913  # the words of the command line
@@ -100,7 +101,7 @@ class Store(ArtifactStore):
         )
 
 
-def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str) -> None:
+def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]) -> None:
     """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
     import warnings
     from datetime import UTC, datetime
@@ -108,7 +109,7 @@ def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str) -> 
     from evalstore.errors import FindingsWarning
     from evalstore.lint.use import find_use_findings
 
-    found = find_use_findings(store, used, today=datetime.now(UTC).date())
+    found = find_use_findings(store, used, today=datetime.now(UTC).date(), find=find)
     found.refuse_if_strict(what)
     for line in found.list_lines():
         warnings.warn(line, FindingsWarning, stacklevel=3)
@@ -270,24 +271,27 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     """
     from evalstore.checks import CheckContext
     from evalstore.checks import evaluate as grade
+    from evalstore.model import Question
     from evalstore.scoring.judging import Judges, open_session
 
     types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
-    _require_types("evaluate", rubric=(rubric, _RULER), **types)
+    row_types = (Question, Mapping, _NOTHING)
+    _require_types("evaluate", rubric=(rubric, _RULER), question=(question, row_types), **types)
     if worktree is not None:
         if store is None:
             raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
         store = store.with_worktree(worktree)
     if store is None:
         return grade(_read_ruler(rubric, store, "evaluate"), output, question)
+    find = cache(store.resolve)  # for what is validated is graded with, too
     if isinstance(rubric, str):
         from evalstore.lint.use import list_used
 
-        rubric = store.resolve(rubric)
-        _say_findings(store, list_used([rubric.ref], store.resolve), "nothing was graded")
+        rubric = find(rubric)
+        _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     ruler = _read_ruler(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        context = CheckContext(store.read_artifact, panel.ask, panel.judges.model, strict=store.strict)
+        context = CheckContext(lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = grade(ruler, output, question, context=context)
             if not panel.can_ask:

@@ -34,6 +34,7 @@ from evalstore.model import (
     Sample,
     Scoring,
     Verdict,
+    describe_misfit,
     find_check_pins,
     find_pins,
     parse_ref,
@@ -227,7 +228,7 @@ class SideReplay:
                 rubric = read_rubric(self.grader.load(ref).value)
             except MALFORMED_ERRORS as error:
                 raise SchemaError(
-                    f"{ref} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
+                    f"{ref} is not a valid rubric: {describe_misfit(error)}", hint="evalstore validate says why"
                 ) from None
             self._gradings[ref] = rubric.scoring, list_check_contents(rubric)
         return self._gradings[ref]

@@ -30,6 +30,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
+    describe_misfit,
     find_check_pins,
     read_call_name,
     read_rubric,
@@ -283,7 +284,7 @@ def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
         return read_rubric(rubric.value if isinstance(rubric, Artifact) else rubric)
     except MALFORMED_ERRORS as misfit:
         raise SchemaError(
-            f"this is no rubric: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
+            f"this is not a valid rubric: {describe_misfit(misfit)}",
             hint="a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong in a file",
         ) from None
 

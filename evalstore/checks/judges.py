@@ -21,6 +21,7 @@ from evalstore.model import (
     JudgeReply,
     Kind,
     Sample,
+    describe_misfit,
     format_decimal,
     is_cosmetic,
     read_judge,
@@ -118,9 +119,8 @@ def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
     try:
         return read_judge(value)
     except MALFORMED_ERRORS as misfit:
-        text = make_excerpt(str(misfit))
         raise SchemaError(
-            f"{ref} is no judge: {text if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {text}'}",
+            f"{ref} is not a valid judge: {describe_misfit(misfit)}",
             hint="`evalstore validate` shows what is wrong in its file",
         ) from None
 

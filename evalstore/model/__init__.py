@@ -7,6 +7,7 @@ from evalstore.model.artifact import (
     COSMETIC_KEYS,
     MALFORMED_ERRORS,
     Artifact,
+    describe_misfit,
     is_cosmetic,
     select_scoring_part,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "UnscoredReason",
     "Verdict",
     "WorktreePins",
+    "describe_misfit",
     "find_check_pins",
     "find_kind",
     "find_pins",

@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.documents import Document, compute_document_digest
 from evalstore.model.refs import ArtifactIdentity, Kind
 from evalstore.notebook import format_repr
+from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
@@ -22,6 +23,14 @@ _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to", "retires"}),
     Kind.DATASET: frozenset({"id", "version"}),
 }
+
+
+def describe_misfit(misfit: Exception) -> str:
+    """Return one of `MALFORMED_ERRORS` as words: a key that is missing, a value, or what else Python says."""
+    if isinstance(misfit, KeyError):
+        return f"`{make_excerpt(str(misfit.args[0]))}` is missing"
+    text = make_excerpt(str(misfit))
+    return text if isinstance(misfit, ValueError) else f"{type(misfit).__name__}: {text}"
 
 
 # Without slots, which cached properties cannot be kept in.

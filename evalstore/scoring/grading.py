@@ -27,6 +27,7 @@ from evalstore.model import (
     UnscoredReason,
     Verdict,
     WorktreePins,
+    describe_misfit,
     parse_ref,
     read_rubric,
 )
@@ -165,7 +166,7 @@ def _prepare_resolved(
     except MALFORMED_ERRORS as error:
         check_usable(resolved.artifact, load)
         raise SchemaError(
-            f"{format_exact_ref(resolved)} is not a valid rubric: {type(error).__name__}: {error}",
+            f"{format_exact_ref(resolved)} is not a valid rubric: {describe_misfit(error)}",
             hint="`evalstore validate` shows the place",
         ) from None
 

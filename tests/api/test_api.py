@@ -195,6 +195,7 @@ def test_pandas_and_arrow_keep_null(store: Store, tmp_path: Path) -> None:
     ("call", "message"),
     [
         (lambda: evaluate(3, "x"), "evaluate: rubric takes Artifact or Resolved or Mapping or str, not int"),
+        (lambda: evaluate({}, "x", ["q"]), "evaluate: question takes Question or Mapping, not list"),
         (lambda: compare({}, {}, store="."), "compare: store takes Store or ArtifactStore, not str"),
         (lambda: audit(1, 2, None), "audit: run_a takes Run or str or Path, not int"),
         (lambda: migrate("x", into=None), "migrate: into takes str or Path, not NoneType"),

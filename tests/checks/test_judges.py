@@ -192,7 +192,7 @@ def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
 )
 @pytest.mark.parametrize("check", [ONE, {"kind": "fact_match", "facts": ["a"], "judge_prompt_ref": REF}])
 def test_a_file_that_is_no_judge_is_named_and_not_the_check(check: Any, judge: Any, said: str) -> None:
-    with pytest.raises(SchemaError, match=r"^judge/j@1.0.0 is no judge: ") as refused:
+    with pytest.raises(SchemaError, match=r"^judge/j@1.0.0 is not a valid judge: ") as refused:
         answer(check, CheckContext(shelf(judge_j=judge)))
     assert said in refused.value.message
 
@@ -234,7 +234,7 @@ def test_what_the_schema_refuses_is_refused_in_its_words(params: Mapping[str, An
 
 def test_an_inner_rubric_that_is_none_is_named() -> None:
     check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
-    with pytest.raises(SchemaError, match=r"^rubric/r@1.0.0 is no rubric: KeyError: 'scoring'"):
+    with pytest.raises(SchemaError, match=r"^rubric/r@1.0.0 is not a valid rubric: `scoring` is missing"):
         answer(check, CheckContext(shelf(rubric_r={"checks": []})))
     inner = {"checks": [{"kind": "must_contain_any", "values": 5}], "scoring": {"combine": "min"}}
     with pytest.raises(SchemaError, match="check must_contain_any"):

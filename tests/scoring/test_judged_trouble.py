@@ -261,7 +261,7 @@ def test_bare_repositories_working_trees_and_folders_below_keep_replies_in_the_o
 
 
 OF = "rubric/odd@1.0.0: "
-BROKEN_JUDGE = f"error: {OF}judge/odd@1.0.0 is no judge: "
+BROKEN_JUDGE = f"error: {OF}judge/odd@1.0.0 is not a valid judge: "
 SEE = "hint: `evalstore validate` shows what is wrong in its file"
 
 

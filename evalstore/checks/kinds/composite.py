@@ -21,6 +21,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
+    describe_misfit,
     read_rubric,
 )
 from evalstore.model.outcome import APPROXIMATE, grade_error
@@ -62,8 +63,8 @@ def _load_rubric(ref: str, context: CheckContext) -> Rubric:
     try:
         return read_rubric(artifact.value)
     except MALFORMED_ERRORS as misfit:
-        text = f"{type(misfit).__name__}: {make_excerpt(str(misfit))}"
-        raise SchemaError(f"{ref} is no rubric: {text}", hint="`evalstore validate` shows the place") from None
+        text = f"{ref} is not a valid rubric: {describe_misfit(misfit)}"
+        raise SchemaError(text, hint="`evalstore validate` shows the place") from None
 
 
 def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grade:
