@@ -238,7 +238,7 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
     """Turn the grade of a kind into the result of a check: `negate`, then the verdict by its threshold."""
     # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
-        graded = grade_error(f"{graded.engine} is no exact engine", graded.engine, MissingSetting.PHP)
+        graded = grade_error(f"{graded.engine} is not an exact engine", graded.engine, MissingSetting.PHP)
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
@@ -302,7 +302,7 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
     if not isinstance(calls, list | tuple) or not all(
         isinstance(call, Mapping) and read_call_name(call) for call in calls
     ):
-        raise SchemaError("`tool_calls` is no list of calls", hint='a call is {"name": "…", "args": {…}}')
+        raise SchemaError("`tool_calls` is not a list of calls", hint='a call is {"name": "…", "args": {…}}')
     return Output(text, tuple(calls))
 
 

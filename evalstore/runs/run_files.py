@@ -212,7 +212,7 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(call, dict) and read_call_name(call) for call in value):
-        raise LoadError("`tool_calls` is no list of calls", place=place, hint='a call is {"name": "…", "args": {…}}')
+        raise LoadError("`tool_calls` is not a list of calls", place=place, hint='a call is {"name": "…", "args": {…}}')
     return tuple(value)
 
 

@@ -55,7 +55,7 @@ def test_an_output_may_be_a_text_an_output_or_a_mapping() -> None:
 
 @pytest.mark.parametrize("calls", ["t", {"name": "t"}, ["t"], [{}], [{"name": ""}], [{"function": "t"}], 7])
 def test_tool_calls_that_are_none_are_refused(calls: Any) -> None:
-    with pytest.raises(SchemaError, match="no list of calls"):
+    with pytest.raises(SchemaError, match="not a list of calls"):
         evaluate(rubric(SAYS_A), {"output": "a", "tool_calls": calls})
 
 

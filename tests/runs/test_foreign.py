@@ -156,7 +156,7 @@ def test_scores_of_others_are_exact_decimals(
         ({"metadata": {"evalstore_checks": "[" * 10_000}}, "not JSON|nested"),
         ({"metadata": {"evalstore_checks": "[{}]"}}, "it has no "),
         ({"metadata": {"evalstore_checks": 7}}, "its `evalstore_checks` is no text"),
-        ({"metadata": {"evalstore_tool_calls": "[1]"}}, "is no list of calls"),
+        ({"metadata": {"evalstore_tool_calls": "[1]"}}, "is not a list of calls"),
         ({"metadata": []}, "another shape"),
     ],
 )

@@ -98,7 +98,12 @@ WAYS = (
     Way("a model that nobody knows", 3, "the endpoint knows no such model or path (404: ", "404"),
     Way("nobody at that port", 3, "the endpoint cannot be reached: ", options=("--judge-url=http://127.0.0.1:9",)),
     Way("never an answer", 3, "does not answer within 0.2 seconds", "never", options=("--judge-timeout=0.2",)),
-    Way("no PHP under strict", 3, "parses graded 0 of 12: tree-sitter-php (approximate) is no exact", rubric="parsed"),
+    Way(
+        "no PHP under strict",
+        3,
+        "parses graded 0 of 12: tree-sitter-php (approximate) is not an exact",
+        rubric="parsed",
+    ),
     Way("answers that never end", 1, SAID, "drip", options=("--judge-timeout=0.2",)),
     Way("429 for ever", 1, SAID, "429"),
     Way("500 for ever", 1, SAID, "500"),

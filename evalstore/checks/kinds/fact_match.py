@@ -119,7 +119,7 @@ def _find_expected_facts(sample: Sample) -> Any:
 def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     """Return facts as written and as they are looked for; `TypeError` for a list that holds other things."""
     if not isinstance(listed, list | tuple):
-        raise TypeError("it is no list")
+        raise TypeError("it is not a list")
     items = [fact.get("value") if isinstance(fact, Mapping) else fact for fact in listed]
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):

@@ -147,7 +147,7 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
     # Errors first: which field is named first decides nothing.
     for name in names:
         if not isinstance(also[name], list):
-            return grade_error(f"the question's also_valid is no list for {make_excerpt(name, EXCERPT)!r}")
+            return grade_error(f"the question's also_valid is not a list for {make_excerpt(name, EXCERPT)!r}")
     wanted: dict[str, list[str]] = {}
     for name in names:
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []

@@ -12,7 +12,7 @@ from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-_NO_TOOLS = "the question's expected_tools is no list of names, or of {name, args}"
+_NO_TOOLS = "the question's expected_tools is not a list of names, or of {name, args}"
 
 Params = Mapping[str, Any]
 
