@@ -18,6 +18,7 @@ from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, PinnedVersion
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.question_index import check_ids
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
@@ -81,6 +82,8 @@ def make_plan(
     steps, beside = [step.resolved for step in draft.steps.values()], list_target_files(store)
     found = find_use_findings(store, steps, today=today or date.min, beside=beside)
     found.refuse_if_strict("nothing was released")
+    for dataset in (step for step in steps if step.kind is Kind.DATASET):
+        check_ids(dataset, store)
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     return BumpPlan(
         tuple(draft.steps[name] for name in names if name in draft.steps),

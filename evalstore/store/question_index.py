@@ -43,6 +43,12 @@ def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractCon
     return nullcontext(open_in_memory(questions, resolved.artifact.document.locate(()).file))
 
 
+def check_ids(resolved: Resolved, store: ArtifactStore) -> None:
+    """Raise `RefusedError` where two questions of a dataset have one id: no output could be told to answer either."""
+    with open_question_index(resolved, store):
+        pass
+
+
 def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
     """Index the questions of a file in memory."""
     found: dict[str, Found] = {}

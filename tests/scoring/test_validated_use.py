@@ -175,11 +175,11 @@ def test_an_id_that_is_taken_is_named_with_its_file(name: str, cli: Cli, repo: P
         text, line = "id: slip\nversion: 1.0.0\nrows: slip.jsonl\n", 2
         (repo / "datasets/slip.jsonl").write_text('{"id": "one", "input": "x"}\n{"id": "one", "input": "x"}\n')
     (repo / "datasets/slip.yaml").write_text(text)
-    ran = cli("score", "dataset/slip@worktree", write({"one": "please"}), cwd=repo)
-    assert (ran.code, ran.err.splitlines()[0]) == (
-        3,
-        f"error: datasets/{name}:{line}: the question id 'one' is taken",
-    )
+    score = ("score", "dataset/slip@worktree", write({"one": "please"}))
+    for argv in (score, ("bump", "dataset/slip")):  # what could never be graded is not released
+        ran = cli(*argv, cwd=repo)
+        said = next(text for text in ran.err.splitlines() if text.startswith("error: "))
+        assert (ran.code, said) == (3, f"error: datasets/{name}:{line}: the question id 'one' is taken")
 
 
 @pytest.mark.parametrize(
