@@ -61,7 +61,7 @@ class ArgumentError(UsageError, TypeError):
 
 
 class LoadError(EvalstoreError):
-    """A file is no document that evalstore reads."""
+    """A file is not a document that evalstore reads."""
 
 
 class AbsentError(LoadError):

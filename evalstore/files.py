@@ -128,7 +128,7 @@ def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def list_below(root: Path, relative: str) -> list[str]:
-    """Return the sorted names of the regular files in the folder `root/relative`; none when it is no folder.
+    """Return the sorted names of the regular files in the folder `root/relative`; none when it is not a folder.
 
     Raises `LoadError` for a folder without read permission: its files exist, and must not count as removed.
     """
@@ -235,7 +235,7 @@ def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: b
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         same_mode = stat.S_IMODE(found.st_mode)
     temporary = _name_temporary(name)
     descriptor = os.open(
@@ -283,7 +283,9 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise LoadError("is a folder, not a file" if stat.S_ISDIR(mode) else "is no regular file", place=Place(label))
+        raise LoadError(
+            "is a folder, not a file" if stat.S_ISDIR(mode) else "is not a regular file", place=Place(label)
+        )
     return os.fdopen(descriptor, "rb")
 
 

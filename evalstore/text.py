@@ -64,7 +64,7 @@ def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
     """Return the name nearest to `key`, at most so many slips away; None without one."""
     bare = _strip_separators(key)
     limit = 1 if len(bare) <= _SHORT_WORD else most
-    # `input2` is no slip: a number sets a key apart from its neighbour.
+    # `input2` is not a slip: a number sets a key apart from its neighbour.
     near = (
         (distance, name)
         for name in names

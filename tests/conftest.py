@@ -347,7 +347,7 @@ def judge_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def _module(path: str) -> ModuleType:
-    """Load a module of the tests, which are no packages."""
+    """Load a module of the tests, which are not packages."""
     name = "tests." + path.replace("/", ".")
     if name not in sys.modules:
         spec = spec_from_file_location(name, Path(__file__).parent / path)

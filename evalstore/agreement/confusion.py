@@ -49,7 +49,7 @@ def read_labels(path: Path) -> Iterator[LabelledRow]:
         place = Place(str(path), line)
         label = _read_label(row, place)
         if label.id in lines:
-            first = f"the id '{make_excerpt(label.id, 60)}' stands twice (first on line {lines[label.id]})"
+            first = f"duplicate id '{make_excerpt(label.id, 60)}' (first on line {lines[label.id]})"
             raise LoadError(first, place=place, hint="keep one label for each output")
         lines[label.id] = line
         yield label
@@ -86,14 +86,14 @@ def _check_keys(row: Mapping[str, Any], place: Place) -> None:
 
 def _read_text(row: Mapping[str, Any], key: str, place: Place) -> str:
     if not isinstance(text := row[key], str):
-        raise LoadError(f"the `{key}` of this row is no text", place=place, hint=_SHAPE)
+        raise LoadError(f"the `{key}` of this row is not text", place=place, hint=_SHAPE)
     return text
 
 
 def _read_verdict(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place: Place) -> Verdict:
     word = row[key]
     if not isinstance(word, str) or word not in words:
-        shown = f"'{make_excerpt(word, 60)}'" if isinstance(word, str) else "no text"
+        shown = f"'{make_excerpt(word, 60)}'" if isinstance(word, str) else "not text"
         raise LoadError(f"the `{key}` of this row is {shown}", place=place, hint=f"write {' or '.join(words)}")
     return words[word]
 
@@ -101,7 +101,7 @@ def _read_verdict(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict]
 def _read_variables(value: Any, place: Place) -> Mapping[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         hint = 'write {"<name>": "<text>"}'
-        raise LoadError("the `variables` of this row are no texts by name", place=place, hint=hint)
+        raise LoadError("the `variables` of this row are not texts by name", place=place, hint=hint)
     return value
 
 

@@ -259,7 +259,7 @@ def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
 def _require_score(cells: Cells, held: int) -> Fraction:
     score = cells(held)
     if score is None:
-        raise AssertionError("a mix of whole players lost its score")
+        raise AssertionError("a mix of whole versions lost its score")
     return score
 
 

@@ -39,8 +39,8 @@ class CommitChange:
 class ChangePoint:
     """A version at which the score or the pass rate changed, and the commits on the way that changed it.
 
-    `version` is None for a commit that is no release. The change may be that of one of `passed_over` before it, which
-    could not be graded: then no commit is known to have made it.
+    `version` is None for a commit that is not a release. The change may be that of one of `passed_over` before it,
+    which could not be graded: then no commit is known to have made it.
     """
 
     version: str | None

@@ -109,7 +109,7 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
 
 
 def _is_still(diff: Diff) -> bool:
-    """Whether all edits together move no score and no verdict; other questions are no edit of a ruler."""
+    """Whether all edits together move no score and no verdict; other questions are not an edit of a ruler."""
     still = {diff.total.direction, diff.total.verdict_direction} == {Direction.NONE}
     return still and not any(finding.rule in _OTHER_QUESTIONS for finding in diff.findings)
 

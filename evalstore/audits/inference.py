@@ -202,7 +202,7 @@ def _list_releases(store: ArtifactStore, kind: Kind, named: str | None) -> list[
         return store.releases(kind)
     ref = parse_ref(named)
     if ref.kind is not kind:
-        raise RefError(f"{named} is no {kind}", hint=f"name a {kind}: {kind}/<id>")
+        raise RefError(f"{named} is not a {kind}", hint=f"name a {kind}: {kind}/<id>")
     releases = store.releases(kind, ref.id)
     if ref.version is not None:
         return [release for release in releases if release.version == ref.version]
@@ -308,7 +308,7 @@ def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, Rule
         return dataset, rubric
     best = max(dataset, rubric, key=lambda one: one.agree)
     raise RefusedError(
-        f"{run.path} names no versions, and no released ruler gives its {inference.scored:,} scores again: "
+        f"{run.path} names no versions, and no release gives its {inference.scored:,} scores again: "
         f"{best.resolved.ref} gives {best.agree:,}"
         + (f", and for {best.not_graded:,} replies of judges are missing" if best.not_graded else ""),
         hint=f"score its outputs here: evalstore score DATASET {run.path}",

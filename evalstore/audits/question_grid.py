@@ -235,7 +235,7 @@ class QuestionAttributor:
             raise AssertionError("a question that one run lacks is not compared")
         for stored, row in ((self.a, pair.old), (self.b, pair.new)):
             if pair.id not in stored.questions:
-                raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is no question of its dataset")
+                raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is not a question of its dataset")
             if row.rubric not in stored.rubrics:
                 what = row.rubric or "the rubric"
                 raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
@@ -331,7 +331,7 @@ def _list_contexts(shared: _SharedQuestion, moved: Mapping[str, JudgedPair]) -> 
         yield PlayerName.JUDGE_SERVICE
     if shared.has_other_reference:
         yield PlayerName.DATASET
-    # An answer to another question is no answer to this one: the two enter together, as the input.
+    # An answer to another question is not an answer to this one: the two enter together, as the input.
     if shared.has_other_input:
         yield PlayerName.INPUT
     elif not shared.rows[0].has_output_of(shared.rows[1]):

@@ -77,7 +77,7 @@ def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
         return PairSet.COMPARED
     if old.score is None and new.score is None:
         return None
-    # Nothing to grade in one of two answers is no answer; in one and the same, the rulers say so.
+    # Nothing to grade in one of two answers is not an answer; in one and the same, the rulers say so.
     if old.output_digest == new.output_digest:
         return PairSet.UNGRADED
     return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B

@@ -21,7 +21,7 @@ from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
 # The id of a check in one version -> its name along the path, which is its first id.
 CheckNames = Mapping[str, str]
-CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # keys of a check that are no parameters of its kind
+CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # keys of a check that are not parameters of its kind
 
 
 def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
@@ -218,7 +218,7 @@ def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> d
     parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
     for check in rubric.checks:
         name = names[check.id]
-        # Cosmetic keys score nothing, so a change of one is no edit.
+        # Cosmetic keys score nothing, so a change of one is not an edit.
         bare = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
         parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
@@ -306,7 +306,7 @@ class CheckVariant:
 class ItemProbe:
     """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
 
-    `phrases` are what these checks look for, None of one that is no phrase.
+    `phrases` are what these checks look for, None of one that is not a phrase.
     """
 
     bit: int

@@ -338,7 +338,7 @@ class StaticJob:
             names = ", ".join(make_excerpt(id_, 40) for _, id_ in first)
             count = sum(pair.times for pair in self.lost)
             raise RefusedError(
-                f"the rulers cannot have given the recorded scores of {count:,} questions, such as {names}",
+                f"the rubrics cannot have given the recorded scores of {count:,} questions, such as {names}",
                 hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
             )
         return LineEffect(self.lost_change[0] / size, self.lost_change[1] / size)

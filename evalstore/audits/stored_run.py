@@ -89,7 +89,7 @@ def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
     """Find the artifacts of a run, but no rows or questions; raises `RefusedError` with what is missing."""
     if run.dataset is None:
         raise RefusedError(
-            f"{run.path} names no dataset version, so its rulers cannot be found",
+            f"{run.path} names no dataset version, so its rubrics cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     return StoredRun(

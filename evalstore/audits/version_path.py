@@ -117,7 +117,7 @@ class VersionFinder:
     def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
         """Return the versions released on the way from `old` to `new`, in that order, and the origin of each step.
 
-        Releases on other branches are no steps.
+        Releases on other branches are not steps.
         """
         versions = (old, *self._find_between(old, new), new)
         steps = pairwise(versions)
@@ -236,7 +236,7 @@ def _build_origin(name: str, versions: tuple[str, str], origin: PartOrigin) -> O
 
 
 def _check_readable(resolved: Resolved) -> None:
-    """Raise what a broken rubric raises: a version that cannot grade is no step of the path."""
+    """Raise what a broken rubric raises: a version that cannot grade is not a step of the path."""
     if resolved.kind is Kind.RUBRIC:
         read_rubric(resolved.artifact.value)
 

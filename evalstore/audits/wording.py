@@ -88,10 +88,10 @@ def describe_conclusion(estimate: ChangeEstimate) -> str:
     if conclusion is Conclusion.SIGNIFICANT:
         return "significant"
     if mean is None:
-        return "not resolvable (too few questions or groups)"
+        return "could be chance: too few questions or groups"
     if conclusion is Conclusion.BOUNDED_NULL:
         return f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
-    return f"not resolvable (MDE {mean.detectable_effect * 100:.1f})"
+    return f"could be chance (needs {mean.detectable_effect * 100:.1f})"
 
 
 def _format_bound(bound: Fraction, digits: int) -> str:
@@ -140,9 +140,10 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
 def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     players, name = _sort_joint(factor.players), _name_factor(factor)
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
-        null = factor.conclusion is Conclusion.BOUNDED_NULL
-        why = "a bounded null" if null else f"not resolvable on {_count(factor.anchors or common, 'question')}"
-        return f"{name} stand{'' if _is_plural(players) else 's'} for {format_points(factor.share)}, {why}"
+        moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
+        if factor.conclusion is Conclusion.BOUNDED_NULL:
+            return f"{moved}, a bounded null"
+        return f"{moved}, which {_count(factor.anchors or common, 'question')} cannot tell from chance"
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
@@ -156,10 +157,6 @@ def _name_factor(factor: Factor) -> str:
     return f"{name} together" if len(factor.players) > 1 else name
 
 
-def _is_plural(players: Sequence[PlayerName]) -> bool:
-    return len(players) > 1 or players[0] in {PlayerName.OUTPUTS, PlayerName.INPUT, PlayerName.DATASET}
-
-
 def _word_rulers(audit: Audit) -> str:
     """Return what the own share is under each ruler, where that differs by more than half of the larger."""
     own, factors = audit.own, audit.factors
@@ -171,9 +168,9 @@ def _word_rulers(audit: Audit) -> str:
         ends = _word_effect(own.old), _word_effect(own.new)
         same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
         after = ends[1].partition(" ")[2] if same else ends[1]
-        return f", together: {name_own(audit)} {ends[0]} under A's ruler, {after} under B's"
+        return f", together: {name_own(audit)} {ends[0]} under A's rubrics, {after} under B's"
     old, new = format_points(own.old), format_points(own.new)
-    return f", together: {name_own(audit)} stand for {old} under A's ruler, {new} under B's"
+    return f", together: {name_own(audit)} come to {old} under A's rubrics, {new} under B's"
 
 
 def name_own(audit: Audit) -> str:
@@ -258,8 +255,8 @@ def list_score_notes(*runs: Run) -> Iterator[str]:
 def list_strictness_notes(*strict: bool) -> Iterator[str]:
     """Yield a note where runs A and B were graded under another `strict`.
 
-    That is no player: `strict` makes an error of what an engine only approximates, and a check that one run graded and
-    the other could not has a line of its own. All else is graded without it, and what was an error stays as recorded.
+    That is not a player: `strict` makes an error of what an engine only approximates, and a check that one run graded
+    and the other could not has a line of its own. All else is graded without it, and an error stays as recorded.
     """
     if len({*strict}) > 1:
         one, other = ("A", "B") if strict[0] else ("B", "A")

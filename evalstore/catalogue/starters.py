@@ -42,7 +42,7 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
     root = _require_store(store)
     if not is_id(id):
         hint = "an id is lower-case letters, digits and _, and begins with a letter"
-        raise UsageError(f"{make_excerpt(id)} is no id", hint=hint)
+        raise UsageError(f"{make_excerpt(id)} is not an id", hint=hint)
     path = f"{kind.folder}/{id}.yaml"
     if _is_written(root / path):
         raise RefusedError(f"{path} is there already", hint=f"evalstore show {kind}/{id}@worktree prints it")

@@ -29,7 +29,7 @@ from evalstore.model import (
 from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.text import make_excerpt
 
-# Calls about one output; more are no check but a bill.
+# Calls about one output; more are not a check but a bill.
 CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
 # The variable of a template that holds the one fact that `fact_match` asks about.

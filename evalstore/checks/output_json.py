@@ -13,7 +13,7 @@ from evalstore.text import EXCERPT, make_excerpt
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
-    """Return the grade of the JSON's value; text that is no JSON fails, JSON beyond the limits is unscored (error).
+    """Return the grade of the JSON's value; text that is not JSON fails, JSON beyond the limits is unscored (error).
 
     Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
     """

@@ -34,7 +34,7 @@ class Phrase(NamedTuple):
 
 
 def read_phrase(kind: str, value: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what a check of this kind looks for where it has this one value; None for what is no plain phrase."""
+    """Return what a check of this kind looks for where it has this one value; None for what is not a plain phrase."""
     if kind not in _PHRASE_KINDS or not isinstance(value, str):
         return None
     is_exact = bool(params.get("case_sensitive", False))

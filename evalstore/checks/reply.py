@@ -61,7 +61,7 @@ def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
         return _to_parsed_reply(judge, _find_in_json(judge, value), value.get("level"), words)
     if judge.reply_pattern is not None:
         return _to_parsed_reply(judge, *_find_in_text(judge, judge.reply_pattern, text))
-    return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
+    return ParsedReply(None, broken or f"the reply's JSON is not an object with {' or '.join(_KEYS[judge.score_type])}")
 
 
 def find_pattern_problem(pattern: str) -> str | None:
@@ -162,10 +162,10 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
 
 def _read_score(judge: Judge, value: Any) -> Fraction | str:
     if not _is_number(value):
-        return f"the score is no number but {_describe_value(value)}"
+        return f"the score is not a number but {_describe_value(value)}"
     score = parse_fraction(value)
     if not judge.least <= score <= judge.most:
-        return f"the score {_describe_value(value)} lies outside the scale, {judge.least} to {judge.most}"
+        return f"the score {_describe_value(value)} is outside the scale, {judge.least} to {judge.most}"
     return (score - judge.least) / (judge.most - judge.least)
 
 

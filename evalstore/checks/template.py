@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalstore.errors import LimitError
 
-# A prompt longer than this is no question to a model; a template that repeats a long output would fill the memory.
+# A prompt longer than this is not a question to a model; a template that repeats a long output would fill the memory.
 PROMPT_LIMIT = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -48,7 +48,7 @@ def find_tags(template: str) -> Iterator[TemplateTag]:
         elif not written.endswith("}}"):
             yield tag._replace(problem="a tag is opened and never closed")
         elif tag.sigil in _UNKNOWN or not _NAME.fullmatch(tag.name):
-            yield tag._replace(problem=f"{written} is no tag that templates know")
+            yield tag._replace(problem=f"{written} is not a tag that templates know")
         elif tag.sigil == "/":
             matches = bool(open_) and open_.pop().name == tag.name
             yield tag if matches else tag._replace(problem=f"{written} closes a section that is not open")

@@ -33,7 +33,7 @@ class ToolEntry:
     most: int | None = None
 
     def is_match(self, call: ToolCall) -> bool:
-        """Whether the call has the entry's name and fits its arguments; arguments that are no mapping fit none."""
+        """Whether the call has the entry's name and fits its arguments; arguments that are not a mapping fit none."""
         if call.name != self.name:
             return False
         return self.args is None or _fits_args(self.args, call.args, exact=self.exact)

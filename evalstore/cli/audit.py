@@ -32,7 +32,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     cls=JudgedCommand,
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
-        "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rulers",
+        "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
@@ -52,7 +52,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     is_flag=True,
     help="Grade nothing: bound each share by recorded scores and by what is proved of rubrics. Outputs may be missing.",
 )
-@click.option("--question", metavar="ID", help="Show this question alone: each output under each ruler, every check.")
+@click.option("--question", metavar="ID", help="Show this question alone: each output under each rubric, every check.")
 @click.option(
     "--by",
     type=click.Choice(["tag", "group", "check"]),
@@ -64,7 +64,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     metavar="CONDITION",
     multiple=True,
     callback=_parse_conditions,
-    help="Exit 1 where it is so: own, own@old, own@new, a player, a line, flips or delta, as in own<-0.02; repeatable.",
+    help="Exit 1 if this holds, as in own<-0.02: own, own@old, own@new, a share, a line, flips or delta; repeatable.",
 )
 @click.option(
     "--max-ungraded",
@@ -79,7 +79,7 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     type=click.Choice(["fail", "pass"]),
     default="fail",
     show_default=True,
-    help="What a condition that cannot be told means for the exit code.",
+    help="Exit code when undecided.",
 )
 @add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options
@@ -98,7 +98,7 @@ def command(  # noqa: PLR0913  # the command line
     undecided: str,
     judges: Judges,
 ) -> ExitCode:
-    """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
+    """Explain why two runs score differently, in points that add up.
 
     A run is named by its aggregate JSON, its samples or a folder of its own. Both are graded again from their stored
     outputs, under every mix of the two. Rubric, judge, what answered as the judge, references, questions and outputs
@@ -110,7 +110,7 @@ def command(  # noqa: PLR0913  # the command line
     With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
     the rubrics prove it to be. That needs neither outputs nor replies.
 
-    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or cannot be told. Shares are parts
+    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
     """
     from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer

@@ -22,7 +22,7 @@ def command(settings: CommandSettings, ref: str) -> None:
     """Say for each part of REF which version, commit and author last changed its meaning.
 
     Of a rubric: every check, parameter, phrase, weight, gate and threshold; of a judge every key; of a dataset every
-    question. Comments, layout and the order of keys and phrases are no meaning. A merge counts only where it differs
+    question. Comments, layout and the order of keys and phrases have no meaning. A merge counts only where it differs
     from all its parents. The version is the first release that holds the commit.
     """
     from evalstore.api import blame

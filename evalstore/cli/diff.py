@@ -159,7 +159,9 @@ def _measure_run(
     from evalstore.api import measure_change
 
     if store is None:
-        raise UsageError("--run needs the store that its rulers are in", hint="run it within the store, or name it: -C")
+        raise UsageError(
+            "--run needs the store that its rubrics are in", hint="run it within the store, or name it: -C"
+        )
     old, new = (_make_change_side(side, store) for side in sides)
     return replace(measure_change(settings.path / run, old, new, store), run=run)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     epilog=format_examples(
         "evalstore init",
         "evalstore init first --example     # with one of each, and a first score",
-        "evalstore init rulers",
+        "evalstore init evals",
         "evalstore -C ~/project init evals --ci github --pre-commit --diff-driver",
     )
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--example", is_flag=True, help="Add one of each artifact, outputs to grade, and their first score.")
 @click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
 @click.option("--pre-commit", is_flag=True, help="Add a hook of pre-commit that validates the store.")
-@click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in rulers, by .gitattributes.")
+@click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, by .gitattributes.")
 @click.option("--idea", is_flag=True, help="Map the schemas for JetBrains editors, too.")
 @add_output_options()
 def command(  # noqa: PLR0913  # the options of the command line

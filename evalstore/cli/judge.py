@@ -40,7 +40,7 @@ def _parse_threshold(_: click.Context, __: click.Parameter, value: float) -> Fra
     try:
         return Fraction(str(value))
     except ValueError:
-        raise click.BadParameter("it is no number") from None
+        raise click.BadParameter("it is not a number") from None
 
 
 def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:

@@ -25,7 +25,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     epilog=format_examples(
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
-        "evalstore migrate legacy --into rulers --strict --report migration.json",
+        "evalstore migrate legacy --into evals --strict --report migration.json",
         "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
         "evalstore migrate --explain odd/cases.json > odd.yaml",
@@ -179,7 +179,7 @@ def _write_report(path: Path, report: MigrationReport, files: Iterable[Path]) ->
 
     try:
         if path.exists() and any(other.exists() and path.samefile(other) for other in files):
-            raise RefusedError(f"the report would overwrite {path}, which is no report", hint="name another file")
+            raise RefusedError(f"the report would overwrite {path}, which is not a report", hint="name another file")
         path.write_text(render(report, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None

@@ -39,7 +39,7 @@ USER_FILE = UserFile()
 
 
 class NumberRange(click.FloatRange):
-    """A number within bounds; none that is no number, or has no end."""
+    """A number within bounds; none that is not a number, or has no end."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; raises `click.BadParameter` for what is none."""

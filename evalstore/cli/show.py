@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913  # the command line
         settings.print_result(_view_run(settings, name, failed=failed, question=question, check=check), paged=True)
         return
     if used := [option for option, given in chosen.items() if given]:
-        raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is no run")
+        raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
     if settings.format == "html":

@@ -107,14 +107,14 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
         findings = validate_sources(named)
     if not findings.files:
         raise RefusedError(
-            f"no artifact lies in {' '.join(paths)}",
+            f"no artifact is in {' '.join(paths)}",
             hint="name a file, or the folder of a store; `evalstore migrate` reads those of other tools",
         )
     return findings
 
 
 def _name_foreign_files(sources: list[ValidationSource], findings: Findings) -> list[ValidationSource]:
-    """Return the sources, those marked that are no artifacts and that `migrate` knows as files of another tool."""
+    """Return the sources, those marked that are not artifacts and that `migrate` knows as files of another tool."""
     odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
     return [_name_foreign_file(source) if source.file in odd else source for source in sources]
 

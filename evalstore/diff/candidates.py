@@ -257,7 +257,7 @@ class OutputAssembly:
         return wanted
 
     def _find_records(self, wanted: _Demands) -> Iterator[Any]:
-        """Yield records of calls under which the checks of calls answer so; None is no record."""
+        """Yield records of calls under which the checks of calls answer so; None is not a record."""
         records: list[Any] = [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
         for record in records:
             if all(self.grade(check, Output("", record)) == score for check, score in wanted):

@@ -84,7 +84,7 @@ class Change:
     def states(self) -> tuple[RubricState, RubricState]:
         """The rubric before and after; for the rules of rubrics only."""
         if self.before is None or self.after is None:
-            raise LookupError(f"{self.rule} is no change of a rubric")
+            raise LookupError(f"{self.rule} is not a change of a rubric")
         return self.before, self.after
 
     @property

@@ -198,7 +198,7 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
         if key == "checks":
             return list_check_ids(items)[index]
         return next((write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
-    # An item that is no mapping goes by its value, so that a shifted list keeps the fingerprints of its edits.
+    # An item that is not a mapping goes by its value, so that a shifted list keeps the fingerprints of its edits.
     return str(index) if item is None or isinstance(item, list) else write_canonical(item)
 
 

@@ -230,7 +230,7 @@ class Diff(PageValue):
 
     `total` is what the edits do together, where each finding speaks of one edit alone.
 
-    `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
+    `notes` are sentences on what moves scores beside the two documents: it is not an edit of theirs, and needs no bump.
     `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `suggestion` is there
     where it was asked for, and an edit with a smaller bump is known.
     """

@@ -27,7 +27,7 @@ def read_switch(value: Any) -> bool:
 def read_integer(value: Any) -> int:
     """Return an integer; 2.0 is one."""
     if isinstance(value, bool) or not hasattr(value, "as_integer_ratio") or value != int(value):
-        raise UnreadableError(f"{value!r} is no integer")
+        raise UnreadableError(f"{value!r} is not an integer")
     return int(value)
 
 
@@ -60,7 +60,7 @@ def read_one_of(*words: str) -> Callable[[Any], str]:
 
 
 def read_typed(value: Any, type_: type[Typed]) -> Typed:
-    """Return a value of exactly this type: a bool is no int."""
+    """Return a value of exactly this type: a bool is not an int."""
     if type(value) is not type_:
-        raise UnreadableError(f"{value!r} is no {type_.__name__}")
+        raise UnreadableError(f"{value!r} is not a {type_.__name__}")
     return value

@@ -37,7 +37,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
         raise LoadError(f"the mapping is nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, Mapping):
         if unnamed := [key for key in value if not isinstance(key, str)]:
-            raise LoadError(f"the key {unnamed[0]!r} is no text")
+            raise LoadError(f"the key {unnamed[0]!r} is not text")
         return {make_plain(key): make_plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [make_plain(item, depth + 1) for item in value]
@@ -45,7 +45,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float | Decimal):
         number = Decimal(str(value))
         if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:
-            raise LoadError(f"{value} is no number that can be calculated with")
+            raise LoadError(f"{value} is not a number that can be calculated with")
         return number
     raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")
 

@@ -161,7 +161,7 @@ def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Poin
 
 
 def _view_part(row: Row, part: Pointer) -> Any:
-    """Return the value at a part of a question; a value that is no mapping as a whole."""
+    """Return the value at a part of a question; a value that is not a mapping as a whole."""
     value = row.get(str(part[0]))
     if len(part) == 1:
         return value

@@ -117,7 +117,7 @@ def prove_default_unused(change: Change) -> Proof | None:
 def bound_imported_shift(diff: Diff) -> Fraction | None:
     """Return a bound on how far all findings of a diff together can move one question's score.
 
-    It is no sum: between two edits a score may be lost and won back, and two edits may undo each other.
+    It is not a sum: between two edits a score may be lost and won back, and two edits may undo each other.
     """
     return diff.total.max_shift
 

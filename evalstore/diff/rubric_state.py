@@ -188,11 +188,11 @@ def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight:
 
 def _read_threshold(value: Any) -> Fraction:
     if (number := _read_non_negative(value)) > 1:
-        raise UnreadableError(f"{value!r} is no bar: no score is above 1")
+        raise UnreadableError(f"{value!r} is not a bar: no score is above 1")
     return number
 
 
 def _read_non_negative(value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
-        raise UnreadableError(f"{value!r} is no number from 0 up")
+        raise UnreadableError(f"{value!r} is not a number from 0 up")
     return number

@@ -116,7 +116,7 @@ def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | Non
 
 def _read_profile(word: Any) -> Profile:
     if not isinstance(word, str) or word not in set(Profile):
-        raise _make_settings_error(f"profile: {word} is no profile", f"it is {' or '.join(Profile)}")
+        raise _make_settings_error(f"profile: {word} is not a profile", f"it is {' or '.join(Profile)}")
     return Profile(word)
 
 
@@ -124,7 +124,7 @@ def _read_rule_set(number: Any) -> int:
     if isinstance(number, bool) or number not in RULE_SETS:
         known = ", ".join(map(str, RULE_SETS))
         raise _make_settings_error(
-            f"rule_set: {number} is no rule set of this evalstore", f"it has {known}; another release has more"
+            f"rule_set: {number} is not a rule set of this evalstore", f"it has {known}; another release has more"
         )
     return int(number)
 
@@ -138,7 +138,7 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
 
     for name, word in words.items():
         if word not in LEVELS and word not in _FILE_RULE_LEVELS:
-            raise _make_settings_error(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
+            raise _make_settings_error(f"rules: {name}: {word} is not a level", f"a change is {', '.join(LEVELS)}")
         if not RULE_SETTING.fullmatch(name):
             raise _make_settings_error(
                 f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none"
@@ -151,19 +151,19 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
 def _get_mapping(key: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     value = settings.get(key, {})
     if not isinstance(value, Mapping):
-        raise _make_settings_error(f"{key} is no mapping", _SEE_VALIDATE)
+        raise _make_settings_error(f"{key} is not a mapping", _SEE_VALIDATE)
     return value
 
 
 def _read_text_mapping(key: str, value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
-        raise _make_settings_error(f"{key} is no mapping of texts", _SEE_VALIDATE)
+        raise _make_settings_error(f"{key} is not a mapping of texts", _SEE_VALIDATE)
     return value
 
 
 def _read_text_list(key: str, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _make_settings_error(f"{key} is no list of texts", _SEE_VALIDATE)
+        raise _make_settings_error(f"{key} is not a list of texts", _SEE_VALIDATE)
     return value
 
 

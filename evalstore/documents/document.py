@@ -177,11 +177,11 @@ class OpaqueValue:
     def description(self) -> str:
         """What it is, in words."""
         is_nested = self.text[:1] in {"[", "{"}
-        return f"nested deeper than {OPAQUE_DEPTH} levels" if is_nested else f"{self.text[:20]}, which is no number"
+        return f"nested deeper than {OPAQUE_DEPTH} levels" if is_nested else f"{self.text[:20]}, which is not a number"
 
 
 def write_flat(value: Any) -> str:
-    """Return a value of any depth as one line of JSON; `LoadError` for a key that is no text."""
+    """Return a value of any depth as one line of JSON; `LoadError` for a key that is not text."""
     # A stack, because recursion would end within values that are nested as deep as legacy readers go.
     parts: list[str] = []
     waiting: list[Any] = [value]
@@ -214,7 +214,7 @@ class _Token(str):
 
 def _format_key(key: Any) -> _Token:
     if not isinstance(key, str):
-        raise LoadError(f"below {OPAQUE_DEPTH} levels, the key {key} is no text")
+        raise LoadError(f"below {OPAQUE_DEPTH} levels, the key {key} is not text")
     return _Token(f"{_format_scalar(key)}:")
 
 

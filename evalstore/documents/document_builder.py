@@ -194,7 +194,7 @@ class DocumentBuilder:
     def _build_duplicate_error(self, key: str, pointer: Pointer, span: Span) -> LoadError:
         first = self.key_spans[pointer].line
         return LoadError(
-            f"the key {key} stands twice in one mapping (first on line {first})",
+            f"duplicate key {key} (first on line {first})",
             place=self.locate(span),
             hint="keep one of the two; most programs read the last",
         )

@@ -138,7 +138,7 @@ def check_row(value: Any, text: str, place: Place) -> None:
     """Raise `LoadError` for what a decoder lets through: half a surrogate pair, or nesting beyond the limit."""
     escaped = "\\" in text and _ESCAPED.search(text)
     if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
-        raise LoadError("half a surrogate pair is no text", place=place)
+        raise LoadError("half a surrogate pair is not text", place=place)
     if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
 
@@ -170,7 +170,7 @@ def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(items)
     if len(mapping) != len(items):
         duplicate = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
-        raise LoadError(f"the key {duplicate!r} stands twice in one object")
+        raise LoadError(f"duplicate key {duplicate!r}")
     return mapping
 
 
@@ -272,7 +272,7 @@ def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> in
     except json.JSONDecodeError as error:
         source.refuse_at(error.pos, describe_decode_error(error))
     if _SURROGATE.search(value):
-        source.refuse_at(start, "half a surrogate pair is no text")
+        source.refuse_at(start, "half a surrogate pair is not text")
     take = builder.add_key if builder.wants_key else builder.add_scalar
     take(value, source.build_span(start, end))
     return int(end)
@@ -303,7 +303,7 @@ def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, 
     for key in pointer:
         target = target.get(key, {}) if isinstance(target, dict) else None
     if not isinstance(target, dict):
-        raise RefusedError("is no mapping that members can be added to", place=Place(file))
+        raise RefusedError("is not a mapping that members can be added to", place=Place(file))
     new = {key: value for key, value in members.items() if key not in target}
     if not new:
         return data

@@ -136,7 +136,7 @@ class JsonStream:
                 self.skip()
                 continue
             if key in fields:
-                raise LoadError(f"the key {key!r} stands twice in one object", place=self._locate_position())
+                raise LoadError(f"duplicate key {key!r}", place=self._locate_position())
             fields[key] = self.read()
         return fields
 

@@ -118,5 +118,5 @@ def _format_scalar(value: Any) -> str:
 
 def _format_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise RefusedError(f"the key {key} is no text, and JSON has no other keys")
+        raise RefusedError(f"the key {key} is not text, and JSON has no other keys")
     return encode_basestring(key)

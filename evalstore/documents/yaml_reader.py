@@ -102,7 +102,7 @@ NOT_PLAIN: Any = object()  # what `read_plain_value` returns for a text that it 
 
 # The first characters of unquoted scalars that may mean something other than text.
 TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
-# Unquoted words that are no texts.
+# Unquoted words that are not texts.
 PLAIN_WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -132,7 +132,9 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
     if _FLOAT.fullmatch(text):
         return parse_number(text, place)
     if SPECIAL_NUMBER.fullmatch(text):
-        raise LoadError(f"{text} is no number that can be calculated with", place=place, hint="quote it if it is text")
+        raise LoadError(
+            f"{text} is not a number that can be calculated with", place=place, hint="quote it if it is text"
+        )
     return text
 
 
@@ -261,7 +263,7 @@ class _PositionReader:
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document of another tool: larger, with keys that are no texts, and with merge keys expanded.
+    """Parse one YAML document of another tool: larger, with keys that are not texts, and with merge keys expanded.
 
     Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an `OpaqueValue`.
     """

@@ -1,4 +1,4 @@
-"""Reads stores as the rows of an index, and writes them into one file; a file that is no index is left alone."""
+"""Reads stores as the rows of an index, and writes them into one file; a file that is not an index is left alone."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _iterate_artifacts(store: ArtifactStore) -> Iterator[IndexRow]:
             "message": one.problem,
         }
     for name, reason in listing.ignored:
-        error = EvalstoreError(f"the tag {name} is no release: {reason}")
+        error = EvalstoreError(f"the tag {name} is not a release: {reason}")
         yield make_problem(error, severity=Severity.WARNING)
 
 
@@ -333,7 +333,7 @@ def write_index(
     """Write the rows of stores into `out`, in place of an index that is there; the suffix says in which format.
 
     `runs` is the folder of runs in each store; `watch` wraps the iteration over the stores (a progress bar). Raises
-    `RefusedError` for a file that is no index, and where no store can be read at all.
+    `RefusedError` for a file that is not an index, and where no store can be read at all.
     """
     if out.suffix not in _FORMATS:
         raise UsageError("an index is written as .parquet or .jsonl", hint="name the file so: --out index.parquet")
@@ -383,5 +383,5 @@ def _require_own_file(out: Path) -> None:
         row = None
     if not (isinstance(row, dict) and row.keys() >= _KEYS):
         raise RefusedError(
-            "is no index, and nothing else is overwritten", place=Place(str(out)), hint="name another file"
+            "is not an index, and nothing else is overwritten", place=Place(str(out)), hint="name another file"
         )

@@ -68,7 +68,7 @@ _HINTS: dict[str, dict[str, str]] = {
     "questions": {
         **_share_hint(_RUBRIC_REF, "rubric rubrics"),
         **_share_hint(
-            f"checks stand in a rubric; {_RUBRIC_REF}",
+            f"checks belong in a rubric; {_RUBRIC_REF}",
             "assert assertions asserts checks criteria_checks expectations graders scorers scoring",
         ),
         **{word: f"write `{key}`{_OR_METADATA.get(key, '')}" for word, key in SYNONYMS.items()},

@@ -21,7 +21,7 @@ _DEPTH = 2  # a folder and a file in it
 
 
 class TextFile(NamedTuple):
-    """A file, or one `line` of the rows in it; without a root it is no file of a store, and cannot be mended."""
+    """A file, or one `line` of the rows in it; without a root it is not a file of a store, and cannot be mended."""
 
     root: Path | None
     path: str
@@ -121,7 +121,7 @@ def _splice(data: bytes, edits: Iterable[TextEdit]) -> bytes:
 
 
 def _find_scoring_digest(data: bytes, path: str) -> str | None:
-    """Return the digest of what can move a score; None for a file that is no artifact."""
+    """Return the digest of what can move a score; None for a file that is not an artifact."""
     kind = next((kind for kind in Kind if kind.folder == PurePosixPath(path).parent.name), None)
     if kind is None:
         return None

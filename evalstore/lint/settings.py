@@ -101,7 +101,7 @@ def lint_acceptance_form(value: Any) -> Iterator[Note]:
                 yield make_note("key-not-allowed", (*at, key), of_key=True, name=f"`{key}`", hint=hint)
         yield from _lint_dates(entry, index)
         if isinstance(since := entry.get("since"), str) and find_version(since) is None:
-            message = f"since is {describe_value(since)}, which is no version"
+            message = f"since is {describe_value(since)}, which is not a version"
             yield make_note(
                 "acceptance-malformed", (*at, "since"), message=message, hint="write a release, as in 1.2.0"
             )
@@ -130,7 +130,7 @@ def lint_acceptance_use(value: Any, pending: PendingAcceptances, today: date) ->
 def _lint_dates(entry: Mapping[str, Any], index: int) -> Iterator[Note]:
     for key in _DATES:
         if isinstance(entry.get(key), str) and _parse_day(entry[key]) is None:
-            message = f"{key} is {describe_value(entry[key])}, which is no date"
+            message = f"{key} is {describe_value(entry[key])}, which is not a date"
             yield make_note(
                 "acceptance-malformed", ("accepted", index, key), message=message, hint="write it as 2026-12-31"
             )

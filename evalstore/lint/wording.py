@@ -268,7 +268,7 @@ def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     kind = [name.removeprefix(_CHECK_SCHEMAS)] if name.startswith(_CHECK_SCHEMAS) else []
     hint = f"{note.facts['hint']}: evalstore explain {'.'.join([*kind, *keys])}"
     if not keys:
-        # An empty file, or a part that is no mapping.
+        # An empty file, or a part that is not a mapping.
         hint = f"evalstore new {_NEW[name]} ID writes a first one" if name in _NEW else said
     return note._replace(facts={**note.facts, "hint": hint})
 

@@ -103,7 +103,7 @@ class FormatMatch:
         return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
 
-NO_MATCH = FormatMatch(None, None, 0.0, "this is no format that evalstore migrates")
+NO_MATCH = FormatMatch(None, None, 0.0, "this is not a format that evalstore migrates")
 OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
 

@@ -34,7 +34,7 @@ from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 
 @dataclass(slots=True)
 class ArtifactSource:
-    """The artifacts of a store, or of a folder that is no repository; a context manager like `Store`."""
+    """The artifacts of a store, or of a folder that is not a repository; a context manager like `Store`."""
 
     root: Path | None
     store: ArtifactStore | None
@@ -281,7 +281,7 @@ def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSou
     paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(_walk_runs(artifacts.root, RUNS_FOLDER))
     if not paths:
         raise RefError(
-            f"no run lies here in {RUNS_FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
+            f"no run is here in {RUNS_FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
         )
     return tuple(_export_run(artifacts.root, path) for path in dict.fromkeys(paths))
 
@@ -302,7 +302,7 @@ def _export_run(root: Path, path: str) -> ExportedFile:
     file = decode_path(path)
     # The path comes from a file name of the repository, which may be crafted to leave the output folder.
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
-        raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
+        raise RefusedError(f"{path} is not a name that a migration gives", hint="rename it, or name what to export")
     try:
         return ExportedFile(file, path, read_below(root, path, LARGE_FILE).decode())
     except UnicodeDecodeError:

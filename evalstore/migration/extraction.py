@@ -44,7 +44,7 @@ class BrokenLine:
 def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document and its broken lines; the rows of JSON Lines are a list without the broken ones.
 
-    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is no JSON Lines.
+    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is not JSON Lines.
     """
     suffix = _get_suffix(file)
     return _parse_rows(data, file) if suffix in _LINES else (_PARSERS.get(suffix, read_legacy_json)(data, file), ())

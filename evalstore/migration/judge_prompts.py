@@ -217,7 +217,7 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
 
 
 def _list_literals(code: str) -> list[str]:
-    """Return the texts of a Python file that are written out as one literal; none where it is no Python."""
+    """Return the texts of a Python file that are written out as one literal; none where it is not Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd escapes in a file that is not ours

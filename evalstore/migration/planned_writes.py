@@ -98,7 +98,7 @@ def _move_comments(comments: _Comments, base: Sequence[str], new: Sequence[str])
 _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
-_NO_TEXT = "it is no UTF-8 text, so it stays"
+_NO_TEXT = "it is not UTF-8 text, so it stays"
 _RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
 _RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
@@ -303,7 +303,7 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
     """
     old = text.current
     if old is None and (data := _read_current_bytes(root, path)) is not None:
-        # A file that is no UTF-8 has no current text, and still must not be overwritten silently.
+        # A file that is not UTF-8 has no current text, and still must not be overwritten silently.
         old, text = data.decode("utf-8", "surrogateescape"), text._replace(state=FileState.CONFLICT, reason=_NO_TEXT)
     state = FileState.UNCHANGED if old == text.new and text.state in _WRITTEN else text.state
     # Of a file that is kept only its origin can change; one that was removed has none.

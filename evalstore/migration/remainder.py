@@ -76,7 +76,7 @@ def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
 def encode_value(value: Any) -> Any:
     """Return a value that an artifact can hold.
 
-    A mapping with keys that are no texts (YAML) becomes a list of pairs, an opaque value its JSON text.
+    A mapping with keys that are not texts (YAML) becomes a list of pairs, an opaque value its JSON text.
     """
     if isinstance(value, list):
         return [encode_value(item) for item in value]

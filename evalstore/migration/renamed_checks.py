@@ -53,7 +53,7 @@ def merge_renamed(
     side: ConflictSide,
     load_base: Callable[[], Mapping[ArtifactPlace, str] | None],
 ) -> MergeResult:
-    """Return the result of `merge_artifact`; a file with old names is merged under them, so that a name is no edit."""
+    """Return the result of `merge_artifact`; a file with old names is merged under them, for a name is not an edit."""
     if ours is None or not _has_old_names(new, ours, base):
         return merge_artifact(new.value, ours, base, side, load_base)
     result = merge_artifact(new.take_old_names(), ours, base, side, load_base)
@@ -75,7 +75,7 @@ def merge_renamed(
 
 
 def merge_renamed_release(new: NamedContent, released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:
-    """Return the result of `merge_removed`, for which a name is no edit either."""
+    """Return the result of `merge_removed`, for which a name is not an edit either."""
     if not _has_old_names(new, released, base):
         return merge_removed(new.value, released, base, side)
     result = merge_removed(new.take_old_names(), released, base, side)

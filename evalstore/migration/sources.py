@@ -121,7 +121,7 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
         return
     name = _make_name(path, store, folder=True)
     for below in _walk_folder(path):
-        # A link that leads nowhere is no file to name instead: it is read, which says why it cannot be.
+        # A link that leads nowhere is not a file to name instead: it is read, which says why it cannot be.
         reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
         yield LegacyFile(_to_text(name / below), path, below, in_folder=True, skip_reason=reason)
 
@@ -180,5 +180,5 @@ def _make_absolute(path: Path) -> Path:
 
 
 def _to_text(name: PurePosixPath) -> str:
-    # A file name that is no UTF-8 is spelled with escapes, as reports and artifacts are UTF-8.
+    # A file name that is not UTF-8 is spelled with escapes, as reports and artifacts are UTF-8.
     return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

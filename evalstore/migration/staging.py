@@ -1,6 +1,6 @@
 """Writes the files of a migration, all or nothing: stages them in the git directory, then moves them into place.
 
-The only writer of this package. What is committed to a repository is no stage: a clone would follow the journal of a
+The only writer of this package. What is committed to a repository is not a stage: a clone would follow the journal of a
 stranger. Where there is no repository, the stage lies in the store. A journal in the stage names every file before the
 first one is moved, so the next migration undoes what a killed process left. Referenced artifacts move before those that
 refer to them: concurrent readers never see a dangling reference.

@@ -263,7 +263,7 @@ class SuiteBatch:
         return ours is None or digest_content(ours) != stored.origin.base
 
     def _is_pinned(self, anchor: CaseAnchor, draft: ArtifactDraft) -> bool:
-        # What is no question's own rubric is referred to by a rubric, which keeps its pins.
+        # What is not a question's own rubric is referred to by a rubric, which keeps its pins.
         return bool(anchor.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(anchor.case, ""))
 
     def _find_elsewhere(self, group: _Group) -> ArtifactDraft | None:
@@ -306,7 +306,7 @@ class SuiteBatch:
             # A place that is known stays, so that a case in front of it does not touch the file.
             anchor, shared = CaseAnchor(match.origin.case, match.origin.part), False
         names = {} if shared else {"case": anchor.case, "part": anchor.part}
-        # A run is no artifact: its rubrics say themselves whose they are.
+        # A run is not an artifact: its rubrics say themselves whose they are.
         head = self.head if self.is_headless else {}
         run = {"run": self.run} if self.run else {}
         places = {key: text for key, text in names.items() if text}

@@ -109,7 +109,7 @@ def _list_candidates(suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours:
     everyone = [set(_list_parts(other)) for other in (*group, *neighbours)]
     common = set.intersection(*everyone) if len(everyone) > 1 else set()
     parts = [part for part in _list_parts(suite) if part not in common and part != base]
-    # A version or a number alone is no name: the part before it is.
+    # A version or a number alone is not a name: the part before it is.
     cores = [place for place, part in enumerate(parts) if part[0].isalpha()]
     for core in reversed(cores):
         for first in range(core, -1, -1):

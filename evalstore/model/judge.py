@@ -91,7 +91,7 @@ def read_judge(value: Mapping[str, Any]) -> Judge:
     """Read a judge from its mapping; `ValueError` where its replies could not be read as it is written."""
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):
-            raise ValueError(f"its {key} is no {word}")
+            raise ValueError(f"its {key} is not a {word}")
     if "template" not in value:
         raise ValueError("it has no template")
     if not all(isinstance(name, str) for name in value.get("variables", ())):
@@ -133,5 +133,5 @@ def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
 
 def _read_number(value: Any) -> Fraction:
     if isinstance(value, bool | str):
-        raise ValueError(f"{value!r} is no number")  # noqa: TRY004  # one error for a bad file
+        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004  # one error for a bad file
     return parse_fraction(value)

@@ -19,7 +19,7 @@ _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
 _KEY = r"[ !#-\[\]-~]{1,400}"  # a reference: ASCII, without what YAML would escape
 # Compiled when they are first used: most stores have no lock.
 _START = r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n"
-# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is no record.
+# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is not a record.
 _ENTRY = (
     rf'  "(?P<key>{_KEY})":\n'
     r'    version: "(?P<version>[^"\\\n]{0,400})"\n'
@@ -96,7 +96,7 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
 def _parse_lock(text: str, file: str) -> Lock:
     start = re.match(_START, text)
     if start is None:
-        raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)
+        raise LoadError("is not a lock of evalstore", place=Place(file, 1), hint=_HINT)
     if int(start["form"]) != _FORM:
         message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
         raise LoadError(message, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
@@ -146,7 +146,7 @@ class _LockParser:
         entries: dict[str, tuple[str, int, re.Match[str]]] = {}
         while match := entry.match(self.text, self.offset):
             if (key := match["key"]) in entries:
-                message = f"{key} stands twice (first on line {entries[key][1]})"
+                message = f"duplicate reference {key} (first on line {entries[key][1]})"
                 raise LoadError(message, place=Place(self.file, line), hint=_HINT)
             entries[key] = (key, line, match)
             line += self.text.count("\n", self.offset, match.end())

@@ -15,7 +15,7 @@ from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call; `args` is None where the recorded arguments are no mapping."""
+    """One tool call; `args` is None where the recorded arguments are not a mapping."""
 
     name: str
     args: Mapping[str, Any] | None
@@ -47,7 +47,7 @@ class Sample:
 
 
 def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """Read `{name, args}` or `{name, arguments}`, also within `function`; null and blank text are no arguments."""
+    """Read `{name, args}` or `{name, arguments}`, also within `function`; null and blank text are not arguments."""
     args = read_call_args(call)
     args = _parse_args(args) if isinstance(args, str) else args
     args = {} if args is None else args
@@ -108,7 +108,7 @@ def _find_no_line() -> int | None:
 class Question:
     """One row: its id, its input, and the whole mapping as written with the defaults filled in.
 
-    `find_line` says on which line of its file it begins. `broken` says why it is no question at all: then `id` is
+    `find_line` says on which line of its file it begins. `broken` says why it is not a question at all: then `id` is
     what it is called instead. Digests are computed when they are asked for.
     """
 
@@ -184,7 +184,7 @@ def make_question(
 
 
 def _explain_broken(found: Question) -> str:
-    """Return why a row is no question that can be graded, with its line."""
+    """Return why a row is not a question that can be graded, with its line."""
     if not found.row:
         return f"a question is a mapping with `id` and `input`{found.place}"
     for key in _TEXT_KEYS:

@@ -172,7 +172,7 @@ _PINNING = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
 
 def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
     """Yield every reference of an artifact's mapping with its pointer, in the order of the file."""
-    # Any shape is accepted: what is no mapping, list or text has no references.
+    # Any shape is accepted: what is not a mapping, list or text has no references.
     if kind is Kind.RUBRIC:
         for index, check in _list_items(value, "checks"):
             yield from find_check_pins(("checks", index), check)

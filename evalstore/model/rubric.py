@@ -128,13 +128,13 @@ def _read_check(id_: str, value: Mapping[str, Any]) -> Check:
 
 def _require_type(name: str, value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
-        raise ValueError(f"{name} is {value!r}, which is no {type_.__name__}")  # noqa: TRY004  # one error for a bad file
+        raise ValueError(f"{name} is {value!r}, which is not a {type_.__name__}")  # noqa: TRY004  # one error for a bad file
     return value
 
 
 def _read_number(name: str, value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
-        raise ValueError(f"{name} is {value!r}, which is no number from 0 up")
+        raise ValueError(f"{name} is {value!r}, which is not a number from 0 up")
     return number
 
 

@@ -88,7 +88,7 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
 ) -> Diff:
     """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
 
-    A side that is no version of the store has no rows, and nobody accepts its changes. `load` reads references, by
+    A side that is not a version of the store has no rows, and nobody accepts its changes. `load` reads references, by
     default as the new side does: a working file may name versions that are not released yet. `rows` are both sides'
     rows where they are not those in the store.
     """

@@ -21,7 +21,7 @@ from evalstore.store.revisions import is_ancestor
 from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version
 
-_UNKNOWN = "what its references meant when it was released cannot be told"
+_UNKNOWN = "nobody can say what its references meant when it was released"
 
 
 @dataclass(slots=True)

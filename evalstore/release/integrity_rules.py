@@ -14,9 +14,9 @@ _ROWS = (
     ValidationRule(
         "tag-invalid",
         _ERROR,
-        "the tag {tag} is no release: it {what}",
+        "the tag {tag} is not a release: it {what}",
         "a release is a tag of its own name on a commit; find out who made this one, then: git tag -d {tag}",
-        "What stands in for a release is another ruler under its name.",
+        "Other content takes the place of a release under its name.",
     ),
     ValidationRule(
         "release-invalid",
@@ -28,7 +28,7 @@ _ROWS = (
     ValidationRule(
         "tag-ignored",
         _INFO,
-        "the tag {tag} is no release of this store: {why}",
+        "the tag {tag} is not a release of this store: {why}",
         "",
         "It stands among the releases, and no reference can mean it.",
     ),
@@ -44,7 +44,7 @@ _ROWS = (
         _ERROR,
         "{ref} is not what was released: {what}",
         "{back}",
-        "Scores under this version are no longer scores under the ruler that had its name.",
+        "Scores under this version no longer mean what they meant.",
     ),
     ValidationRule(
         "tag-missing",
@@ -65,7 +65,7 @@ _ROWS = (
         _ERROR,
         "{tag} is another object on {remote}: {there}, and here {here}",
         "find out which of the two was released: git fetch {remote} {ref}:refs/tags/theirs/{tag}",
-        "Two clones grade by two rulers of one name.",
+        "Two clones grade differently under one name.",
     ),
     ValidationRule(
         "tags-missing",
@@ -107,7 +107,7 @@ _ROWS = (
     ValidationRule(
         "release-bump-unknown",
         _WARNING,
-        "whether the version of {ref} says enough cannot be told: {message}",
+        "cannot say whether the version of {ref} is high enough: {message}",
         "mend what it names, then verify again",
         "What cannot be compared is never taken for equal.",
     ),
@@ -138,14 +138,14 @@ _ROWS = (
     ValidationRule(
         "ledger-malformed",
         _ERROR,
-        "this line is no release",
+        "this line is not a release",
         "a line is <version> <SHA-256 of the file>, and only evalstore bump writes it: git log -p {path}",
         "Nothing can be held against it.",
     ),
     ValidationRule(
         "ledger-repeated",
         _ERROR,
-        "{version} stands here twice (first on line {line})",
+        "duplicate version {version} (first on line {line})",
         "keep the line that was released, as git log -p {path} shows",
         "A version is released once.",
     ),
@@ -166,7 +166,7 @@ _ROWS = (
     ValidationRule(
         "history-missing",
         _WARNING,
-        "this clone is shallow: whether the ledgers were rewritten before its first commit cannot be told",
+        "this clone is shallow: nobody can say whether the ledgers were rewritten before its first commit",
         "git fetch --unshallow --tags, then verify again",
         "What is not here is never guessed.",
     ),

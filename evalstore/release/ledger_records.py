@@ -149,7 +149,7 @@ def check_ledger_history(records: ReleaseRecords, is_wanted: Callable[[str], boo
     """Yield each commit that took lines from a ledger which HEAD lacks to this day; `is_wanted` by `<kind>/<id>`.
 
     Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep the lines of both
-    sides in an order of their own. Lines that were put back are no finding.
+    sides in an order of their own. Lines that were put back are not a finding.
     """
     try:
         yield from _find_lost_lines(records, is_wanted)

@@ -210,7 +210,7 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
                 place=step.artifact.document.locate(("version",)),
-                hint="versions that differ only after the + cannot be told apart by a range; choose a higher one",
+                hint="versions that differ only after the + are the same to a range; choose a higher one",
             )
 
 

@@ -266,7 +266,7 @@ def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Men
         return scan_mentions([data])
     try:
         rows = find_working_rows(store, ref, data)
-        # What ends one file is no beginning of the next.
+        # What ends one file is not a beginning of the next.
         return scan_mentions(chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data])
     except LoadError:
         return ANYTHING

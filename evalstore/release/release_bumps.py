@@ -89,7 +89,7 @@ class BumpChecker:
             yield from _judge_step(tag, base, version, diff)
 
     def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
-        """Yield the sound releases before this one that are no pre-releases, the last first."""
+        """Yield the sound releases before this one that are not pre-releases, the last first."""
         group = self._groups[tag.ref.name]
         before = (group[index] for index in range(self._indexes[tag.name] - 1, -1, -1))
         return (one for one in before if not one.version.prerelease and one.name not in self._unsound)

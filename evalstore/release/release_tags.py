@@ -129,7 +129,7 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
 
 
 def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:
-    """Return the finding of a tag that is no release."""
+    """Return the finding of a tag that is not a release."""
     return make_finding("tag-invalid", Place(TAG_REFS + tag.name), tag=tag.name, what=flaw)
 
 

@@ -37,7 +37,7 @@ _VERSION_ROWS = (
         Severity.ERROR,
         "needs {needed}, and is still {version}",
         _BUMP,
-        "Two contents under one version are two rulers of one name.",
+        "Two contents under one version have one name.",
     ),
     ValidationRule(
         VersionRule.TOO_SMALL,

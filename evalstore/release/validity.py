@@ -34,7 +34,7 @@ def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
     for find_place, ref in pins:
         if not ref.names_release:
             raise RefusedError(
-                f"{ref} is no release, and a release may name nothing else",
+                f"{ref} is not a release, and a release may name nothing else",
                 place=find_place(),
                 hint=f"pin a release: {ref.name}@<version>",
             )

@@ -110,7 +110,7 @@ def _describe_silence(lines: Lines) -> str:
 def _format_factor(factor: Factor, width: int) -> str:
     about = []
     if factor.order[0] != factor.order[1]:
-        about.append(f"{_format_span(factor.order).strip()} by the order of the players")
+        about.append(f"{_format_span(factor.order).strip()} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
         about.append(f"sign-flip p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
@@ -172,7 +172,7 @@ def _format_rest(audit: Audit, width: int) -> str:
             for drift in audit.drift[:_MOST_EDITS]
         ]
     elif audit.common:
-        lines.append("all that was graded again came out as the runs recorded it")
+        lines.append("Both runs reproduced.")
     notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")]
     return "\n".join([*lines, *notes])
 
@@ -189,7 +189,7 @@ def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
     # Only of what was sampled can chance be asked.
     has_rulers = any(factor.flipped and _RULERS.issuperset(factor.players) for factor in audit.factors)
-    aside = ", the rulers' part left out" if has_rulers else ""
+    aside = ", without what the rubrics changed" if has_rulers else ""
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)}{aside})"
     by = [f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items()]
     several = sum(number > 1 for number in Counter(chain.from_iterable(flips.by.values())).values())
@@ -202,7 +202,7 @@ def _format_own(audit: Audit) -> Iterator[str]:
     own = audit.own
     if any(factor.changed and {"outputs", "input"} & {*factor.players} for factor in audit.factors):
         ends = [("unknown" if end is None else format_points(end)) for end in (own.shapley, own.old, own.new)]
-        yield f"the own share of {name_own(audit)}: {ends[0]}; under A's ruler {ends[1]}, under B's {ends[2]}"
+        yield f"the own share of {name_own(audit)}: {ends[0]}; under A's rubrics {ends[1]}, under B's {ends[2]}"
 
 
 def _format_failures(lines: Lines) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _format_failures(lines: Lines) -> Iterator[str]:
 def _format_price(audit: Audit) -> Iterator[str]:
     price = audit.price
     if price.calls:
-        yield f"{count_noun(price.calls, 'call')} of judges would tell the joint players apart (--ask with --judge-url)"
+        yield f"{count_noun(price.calls, 'call')} of judges would tell the joint shares apart (--ask with --judge-url)"
     if price.steps > price.calls:
         yield f"{count_noun(price.steps, 'call')} would also tell the versions of the judge apart (--judge-url)"
 

@@ -91,7 +91,7 @@ def _format_check(id_: str, results: tuple[CheckResult | None, ...], view: Quest
     lines = [f"check {make_printable(id_)}"]
     for cell, result in zip(view.cells, results, strict=True):
         lead = f"  {cell.output} under {cell.ruler}  "
-        said = "not in this ruler" if result is None else f"{format_percent(result.score):>6}  {result.reason}"
+        said = "not in this rubric" if result is None else f"{format_percent(result.score):>6}  {result.reason}"
         lines += wrap_lines(said, width=screen.width, lead=lead, inner=" " * len(lead))
     return "\n".join(lines)
 

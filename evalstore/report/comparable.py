@@ -37,7 +37,7 @@ def _describe_answer(found: Comparability) -> str:
     if found.answer == "no":
         return f"scores under {sides} cannot be compared as a whole"
     again = found.answer != "bounded" or any(part.answer == "yes, after scoring again" for part in found.parts)
-    once = " once one side is graded by the other's rulers" if again else ""
+    once = " once one side is graded by the other's rubrics" if again else ""
     within = f" within {_format_bound(found.bound_after)}" if found.answer == "bounded" else ""
     stand = f"; as they stand, within {_format_bound(found.bound)}" if again and found.bound is not None else ""
     return f"scores under {sides} can be compared{within}{once}{stand}"

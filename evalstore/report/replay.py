@@ -50,7 +50,7 @@ def markdown_inference(inference: Inference) -> str:
     """Return the same for a pull request."""
     rows = [*_rank_rows(inference.rubrics), *_rank_rows(inference.datasets)]
     parts = ["### evalstore infer", format_code(inference.run), f"**{escape_prose(_summarize_inference(inference))}**"]
-    table = "\n".join(format_table(("ruler", "reproduces"), rows))
+    table = "\n".join(format_table(("rubric or judge", "reproduces"), rows))
     return "\n\n".join([*parts, table, *(escape_prose(note) for note in _list_inference_notes(inference))])
 
 

@@ -191,7 +191,7 @@ def _run_lines(run: Run) -> Iterator[str]:
     rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
     yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
     if run.unscored:
-        yield f"unscored   {run.unscored:>6,}   not part of any mean"
+        yield f"unscored   {run.unscored:>6,}   counted in no mean"
     if run.outputs > run.questions:
         yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
     if kept := int(run.harness.get("replies_kept", 0)):

@@ -69,7 +69,7 @@ def describe_run(view: RunView) -> Iterator[str]:
     if run.outputs > run.questions:
         yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
     if run.without_output:
-        yield f"{count_noun(run.without_output, 'question')} without an output: part of no mean."
+        yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
 
 
 def describe_choice(view: RunView) -> str:

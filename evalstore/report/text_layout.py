@@ -97,7 +97,7 @@ _GIT = (
     "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
-# Compiled when it is first used: most answers are no sentences.
+# Compiled when it is first used: most answers are not sentences.
 _COMMAND = rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
 
 

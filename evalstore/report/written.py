@@ -112,7 +112,7 @@ def _describe_problem(problem: IndexProblem) -> str:
 
 
 _FIRST_STEPS = (
-    "then: evalstore new rubric ID begins a ruler, or evalstore migrate FILE takes legacy ones",
+    "then: evalstore new rubric ID begins a rubric, or evalstore migrate FILE takes legacy ones",
     "      evalstore bump --all releases them",
 )
 

@@ -60,7 +60,7 @@ def _sample_id(row: Mapping[str, Any], place: Place) -> str:
     if isinstance(id_, str | int) and not isinstance(id_, bool):
         return str(id_)
     near = find_nearest("sample_id", row.keys() - {"sample_id"})
-    wrong = "its `sample_id` is no text" if "sample_id" in row else "it has no `sample_id`"
+    wrong = "its `sample_id` is not text" if "sample_id" in row else "it has no `sample_id`"
     label = f", labelled {make_excerpt(str(row['schema_version']), 60)}," if "schema_version" in row else ""
     hint = f"it has `{make_excerpt(near, 60)}`, which no version has" if near and near.startswith("sample") else None
     raise LoadError(f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint)
@@ -72,7 +72,7 @@ def _transcript(row: Mapping[str, Any], place: Place) -> Turns | None:
     if turns is None:
         return None
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise LoadError("its `messages` are no list of messages", place=place)
+        raise LoadError("its `messages` are not a list of messages", place=place)
     return turns
 
 
@@ -89,7 +89,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
     if not texts or texts[0] is None:
         return None
     if not isinstance(texts[0], str):
-        raise LoadError("its `output.raw` is no text", place=place)
+        raise LoadError("its `output.raw` is not text", place=place)
     return texts[0]
 
 
@@ -97,7 +97,7 @@ def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | N
     """Return what the assistant said where the row says that the answer stands, else what it said last."""
     spoken_turns = [turn for turn in turns if turn.get("role") == "assistant" and turn.get("content") is not None]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
-        raise LoadError("the `content` of a message is no text", place=place)
+        raise LoadError("the `content` of a message is not text", place=place)
     final = _final_turn(row.get("answer_attribution"))
     final_turns = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
     return next((turn["content"] for turn in reversed(final_turns or spoken_turns)), None)
@@ -127,8 +127,8 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
         return read_eee_output(row, place)
     for key in ("id", "output"):
         if not isinstance(row.get(key), str):
-            wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"
-            raise LoadError(f"this line is no output: {wrong}", place=place, hint=OUTPUT_SHAPES)
+            wrong = f"its `{key}` is not text" if key in row else f"it has no `{key}`"
+            raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
     output = Output(row["output"], read_calls(row.get("tool_calls"), place))
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
 
@@ -149,7 +149,7 @@ def _read_sample(value: Any, place: Place) -> int:
     if type(value) is int and 0 <= value < 10**9:
         return value
     raise LoadError(
-        "its `sample` is no whole number", place=place, hint="number the answers to one question 0, 1, 2, …"
+        "its `sample` is not a whole number", place=place, hint="number the answers to one question 0, 1, 2, …"
     )
 
 
@@ -204,7 +204,7 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     reference = row.get("ground_truth") if flat else input_.get("reference")
     several = reference if isinstance(reference, list) else [] if reference is None else [reference]
     if not all(isinstance(text, str) for text in several):
-        raise ValueError("its reference is no text")
+        raise ValueError("its reference is not text")
     return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
 
 
@@ -250,4 +250,4 @@ def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = check.get(key, [])
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return tuple(value)
-    raise ValueError(f"its `{key}` are no texts")
+    raise ValueError(f"its `{key}` are not texts")

@@ -101,7 +101,7 @@ def open_pair_tables(
 ) -> Iterator[PairTables]:
     """Yield two runs, and the questions of their datasets (None: the same), in a database.
 
-    Raises `LoadError` at file:line for what is no row.
+    Raises `LoadError` at file:line for what is not a row.
     """
     if find_spec("duckdb"):
         with _open_duckdb_tables(runs, asked) as tables:

@@ -136,7 +136,7 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
         except (import_module("pyarrow").ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
             first = next(iter(str(error).splitlines()), "")
             hint = f"Arrow says: {first}" if first else None
-            raise LoadError("is no sound Parquet file", place=Place(str(path)), hint=hint) from None
+            raise LoadError("is not a valid Parquet file", place=Place(str(path)), hint=hint) from None
 
 
 def _write_lines(batch: Any, place: Place) -> Iterator[str]:

@@ -25,7 +25,7 @@ class _PageLimits(NamedTuple):
     batch: int = 1024  # rows
     guessed_header: int = 256  # bytes of a header that are read first
     header: int = 16 << 20  # bytes: Arrow's own limit
-    width: int = 12  # bytes of the widest value that is no text
+    width: int = 12  # bytes of the widest value that is not text
     levels: int = 8  # bytes for the place of a value within lists
 
 

@@ -37,7 +37,7 @@ from evalstore.runs.run_files import (
 from evalstore.runs.values import UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
-_NO_ROW = "this line is no row of a run"
+_NO_ROW = "this line is not a row of a run"
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
@@ -48,7 +48,7 @@ def read_run(path: Path) -> Run:
     """
     path = find_aggregate(path)
     place = Place(str(path))
-    with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
+    with explain_shape_errors(place, "this is not a run in the form of Every Eval Ever"):
         return _read_aggregate_run(read_aggregate(path), path, place)
 
 
@@ -164,7 +164,7 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     # Runs from before judges were asked do not count errors.
     errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
-        raise ValueError("its `error_ids` are no texts")
+        raise ValueError("its `error_ids` are not texts")
     partial = read_count(check.get("partial", 0))
     return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial)
 
@@ -179,7 +179,7 @@ def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:
     required = pinned.ref, pinned.version, pinned.digest, pinned.scoring_digest
     if all(isinstance(part, str | None) for part in astuple(pinned)) and None not in required:
         return pinned
-    raise ValueError("a part of a reference is no text")
+    raise ValueError("a part of a reference is not text")
 
 
 def _require_texts(value: Mapping[str, Any]) -> dict[str, str]:

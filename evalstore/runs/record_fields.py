@@ -30,7 +30,7 @@ def require_text(holder: Mapping[str, Any], key: str) -> str:
     """Return a required text."""
     if isinstance(value := holder[key], str):
         return value
-    raise ValueError(f"its `{key}` is no text")
+    raise ValueError(f"its `{key}` is not text")
 
 
 def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
@@ -42,7 +42,7 @@ def read_count(value: Any) -> int:
     """Return a count, which is written as a number or as the text of one."""
     if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
         return int(value)
-    raise ValueError(f"'{make_excerpt(str(value), 40)}' is no count")
+    raise ValueError(f"'{make_excerpt(str(value), 40)}' is not a count")
 
 
 def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
@@ -55,7 +55,7 @@ def read_number(score: Any) -> Fraction | None:
     """Return a score exactly, None for null; true and false (allowed until 0.2.0) are 1 and 0."""
     if score is None or isinstance(score, int | Decimal):
         return None if score is None else Fraction(score)
-    raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is no number")
+    raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is not a number")
 
 
 def parse_exact_score(text: str) -> Fraction | None:
@@ -63,7 +63,7 @@ def parse_exact_score(text: str) -> Fraction | None:
     if not text:
         return None
     if not _EXACT.fullmatch(text):
-        raise ValueError(f"'{make_excerpt(text, 40)}' is no exact score")
+        raise ValueError(f"'{make_excerpt(text, 40)}' is not an exact score")
     return Fraction(text)
 
 

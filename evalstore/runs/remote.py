@@ -41,11 +41,11 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
     @classmethod
     def from_url(cls, url: str, folder: _CopyFolder | None = None) -> RemoteFile:
-        """Return the file behind a URL, which is not asked for yet; `UsageError` for what is no URL of a file."""
+        """Return the file behind a URL, which is not asked for yet; `UsageError` for what is not a URL of a file."""
         match = _URL.fullmatch(url)
         if match is None or match[1] not in PROTOCOLS or "::" in url or url.endswith("/"):
             known = ", ".join(f"{name}://" for name in PROTOCOLS)
-            raise UsageError(f"'{make_excerpt(url, 80)}' is no URL of a file that is read", hint=f"known: {known}")
+            raise UsageError(f"'{make_excerpt(url, 80)}' is not a URL of a file that is read", hint=f"known: {known}")
         path = cls(match[2])
         path._url, path._folder = url, folder or _CopyFolder()  # its own
         return path

@@ -50,7 +50,7 @@ class RowIndex(Mapping[str, GradedRow]):
     """The graded rows of a run by question, in file order; one is read when it is asked for, its samples as one.
 
     Only one row is in memory: where the others stand is noted in a temporary file, which has no name. Raises
-    `LoadError` at file:line for a line that is no row, and `RefusedError` where a sample of a question stands twice.
+    `LoadError` at file:line for a line that is not a row, and `RefusedError` where a sample of a question stands twice.
     """
 
     def __init__(self, run: Run) -> None:
@@ -161,7 +161,7 @@ def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
 
 def _find_key(data: bytes, place: Place) -> _RowKey | None:
     value = _decode_line(data, place)
-    with explain_shape_errors(place, "this line is no row of a run"):
+    with explain_shape_errors(place, "this line is not a row of a run"):
         key = find_output_key(value, place)
     return key and _RowKey(*key, str(get_mapping(value, "metadata").get("evalstore_rubric") or ""))
 

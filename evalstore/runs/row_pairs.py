@@ -49,7 +49,7 @@ class TableRow(NamedTuple):
     def read(self, run: Run) -> GradedRow:
         """Return the row; raises `LoadError` where its checks are none."""
         place = Place(str(run.samples), self.place)
-        with explain_shape_errors(place, "this line is no row of a run"):
+        with explain_shape_errors(place, "this line is not a row of a run"):
             score, verdict = read_consistent_grade(self.score, self.verdict)
             return GradedRow(
                 id=self.id,

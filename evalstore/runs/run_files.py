@@ -72,7 +72,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
         stream = JsonStream(file, str(path))
         for key in stream.iterate_members():
             if key in record:
-                raise LoadError(f"the key '{make_excerpt(key, 60)}' stands twice in one object", place=stream.locate())
+                raise LoadError(f"duplicate key '{make_excerpt(key, 60)}'", place=stream.locate())
             if key == _EMBEDDED and stream.peek() == "[":
                 stream.skip()
                 record[key] = []
@@ -177,7 +177,7 @@ def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
 
 def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not _PLAIN.fullmatch(name):
-        raise ValueError(f"'{make_excerpt(str(name))}' is no file beside it")
+        raise ValueError(f"'{make_excerpt(str(name))}' is not a file beside it")
     return name
 
 

@@ -244,7 +244,7 @@ def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
 
 
 def _escape_name(name: str) -> str:
-    """Escape what is no UTF-8 in a name, as file names and command lines may hold."""
+    """Escape what is not UTF-8 in a name, as file names and command lines may hold."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

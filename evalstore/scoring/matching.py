@@ -143,7 +143,7 @@ class OutputMatcher:
     def _make_duplicate_error(self, number: int, line: int, first: int) -> RefusedError:
         id_ = next(islice(self.questions.list_ids(), number, None))
         return RefusedError(
-            f"the id '{make_excerpt(id_, 60)}' stands twice (first on line {first})",
+            f"duplicate id '{make_excerpt(id_, 60)}' (first on line {first})",
             place=Place(self.file, line),
             hint='keep one output for each question, or number several answers to it: "sample": 0, 1, 2, …',
         )

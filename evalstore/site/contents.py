@@ -191,7 +191,7 @@ class StoreSite:
 
     @cached_property
     def runs(self) -> tuple[SiteRun, ...]:
-        """The runs that can be read, oldest first; files that are no run are passed over."""
+        """The runs that can be read, oldest first; files that are not runs are passed over."""
         read = (run for _, run in iterate_runs(self.folder) if isinstance(run, Run))
         found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
         if len(found) > RUNS_LIMIT:

@@ -36,7 +36,7 @@ def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
 def make_artifact(ref: Ref, document: Document) -> Artifact:
     """Return the artifact of a parsed file; raises as `read_artifact`."""
     if not isinstance(document.value, dict):
-        raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.locate())
+        raise LoadError(f"holds no {ref.kind}: its root is not a mapping", place=document.locate())
     if (id_ := _find_artifact_id(document, ref)) != ref.id:
         raise LoadError(
             f"the id is '{make_excerpt(str(id_))}', but the file is that of {ref.name}",

@@ -22,8 +22,8 @@ _NO_REFS = "refs/none"
 class FileHistory:
     """The commits that changed some files, children before parents, each with its parents in this history.
 
-    Commits in between that left the files alone are skipped. A parent that is no key of `commits` lies at or before the
-    base. `cut` are commits whose parents a shallow clone lacks. `head` is None where nothing changed since the base.
+    Commits in between that left the files alone are skipped. A parent that is not a key of `commits` is at or before
+    the base. `cut` are commits whose parents a shallow clone lacks. `head` is None where nothing changed since.
     """
 
     head: str | None

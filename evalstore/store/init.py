@@ -186,7 +186,7 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
         try:
             done[name] = _write_file(file)
         except (LoadError, RefusedError) as error:
-            # A link in the path of a new file is no file of the user's to keep.
+            # A link in the path of a new file is not a file of the user's to keep.
             if not (file.base / file.path).exists():
                 raise
             kept.append((name, error.message))

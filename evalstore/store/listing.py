@@ -55,7 +55,7 @@ class ArtifactSummary(ArtifactIdentity):
 
 @dataclass(frozen=True, slots=True)
 class StoreListing:
-    """All artifacts of a store, and the ignored tags among theirs that are no release (name, reason)."""
+    """All artifacts of a store, and the ignored tags among theirs that are not a release (name, reason)."""
 
     artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]

@@ -59,7 +59,7 @@ def resolve_folder(path: Path | str) -> Path:
     except (OSError, RuntimeError, ValueError):
         raise GitError(f"there is no folder {path}", hint="name an existing folder with -C") from None
     if not folder.is_dir():
-        raise GitError(f"{path} is no folder", hint="name the folder of the store with -C")
+        raise GitError(f"{path} is not a folder", hint="name the folder of the store with -C")
     return folder
 
 

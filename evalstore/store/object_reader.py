@@ -206,7 +206,7 @@ class ObjectReader:
 
     def _request(self, oid: str, limit: int) -> tuple[str, int]:
         if not is_oid(oid):
-            raise GitError(f"{oid!r} is no object id")
+            raise GitError(f"{oid!r} is not an object id")
         self._send([oid])
         line = self._read_line(oid)
         if line == f"{oid} missing\n".encode("ascii"):

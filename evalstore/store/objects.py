@@ -92,7 +92,7 @@ def is_regular(entry: TreeEntry) -> bool:
 
 
 def has_entry(objects: ObjectReader, commit: str, path: str) -> bool:
-    """Whether something lies at a path at a commit; False below what is no folder."""
+    """Whether something lies at a path at a commit; False below what is not a folder."""
     try:
         return _find_entry_at(objects, commit, path) is not None
     except RefusedError:
@@ -191,7 +191,7 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
 
 
 def format_iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
-    """Return git's time stamp as ISO 8601 with its offset; "" when it is no date."""
+    """Return git's time stamp as ISO 8601 with its offset; "" when it is not a date."""
     from datetime import UTC, datetime, timedelta, timezone
 
     offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)

@@ -90,7 +90,7 @@ def _fill_table(
 ) -> int:
     """Write the questions, numbered from 0, and return how many they are.
 
-    `refs` collects their rubrics, and `broken` by id what is wrong with those that are no questions.
+    `refs` collects their rubrics, and `broken` by id what is wrong with those that are not questions.
     """
 
     def list_records() -> Iterator[tuple[int, str, bytes, int | None, str]]:

@@ -258,7 +258,7 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
     if recorded and (not versions or recorded > max(versions)):
         raise _build_untagged_error(store, ref, recorded)
     if not versions:
-        what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
+        what = f"in the range {ref.pin}" if ref.range else "that is not a pre-release"
         raise _build_unreleased_error(store, ref, f"{ref.name} has no release {what}", releases)
     return max(versions)
 

@@ -56,7 +56,7 @@ class GitTag(NamedTuple):
 
     @property
     def flaw(self) -> str | None:
-        """Why this tag is no release, as the rest of a sentence; None when it names a commit under its own name."""
+        """Why this tag is not a release, as the rest of a sentence; None when it names a commit under its own name."""
         if self.symref:
             return "is a symbolic ref to another ref"
         if self.type == "commit":
@@ -112,7 +112,7 @@ class TagGrammar(NamedTuple):
 
 
 class TagIndex(NamedTuple):
-    """Tags by name, releases by artifact (ascending), and ignored tags that are no release (name, reason)."""
+    """Tags by name, releases by artifact (ascending), and ignored tags that are not a release (name, reason)."""
 
     tags: Mapping[str, GitTag]
     releases: Mapping[tuple[Kind, str], Sequence[Release]]
@@ -147,7 +147,7 @@ class Tags:
         return [release for key in sorted(releases) if kind in {None, key[0]} for release in releases[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
-        """Return (name, reason) of every tag among the releases that is no release."""
+        """Return (name, reason) of every tag among the releases that is not a release."""
         return self._list_matching(*list_patterns(self.grammar)).ignored
 
     def list_unread(self) -> Mapping[str, TagRef]:
@@ -216,5 +216,5 @@ def _find_sort_key(release: Release) -> Version:
 
 
 def find_last_release(releases: Sequence[Release]) -> Release | None:
-    """Return the highest release that is no pre-release."""
+    """Return the highest release that is not a pre-release."""
     return next((release for release in reversed(releases) if not release.version.prerelease), None)

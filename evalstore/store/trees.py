@@ -72,7 +72,7 @@ def _index_entries(data: bytes, size: int) -> dict[bytes, tuple[bytes, bytes]]:
     index: dict[bytes, tuple[bytes, bytes]] = {}
     end = 0
     for entry in _ENTRY[size].finditer(data):
-        if entry.start() != end:  # what is no entry ends the tree, as it does for a scan
+        if entry.start() != end:  # what is not an entry ends the tree, as it does for a scan
             break
         end = entry.end()
         index.setdefault(entry[2], (entry[1], entry[3]))  # of two entries of one name, the first

@@ -23,7 +23,7 @@ TEXTS = st.lists(
 ).map("".join)
 PHRASES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map("".join), min_size=1, max_size=3)
 NAMES = st.sampled_from(("a", "b"))
-# Their numbers are traps: 1 is 1.0, true is no number, and neither is a text.
+# Their numbers are traps: 1 is 1.0, true is not a number, and neither is a text.
 ARGS = st.sampled_from(
     (
         {},
@@ -491,5 +491,5 @@ def test_a_rubric_that_would_be_graded_otherwise_than_it_says_is_refused(
     checks_: list[Rubric], scoring: Rubric
 ) -> None:
     rubric = {"id": "r", "version": "1.0.0", "checks": checks_, "scoring": {"combine": "min", **scoring}}
-    with pytest.raises(EvalstoreError, match="this is no rubric"):
+    with pytest.raises(EvalstoreError, match="this is not a rubric"):
         evaluate(rubric, "x")

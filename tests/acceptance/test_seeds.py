@@ -131,7 +131,7 @@ def test_agentevals_cases_need_an_id_and_an_input(tmp_path: Path) -> None:
     report = migrate([tmp_path / "EVAL.yaml"], into=tmp_path / "store", dry_run=True)
     told = [(str(entry.outcome), entry.reason) for entry in report.entries if entry.pointer.startswith("/evalcases")]
     assert told == [
-        ("unmapped", "the runner skips it: its id is no text"),
+        ("unmapped", "the runner skips it: its id is not text"),
         ("unmapped", "the runner skips it: it has no input"),
     ]
 

@@ -96,7 +96,7 @@ label: pass             3            0     TPR  100.0 %    43.9 to 100.0
 label: fail             1            2     TNR   66.7 %    20.8 to  93.9
 
 agreement   83.3 %    43.6 to  97.0   5 of 6 rows
-baseline    50.0 %   always saying pass; the judge beats it by 33.3 points, not resolvable with 6 rows
+baseline    50.0 %   always saying pass; the judge beats it by 33.3 points, which 6 rows cannot tell from chance
 kappa        0.667   substantial agreement beyond chance
 
 judge and label differ on 1 row:
@@ -462,7 +462,7 @@ def test_the_dataset_is_written_by_its_exact_name(store: Path, labelled: Callabl
     assert "warning: dataset/gold_answers@^1 floats: today it is dataset/gold_answers@1.0.0" in ran.err
     assert validation(store)["validated_against"] == "dataset/gold_answers@1.0.0"
     ran = cli(*ARGV, "--against", "dataset/gold_answers@git:main", cwd=store)
-    assert (ran.code, "@git:main is no release, so a judge's file cannot name it" in ran.err) == (3, True)
+    assert (ran.code, "@git:main is not a release, so a judge's file cannot name it" in ran.err) == (3, True)
     assert cli(*ARGV, "--against", "dataset/gold_answers@git:main", "--no-write", cwd=store).code == 0
     # Of what it says of the judges, six rows are all that is left to mend.
     assert set(re.findall(r"judge-\S+", cli("validate", "judges", cwd=store).out)) == {"judge-sample-small"}

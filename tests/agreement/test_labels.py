@@ -46,23 +46,23 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
         ({"id": "b", "output": "x"}, "this row has no `label`", "a row is"),
         ({**ROW, "label": "good"}, "the `label` of this row is 'good'", "write pass or fail"),
         ({**ROW, "label": "Pass"}, "the `label` of this row is 'Pass'", "write pass or fail"),
-        ({**ROW, "label": True}, "the `label` of this row is no text", "write pass or fail"),
-        ({**ROW, "label": 1}, "the `label` of this row is no text", "write pass or fail"),
-        ({**ROW, "label": None}, "the `label` of this row is no text", "write pass or fail"),
+        ({**ROW, "label": True}, "the `label` of this row is not text", "write pass or fail"),
+        ({**ROW, "label": 1}, "the `label` of this row is not text", "write pass or fail"),
+        ({**ROW, "label": None}, "the `label` of this row is not text", "write pass or fail"),
         ({**ROW, "label": "unscored"}, "the `label` of this row is 'unscored'", "write pass or fail"),
         ({**ROW, "verdict": "maybe"}, "the `verdict` of this row is 'maybe'", "write pass or fail or unscored"),
-        ({**ROW, "verdict": None}, "the `verdict` of this row is no text", "write pass or fail or unscored"),
+        ({**ROW, "verdict": None}, "the `verdict` of this row is not text", "write pass or fail or unscored"),
         ({**ROW, "verdcit": "pass"}, "a labelled row has no `verdcit`", "did you mean `verdict`?"),
         ({**ROW, "labeler": "Ada"}, "a labelled row has no `labeler`", None),
         ({**ROW, "annotated_by": "Ada"}, "a labelled row has no `annotated_by`", "goes into `metadata`"),
-        ({**ROW, "id": 1}, "the `id` of this row is no text", "a row is"),
-        ({**ROW, "output": ["x"]}, "the `output` of this row is no text", "a row is"),
-        ({**ROW, "input": None}, "the `input` of this row is no text", "a row is"),
-        ({**ROW, "variables": ["x"]}, "the `variables` of this row are no texts by name", "<name>"),
-        ({**ROW, "variables": {"k": 1}}, "the `variables` of this row are no texts by name", "<name>"),
+        ({**ROW, "id": 1}, "the `id` of this row is not text", "a row is"),
+        ({**ROW, "output": ["x"]}, "the `output` of this row is not text", "a row is"),
+        ({**ROW, "input": None}, "the `input` of this row is not text", "a row is"),
+        ({**ROW, "variables": ["x"]}, "the `variables` of this row are not texts by name", "<name>"),
+        ({**ROW, "variables": {"k": 1}}, "the `variables` of this row are not texts by name", "<name>"),
         ("[1]", "a line is one JSON object", None),
         ("{'id': 1}", "not JSON", None),
-        ('{"id": "b", "id": "b"}', "stands twice in one object", None),
+        ('{"id": "b", "id": "b"}', "duplicate key", None),
         ('{"id": "b\\ud800"}', "half a surrogate pair", None),
         ("\x1b[2J", "not JSON", None),
     ],
@@ -76,7 +76,7 @@ def test_an_unclear_row_is_refused_at_its_line(tmp_path: Path, row: Any, words: 
 
 
 def test_an_id_stands_once(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match="the id 'a' stands twice \\(first on line 1\\)") as refused:
+    with pytest.raises(LoadError, match="duplicate id 'a' \\(first on line 1\\)") as refused:
         read(tmp_path, ROW, {**ROW, "id": "b"}, {**ROW, "label": "fail"})
     assert str(refused.value.place).endswith(":3")
 

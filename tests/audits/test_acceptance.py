@@ -293,7 +293,7 @@ def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     assert points(found) == {"rubric": -12.5, "outputs": -12.5}
     assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
     assert "the rubric took 12.50 and the outputs took 12.50, together" in found.sentence
-    assert found.sentence.endswith(", together: the outputs lose nothing under A's ruler, 25.00 under B's.")
+    assert found.sentence.endswith(", together: the outputs lose nothing under A's rubrics, 25.00 under B's.")
 
 
 def test_the_outputs_are_not_told_what_missing_answers_and_other_questions_did(desk: Desk) -> None:
@@ -305,7 +305,7 @@ def test_the_outputs_are_not_told_what_missing_answers_and_other_questions_did(d
     texts = {f"q{i}": "simply ok" if i < 12 else "ok" for i in range(2, 20)}
     found = desk.audit(a, desk.score("2.0.0", texts, "b"))
     assert found.lines.no_answer.score == Fraction(1, 20)
-    assert ", together: changed questions and missing answers stand for +5.00 under A's ruler" in found.sentence
+    assert ", together: changed questions and missing answers come to +5.00 under A's rubrics" in found.sentence
 
 
 def test_a_check_within_a_composite_may_have_its_name(desk: Desk) -> None:
@@ -380,7 +380,7 @@ def test_a_changed_question_is_no_worse_output(desk: Desk) -> None:
     desk.dataset("2.0.0", [{"id": f"q{i}", "input": "new" if i == 3 else "x"} for i in range(4)], "1.0.0")
     found = desk.audit(desk.score("1.0.0", ["ok"] * 4), desk.score("2.0.0", ["ok", "ok", "ok", "foo"], "b"))
     assert (points(found), factor(found, "outputs").changed, found.input_changed) == ({"input": -12.5}, 0, ("q3",))
-    assert "changed questions stand for -12.50, not resolvable" in found.sentence
+    assert "changed questions lost 12.50, which" in found.sentence
 
 
 def test_what_is_not_nothing_is_not_said_to_be_nothing(desk: Desk) -> None:

@@ -24,9 +24,9 @@ HEAD = "id: small\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/clean@1.0.0}\nq
 @pytest.mark.parametrize(
     ("size", "worse", "text", "interval", "p", "claim"),
     [
-        (2, 2, "foo", (-100, 100), 0.25, "not resolvable (MDE 454.5)"),
-        (3, 3, "foo", (-100, 79.70), 0.125, "not resolvable (MDE 136.7)"),
-        (13, 3, "foo bar", (-47.72, 7.72), 0.125, "not resolvable (MDE 38.8)"),
+        (2, 2, "foo", (-100, 100), 0.25, "could be chance (needs 454.5)"),
+        (3, 3, "foo", (-100, 79.70), 0.125, "could be chance (needs 136.7)"),
+        (13, 3, "foo bar", (-47.72, 7.72), 0.125, "could be chance (needs 38.8)"),
         (20, 6, "foo", (-27.72, 0.44), 0.015625, "significant"),
     ],
 )
@@ -70,4 +70,4 @@ def test_verdicts_that_a_ruler_turns_are_no_chance(
     # Two worse and one better: of eight throws of three coins two are more uneven, and six as uneven.
     assert flips.mid_p == (2 + 6 / 2) / 8
     told = " ".join(cli("audit", runs[0].path, runs[1].path, cwd=repo.root).out.split())
-    assert "10 by rubric, 3 by outputs (McNemar mid-p 0.625, the rulers' part left out)" in told
+    assert "10 by rubric, 3 by outputs (McNemar mid-p 0.625, without what the rubrics changed)" in told

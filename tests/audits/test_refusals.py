@@ -69,7 +69,7 @@ def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, ans
     assert (found.lines.silent_a, found.lines.silent_b) == (("three",), ("two",))
     assert found.sentence == (
         "The score did not move: 1 question without an answer in A and 1 question without an answer in B "
-        "(counted as 0: +50.00) gave 50.00 and the outputs stand for -50.00, not resolvable on 1 question."
+        "(counted as 0: +50.00) gave 50.00 and the outputs lost 50.00, which 1 question cannot tell from chance."
     )
 
 

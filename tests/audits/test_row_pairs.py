@@ -185,7 +185,7 @@ def test_what_is_odd_is_said_as_by_rows(
     texts = [run.samples.read_text("utf-8") for run in runs]
     said = set()
     for odd, change in edits.items():
-        # Only what is in both runs alike is no difference between them.
+        # Only what is in both runs alike is not a difference between them.
         for sides in ((1,), (0, 1))[: 2 if "question" in odd or "edited" in odd else 1]:
             for side in sides:
                 runs[side].samples.write_text(change(texts[side]), "utf-8", "surrogateescape")
@@ -203,7 +203,7 @@ def test_what_is_odd_in_parquet_is_said_as_by_rows(desk: Desk, paths: Paths) -> 
     old, new = make_runs(desk, 6)
     text, aggregate = new.samples.read_text("utf-8"), new.path.read_text("utf-8")
     old = write_parquet(old)
-    # Texts that are no JSON cannot be in it.
+    # Texts that are not JSON cannot be in it.
     names = [name for name, change in COUNTED.items() if name != "nothing" and change(text) != text]
     for odd in (*names, "a score that is none", "two outputs", "calls", "a transcript"):
         new.samples.write_text({**COUNTED, **LEFT}[odd](text).replace("\n \n\n", "\n"), "utf-8")

@@ -43,7 +43,7 @@ def test_the_shares(found: Audit) -> None:
 def test_the_sentence(found: Audit) -> None:
     assert found.sentence == (
         "The score fell by 6.79 points: the rubric took 18.27, other questions took 1.40, "
-        "and the outputs stand for +12.88, not resolvable on 13 questions."
+        "and the outputs gained 12.88, which 13 questions cannot tell from chance."
     )
 
 
@@ -82,7 +82,7 @@ def test_outputs_and_flips(found: Audit) -> None:
     assert [len(found.flips.pass_to_fail), len(found.flips.fail_to_pass), found.flips.mid_p] == [3, 3, 35 / 2**7]
     assert outputs.ci is not None
     assert outputs.ci[0] < 0 < outputs.ci[1]
-    assert outputs.claim.startswith("not resolvable")
+    assert outputs.claim.startswith("could be chance")
     assert factor(found, "rubric").claim == "exact on these questions"
     assert factor(found, "dataset").claim == "unchanged"
 
@@ -92,7 +92,7 @@ def test_the_text_fits_a_screen_and_begins_with_the_answer(found: Audit) -> None
     assert lines[0].startswith("The score fell by 6.79 points")
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
-    assert "rubric -18.27   (-21.15 to -15.38 by the order of the players)" in lines
+    assert "rubric -18.27   (-21.15 to -15.38 depending on whose answers it is measured)" in lines
 
 
 def test_the_command(sample: Any, cli: Callable[..., Any]) -> None:

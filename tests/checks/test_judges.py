@@ -1,4 +1,4 @@
-"""What a judged check asks and of whom: the calls, the merged model, the replies as recorded, and files that are no judge."""
+"""What a judged check asks and of whom: the calls, the merged model, the replies as recorded, and files that are not a judge."""
 
 from __future__ import annotations
 
@@ -174,13 +174,13 @@ def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
     [
         ([], "it has no template"),
         ({}, "it has no template"),
-        ({"template": 5}, "its template is no text"),
-        ({**JUDGE, "variables": "criterion"}, "its variables is no list"),
+        ({"template": 5}, "its template is not a text"),
+        ({**JUDGE, "variables": "criterion"}, "its variables is not a list"),
         ({**JUDGE, "variables": ["criterion", ["a"]]}, "its variables are not all texts"),
-        ({**JUDGE, "model": "m"}, "its model is no mapping"),
-        ({**JUDGE, "reply_pattern": ["a"]}, "its reply_pattern is no text"),
+        ({**JUDGE, "model": "m"}, "its model is not a mapping"),
+        ({**JUDGE, "reply_pattern": ["a"]}, "its reply_pattern is not a text"),
         ({**JUDGE, "scale": {"min": 1}}, "no room for a score"),
-        ({**JUDGE, "scale": {"max": "5"}}, "'5' is no number"),
+        ({**JUDGE, "scale": {"max": "5"}}, "'5' is not a number"),
         ({**JUDGE, "score_type": "stars"}, "its score_type is 'stars', and there are binary, continuous, levels"),
         ({**JUDGE, "score_type": "levels"}, "two or more"),
         ({**JUDGE, "score_type": "levels", "level_names": ["a"]}, "two or more"),
@@ -250,7 +250,7 @@ def test_an_approximate_engine_stays_approximate_through_a_composite() -> None:
 
     approximate, other = "a php (approximate)", "z 1.0"
     assert _name_engines([result(approximate), result(other)]) == "z 1.0, a php (approximate)"
-    # What gave no score is no engine of the score.
+    # What gave no score is not an engine of the score.
     assert _name_engines([result(approximate, None), result(other)]) == other
     assert composite.APPROXIMATE == "(approximate)"
 

@@ -158,7 +158,7 @@ def test_where_all_is_there_every_gate_answers_what_it_should(gate: tuple[str, .
 
 
 # What is judged there is there: releases by their tags or, with a note, by the commits that a run names, and a working
-# judge by its labels; `status` alone is no gate.
+# judge by its labels; `status` alone is not a gate.
 _PRESENT = {
     *((command, remove_artifacts) for command in ("score", "audit", "history")),
     ("audit", clone_without_tags),

@@ -65,8 +65,8 @@ def test_a_new_file_lies_where_it_belongs_is_commented_and_is_never_overwritten(
         (["rubric", "x", "--kind", "regexx"], 2, "did you mean regex?"),
         (["judge", "x", "--kind", "regex"], 2, "continuous, binary, levels"),
         (["dataset", "x", "--kind", "regex"], 2, "leave --kind out"),
-        (["rubric", "../x"], 2, "is no id"),
-        (["rubric", "X"], 2, "is no id"),
+        (["rubric", "../x"], 2, "is not an id"),
+        (["rubric", "X"], 2, "is not an id"),
     ],
 )
 def test_what_cannot_be_begun_is_one_sentence(argv: list[str], code: int, said: str, cli: Cli, store: Path) -> None:

@@ -179,4 +179,4 @@ def test_diff_alone_follows_no_link_in_place_of_a_released_file(store: Path, cli
     (store / "rubrics/tone.yaml").unlink()
     (store / "rubrics/tone.yaml").symlink_to("elsewhere.yaml")
     ran = cli("-C", store, "diff")
-    assert (ran.code, "rubrics/tone.yaml is no regular file" in ran.out) == (3, True)
+    assert (ran.code, "rubrics/tone.yaml is not a regular file" in ran.out) == (3, True)

@@ -139,7 +139,7 @@ def test_an_annotation_and_an_order_take_no_steps() -> None:
 def _count_steps(schema: Any, value: Any) -> int:
     runs: list[Any] = []
     compiled = compile_untrusted(schema)
-    start = compiled._start_run  # the steps are no part of an answer
+    start = compiled._start_run  # the steps are not part of an answer
     replace(compiled, _start_run=lambda: runs.append(start()) or runs[0]).find_first_violation(value)
     return runs[0].budget.spent  # type: ignore[no-any-return]
 

@@ -37,7 +37,7 @@ from tests.rows import each
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation
 
 # Letters with odd relatives: both Turkish i, the long s, the kelvin sign, both sharp s, sigma in three forms; a combining
-# mark, which is part of a word; a superscript, which is no digit; a separator that is a blank for some.
+# mark, which is part of a word; a superscript, which is not a digit; a separator that is a blank for some.
 ODD = "\u0130\u0131\u017f\u212a\u00df\u1e9e\u03a3\u03c3\u03c2\u0301\u00b2\u001c\U0001f600"
 CHARS = [*"aabbikIKsSAB1_ #-]{}\n\n\t", *ODD]
 
@@ -193,7 +193,7 @@ def test_a_scorer_that_disagrees_leaves_the_question_open(monkeypatch: pytest.Mo
     )  # fmt: skip
     (finding,) = compare(*sides).findings
     assert finding.certainty is Certainty.ASSUMED
-    assert "the scorer answers otherwise" in str(finding.reason)
+    assert "the scorer and the comparison disagree" in str(finding.reason)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_every_output_answers_in_a_way_that_is_listed(kind: str, draw: Callable[
             said = tuple(RawAnswer(result.score, result.unscored) for result in results)
             assert said in ways, (values, sample)
             assert ways[said] >= len(sample.text.strip())
-    # They are no plain product of all that each can answer: something was concluded.
+    # They are not a plain product of all that each can answer: something was concluded.
     assert ways_of_all < 60 * 27  # three answers of three checks
 
 

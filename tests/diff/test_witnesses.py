@@ -52,7 +52,7 @@ def test_an_output_that_moves_is_built(name: str) -> None:
     check, edit, is_expected = CASES[name]
     (finding,) = evalstore.compare(rubric(check), rubric(check | edit)).findings
     assert is_expected(finding.witness)
-    # The witness is no claim: both rubrics grade it as it says.
+    # The witness is not a claim: both rubrics grade it as it says.
     for side, score in ((check, finding.witness.old_score), (check | edit, finding.witness.new_score)):
         shown = {"output": finding.witness.output, "tool_calls": list(finding.witness.tool_calls or ())}
         assert evalstore.evaluate(rubric(side), shown).score == score

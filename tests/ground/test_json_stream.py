@@ -78,7 +78,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ('{"a": 1,\n "a": 2}', 2, "'a' stands twice"),
+        ('{"a": 1,\n "a": 2}', 2, "'a'"),
         ('\n{"a": NaN}', 2, "NaN is not JSON"),
         ('\n{"a": "\\ud800"}', 2, "surrogate"),
         ('\n{"a": ' + "9" * 401 + "}", 2, "more than 400 digits"),

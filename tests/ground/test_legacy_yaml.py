@@ -1,4 +1,4 @@
-"""YAML that other tools wrote: merge keys, keys that are no texts, larger files; and the same values written again."""
+"""YAML that other tools wrote: merge keys, keys that are not texts, larger files; and the same values written again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_merge_keys_are_expanded_and_what_is_written_out_wins(text: str, expecte
         ("b:\n  <<: [{k: 1}, 2]\n", 2, "<< takes a mapping"),
         ("b: &x\n  <<: *x\n", 2, "the alias *x contains itself"),
         ("? [1]\n: b\n", 1, "a key is a mapping or a list"),
-        (".nan: b\n", 1, "no number that can be calculated with"),
+        (".nan: b\n", 1, "not a number that can be calculated with"),
         ("a: 1\n---\nb: 2\n", 2, "a second document begins here"),
         ("a: !!python/name:os.system x\n", 1, "is not read"),
     ],

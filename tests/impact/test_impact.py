@@ -131,7 +131,7 @@ def test_what_is_gone_is_still_referred_to(world: World) -> None:
     [
         ("judge/acuracy", "there is no judge/acuracy"),
         ("judge/accuracy@9.9.9", "has no version 9.9.9"),
-        ("judge/accuracy@git:HEAD", "is no release"),
+        ("judge/accuracy@git:HEAD", "is not a release"),
         ("nonsense", "is not a reference"),
     ],
 )

@@ -150,7 +150,7 @@ def test_an_index_is_the_same_again_and_replaces_nothing_else(stores: Path, cli:
     for name in ("mine.jsonl", "link.jsonl"):
         ran = cli("index", "repo", "--out", name, cwd=stores)
         assert (ran.code, (stores / "mine.jsonl").read_text()) == (3, '{"id": "a"}\n')
-        assert "is no index" in ran.err
+        assert "is not an index" in ran.err
     assert cli("index", "repo", "--out", "index.csv", cwd=stores).code == 2
     assert cli("index", "repo", "--runs", "../runs", "--out", "index.jsonl", cwd=stores).code == 2
     assert sorted(path.name for path in stores.iterdir() if path.name[0] == ".") == []

@@ -72,7 +72,7 @@ def test_promptfoo_takes_its_socket(repo: Path, tmp_path: Path) -> None:
 
 
 def run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder of its own, which it may fill, and which is no store."""
+    """Run a program in a folder of its own, which it may fill, and which is not a store."""
     own = {"PROMPTFOO_CONFIG_DIR": str(folder / "promptfoo"), "PROMPTFOO_PYTHON": sys.executable, "HOME": str(folder)}
     environment = {**os.environ, **QUIET, **own}
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, env=environment)

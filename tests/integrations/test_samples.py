@@ -95,7 +95,7 @@ def test_what_is_no_dataset_is_refused(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "why"),
     [
-        ("{id: a, input: A, expected: 3.14159265358979323846}", r"3\.14159265358979323846 is no float"),
+        ("{id: a, input: A, expected: 3.14159265358979323846}", r"3\.14159265358979323846 is not a float"),
         ("{id: a, input: A, messages: [{role: critic, content: no}]}", "cannot be samples: ValidationError"),
         ("{id: a}", r"cannot be samples: the question has no input \(line 4\)"),
     ],

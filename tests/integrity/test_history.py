@@ -1,4 +1,4 @@
-"""The history of the ledgers: no commit takes away what was released, and merges, squashes and rebases are no attack."""
+"""The history of the ledgers: no commit takes away what was released, and merges, squashes and rebases are not an attack."""
 
 from __future__ import annotations
 

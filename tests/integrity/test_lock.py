@@ -257,9 +257,9 @@ def test_what_is_written_reads_back_and_meets_its_schema(lock: Lock) -> None:
     ("old", "new", "line", "says"),
     [
         ("lock: 1", "lock: 2", 1, "is a lock of form 2"),
-        ("lock: 1\n", "", 1, "is no lock of evalstore"),
+        ("lock: 1\n", "", 1, "is not a lock of evalstore"),
         ('  "judge/accuracy@^1":', '<<<<<<< HEAD\n  "judge/accuracy@^1":', 4, "holds a merge conflict"),
-        ('"rubric/tone@>=1.2 <2"', '"judge/accuracy@^1"', 11, "judge/accuracy@^1 stands twice (first on line 4)"),
+        ('"rubric/tone@>=1.2 <2"', '"judge/accuracy@^1"', 11, "duplicate reference judge/accuracy@^1 (first on line 4)"),
         ('    version: "1.2.0"', "    version: 1.2.0", 4, "not in the form of a lock"),
         ('    version: "1.2.0"\n', "", 4, "not in the form of a lock"),
         ('    version: "1.2.0"\n', '    version: "1.2.0"\n    note: "x"\n', 4, "not in the form of a lock"),

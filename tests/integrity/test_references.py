@@ -219,7 +219,7 @@ def test_there_are_forty() -> None:
 @pytest.mark.parametrize(("name", "format_"), each_in_a_format(SCENARIOS))
 def test_a_pin_is_right_or_refused(of_format: Callable[[str], World], format_: str, name: str) -> None:
     if format_ == "reftable" and name in FILES:
-        pytest.skip("refs are no files there")
+        pytest.skip("refs are not files there")
     world, scenario = of_format(format_), SCENARIOS[name]
     right = world.answer(TONE)
     world = scenario.make(world) or world

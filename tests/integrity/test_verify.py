@@ -240,7 +240,7 @@ def test_a_damaged_object_is_named_and_the_rest_is_still_looked_at(world: World,
         path.write_bytes({"forged": forged, "garbage": b"no object", "empty": b""}[how])
     move(world, "rubric/tone@2.0.0")
     found = {(one.rule, one.message.partition(" ")[0]) for one in world.alone().findings}
-    # What git itself sees is no object it calls missing; what it does not see our hash does.
+    # What git itself sees is not an object it calls missing; what it does not see our hash does.
     assert ("object-damaged" if how == "forged" else "object-missing", TONE) in found
     assert ("tag-moved", "rubric/tone@2.0.0") in found
     assert {rule for rule, ref in found if ref == "judge/accuracy@1.0.0"} == set()

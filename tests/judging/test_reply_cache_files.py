@@ -40,7 +40,7 @@ def refused(cache: ReplyCache) -> RefusedError:
 @pytest.mark.parametrize("content", [b"hello", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 4096])
 def test_a_file_that_is_no_database_is_refused(content: bytes, at: At, path: Path) -> None:
     path.write_bytes(content)
-    assert "no cache of replies" in str(refused(at()))
+    assert "not a cache of replies" in str(refused(at()))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_file_that_is_no_database_is_refused(content: bytes, at: At, path: Pat
 )
 def test_a_database_with_anything_else_in_it_is_refused(statements: tuple[str, ...], at: At, path: Path) -> None:
     sql(path, *statements)
-    assert "no cache of replies" in str(refused(at()))
+    assert "not a cache of replies" in str(refused(at()))
 
 
 @pytest.mark.parametrize("version", [0, 3, 99])
@@ -81,7 +81,7 @@ def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Pa
         lambda: os.mkfifo(path),
     ):
         make()
-        assert "replies.db: is no regular file" in str(refused(at()))
+        assert "replies.db: is not a regular file" in str(refused(at()))
         path.rmdir() if path.is_dir() else path.unlink()
     assert not elsewhere.exists()
 
@@ -90,7 +90,7 @@ def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Pa
 def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     Path(f"{path}{end}").symlink_to(tmp_path / "elsewhere")
-    assert f"replies.db{end} beside it is no regular file" in str(refused(at()))
+    assert f"replies.db{end} beside it is not a regular file" in str(refused(at()))
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -104,7 +104,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/"])
 def test_a_name_that_is_none_is_that_of_a_folder(name: str) -> None:
-    with ReplyCache(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
+    with ReplyCache(Path(name)) as cache, pytest.raises(RefusedError, match="is not a regular file"):
         cache.get(CALL)
 
 
@@ -116,7 +116,7 @@ def test_whether_replies_can_be_kept_is_known_before_one_is_paid_for(at: At, pat
         cache.check_writable()
         assert cache.get(CALL) == REPLY
     sql(path, "CREATE TABLE more (a)")
-    with at() as cache, pytest.raises(RefusedError, match="is no cache of replies"):
+    with at() as cache, pytest.raises(RefusedError, match="is not a cache of replies"):
         cache.check_writable()
 
 

@@ -41,7 +41,7 @@ def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tm
 
 @pytest.mark.parametrize("name", [5, None, " ", "a\n", "\udcff", "\x1b[2J", ["a"]])
 def test_a_model_has_a_name_that_can_be_shown(name: Any) -> None:
-    with pytest.raises(UsageError, match="is no name of a model") as caught:
+    with pytest.raises(UsageError, match="is not a name of a model") as caught:
         Judges(model={"id": name})
     assert str(caught.value).isprintable()
 

@@ -1,6 +1,6 @@
 """The legacy grader as it was measured (formats/drupal.md 1.3), our own words for it, for the tests alone.
 
-It trusts its input as the original does: what is no list is iterated all the same, and what Python cannot compare
+It trusts its input as the original does: what is not a list is iterated all the same, and what Python cannot compare
 raises. `vectors/legacy_grader_vectors.json` says that the model agrees with the original.
 """
 

@@ -147,7 +147,7 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
         ({"relevance_grader": {"weight": 3}}, "relevance_grader: its own settings are kept as data"),
         (["relevance_grader", "rubric_checks"], "rubric_checks: the rubrics that rows name grade them"),
         (["relevance_grader", "relevance_grader"], "relevance_grader is named twice"),
-        (["relevance_grader", "mine"], "mine: it is no grader of the module"),
+        (["relevance_grader", "mine"], "mine: it is not a grader of the module"),
     ],
 )
 def test_a_target_never_loses_a_grader_without_a_word(graders: Any, said: str) -> None:

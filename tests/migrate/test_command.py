@@ -181,7 +181,7 @@ def test_a_report_overwrites_no_source_and_no_artifact(cli: Run, suite: Suite, t
     assert cli("-C", tmp_path, "migrate", "legacy").code == 0
     before = (tmp_path / report).read_bytes()
     ran = cli("-C", tmp_path, "migrate", "legacy", "--report", report)
-    said = "is a link" if "link" in report else "which is no report"
+    said = "is a link" if "link" in report else "which is not a report"
     assert (ran.code, said in ran.err) == (3, True)
     assert (tmp_path / report).read_bytes() == before
 

@@ -32,7 +32,7 @@ def test_the_last_counts_and_both_lines_are_named(tmp_path: Path) -> None:
         ("/evals/0", 5, MigrationOutcome.MIGRATED),
         ("/evals/1", 7, MigrationOutcome.MIGRATED),
     ]
-    said = "the key {!r} stands twice, on lines {} and {}: the last counts"
+    said = "duplicate key {!r}, on lines {} and {}: the last counts"
     assert report.entries[0].reason == said.format("skill_name", 2, 3)
     assert said.format("difficulty", 5, 6) in report.entries[1].reasons
     assert said.format("must_contain_any", 7, 8) in report.entries[2].reasons
@@ -63,7 +63,7 @@ def test_in_yaml_the_last_counts_as_for_pyyaml(tmp_path: Path) -> None:
     source = tmp_path / "s.eval.yaml"
     source.write_text(YAML)
     report = migrate(source, into=tmp_path / "store")
-    said = "the key {!r} stands twice, on lines {} and {}: the last counts"
+    said = "duplicate key {!r}, on lines {} and {}: the last counts"
     assert {said.format("input", 5, 6), said.format("<<", 7, 8)} <= set(report.entries[0].reasons)
     (given,) = export(to="agentevals", store=tmp_path / "store").files
     assert read_legacy_yaml(given.text, "").value == yaml.safe_load(YAML)
@@ -76,4 +76,4 @@ def test_a_row_of_json_lines_says_its_line(tmp_path: Path) -> None:
     source.write_text(line + "\n" + line.replace('"id": "1"', '"id": "0", "id": "2"') + "\n")
     report = migrate(source, into=tmp_path / "store")
     assert [entry.target for entry in report.entries] == ["datasets/rows.yaml#1", "datasets/rows.yaml#2"]
-    assert "the key 'id' stands twice, on line 2: the last counts" in report.entries[1].reasons
+    assert "duplicate key 'id', on line 2: the last counts" in report.entries[1].reasons

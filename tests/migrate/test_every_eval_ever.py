@@ -378,7 +378,7 @@ def test_a_run_of_a_stranger_is_given_back_nowhere_else(tmp_path: Path, name: st
     path = tmp_path / "store/runs" / name
     path.parent.mkdir(parents=True)
     path.write_text("{}")
-    with pytest.raises(RefusedError, match="no name that a migration gives"):
+    with pytest.raises(RefusedError, match="not a name that a migration gives"):
         export(to="every_eval_ever", store=tmp_path / "store", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -455,7 +455,7 @@ def test_numbers_keep_their_digits() -> None:
         ({"model_info": {"name": ""}}, "a judge names no model; here the model of the run that scores is asked"),
         (
             {"model_info": {"id": "a/b"}, "temperature": "hot"},
-            "the temperature of a judge is no number from 0 up; here none is sent",
+            "the temperature of a judge is not a number from 0 up; here none is sent",
         ),
     ],
 )

@@ -118,9 +118,9 @@ def test_signs_for_and_against_are_counted(tmp_path: Path) -> None:
         ("a.json", {"evals": [STATED]}, "skill_creator, 85% sure"),
         ("b.json", {"evals": [STATED, {"prompt": "?", "must_contain_any": ["a"]}]}, "it may be ai_best_practices"),
         ("c.json", [{"query": "?", "should_trigger": True}], "this set tests when a skill starts"),
-        ("d.json", {"nothing": 1}, "this is no format that evalstore migrates"),
+        ("d.json", {"nothing": 1}, "this is not a format that evalstore migrates"),
         ("e.json", {"tests": [{"a": "b"}]}, "hardly agentevals"),
-        ("f.json", SHAPES["patterns.json"][0], "this is no format that evalstore migrates"),
+        ("f.json", SHAPES["patterns.json"][0], "this is not a format that evalstore migrates"),
         ("g.yaml", {"id": "a", "x_source": {"format": "agentevals"}}, "a migration has made this"),
     ],
 )

@@ -173,7 +173,7 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"reference_answers": [1]}, "reference_answers is no list of texts"),
+        ({"reference_answers": [1]}, "reference_answers is not a list of texts"),
         ({"attachments": [{"title": "a"}]}, "an attachment has no path"),
         ({"dataset": None}, "dataset is null where a text belongs"),
         ({"prompt": ""}, "prompt is empty"),
@@ -187,11 +187,11 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
         ({"task_type": "reference_qa"}, "rubric has no place in a row of reference_qa: the program does not take it"),
         (
             {"task_type": "reference_qa", "rubric": None, "reference_answers": [""]},
-            "reference_answers is no list of texts",
+            "reference_answers is not a list of texts",
         ),
         (
             {"task_type": "reference_qa", "rubric": None, "reference_answers": []},
-            "reference_answers is no list of texts",
+            "reference_answers is not a list of texts",
         ),
         (
             {"task_type": "reference_qa", "rubric": None, "choices": []},
@@ -203,11 +203,11 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
         ),
         (
             {"task_type": "mcq", "rubric": None, "choices": [{"id": "A", "text": "?"}], "correct_choice_ids": ["A"]},
-            "choices is no list of two or more, each with an id and a text",
+            "choices is not a list of two or more, each with an id and a text",
         ),
         (
             {"task_type": "mcq", "rubric": None, "choices": [{"id": "A"}, {"text": "!"}], "correct_choice_ids": ["A"]},
-            "choices is no list of two or more, each with an id and a text",
+            "choices is not a list of two or more, each with an id and a text",
         ),
     ],
 )

@@ -147,10 +147,10 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
         ({"criteria": [CRITERION | {"examples": []}]}, "examples is a list"),
         (
             {"criteria": [CRITERION | {"examples": {"good": [{"input": "i", "output": "o", "score": 1}]}}]},
-            "good is no list of objects with explanation",
+            "good is not a list of objects with explanation",
         ),
-        ({"criteria": [CRITERION | {"examples": {"good": [{"input": "i"}]}}]}, "good is no list of objects with"),
-        ({"criteria": [CRITERION | {"subcriteria": ["a"]}]}, "subcriteria is no list of objects with"),
+        ({"criteria": [CRITERION | {"examples": {"good": [{"input": "i"}]}}]}, "good is not a list of objects with"),
+        ({"criteria": [CRITERION | {"subcriteria": ["a"]}]}, "subcriteria is not a list of objects with"),
     ],
 )
 def test_what_the_program_would_not_load_is_refused(more: dict[str, Any], said: str) -> None:

@@ -250,8 +250,8 @@ def test_the_table_of_an_export_is_the_one_of_the_migration(cli: Run, tmp_path: 
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    ({"chekcs": []}, "`chekcs` cannot stand here", "did you mean checks?"),
-    ({"case": {"inptu": "a"}}, "`inptu` cannot stand here", "did you mean input?"),
+    ({"chekcs": []}, "`chekcs` does not belong here", "did you mean checks?"),
+    ({"case": {"inptu": "a"}}, "`inptu` does not belong here", "did you mean input?"),
     ({"format": "agentevals"}, "agentevals is a format of evalstore itself", "a name of its own"),
     ({"form": {}}, "`form` is for formats with a reader", "take it out"),
     ({"checks": [{**TEXTS, "key": "a", "kind": "must_contain"}]}, "there is no check kind 'must_contain'", "did you mean must_contain_any?"),

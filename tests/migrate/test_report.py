@@ -80,7 +80,7 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
     assert sum(" migrated " in line for line in out.splitlines()) == 330
     entry = next(line for line in out.splitlines() if "/evals/299" in line)
     assert entry.split()[:4] == ["legacy/loud/evals.json:2396", "/evals/299", "migrated", "datasets/loud.yaml#B300"]
-    assert "passed by: legacy/package.json, this is no format that evalstore migrates" in out
+    assert "passed by: legacy/package.json, this is not a format that evalstore migrates" in out
     assert cli("migrate", many, "--into", tmp_path / "store", "--verbose", "--quiet").out == ""
 
 

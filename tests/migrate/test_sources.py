@@ -182,7 +182,7 @@ def test_a_named_file_of_no_known_format_is_refused_and_a_walked_one_counted(tmp
     other = put(tmp_path / "site/package.json", '{"name": "site"}')
     report = migrate([other], into=tmp_path)
     assert [(entry.outcome, entry.reason) for entry in report.entries] == [
-        (MigrationOutcome.REFUSED, "this is no format that evalstore migrates")
+        (MigrationOutcome.REFUSED, "this is not a format that evalstore migrates")
     ]
     walked = migrate([other.parent], into=tmp_path)
     assert walked.entries == ()

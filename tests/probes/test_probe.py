@@ -153,7 +153,7 @@ def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(
     (store / "rubrics/judged.yaml").write_text(text, "utf-8")
     ran = cli("probe", "rubric/judged@worktree", "--exit-code", cwd=store)
     out = ran.out
-    # A gate that saw nothing is no green one.
+    # A gate that saw nothing is not a green one.
     assert ran.code == 1
     assert re.search(rf"{undecided} of [23] verdicts hang on that, so --exit-code fails", out)
     assert f"rubric/judged@worktree {sentence}" in " ".join(out.split())

@@ -127,19 +127,26 @@ def play(text: str, cli: Callable[..., Any], folder: Path) -> list[tuple[str, An
         elif words[0] == "echo":
             (folder / words[3]).write_text(words[1] + "\n")
         elif words[0] == "sed":
-            old, new = words[2].split("/")[1:3]
-            path = folder / words[3]
-            assert old in path.read_text("utf-8")
-            path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+            edit(folder / words[3], *words[2].split("/")[1:3])
+        elif words[0] == "$EDITOR":
+            # What the comment asks of the reader.
+            word = line.partition("add ")[2].partition(" to the values")[0]
+            edit(folder / words[1], '"as an AI"', f'"as an AI", {word}')
         else:
             assert words[0] in {"git", "rm"}, line
     return told
 
 
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
 def test_the_quick_start_ends_in_this_needs_2_0_0(cli: Callable[..., Any], tmp_path: Path) -> None:
     start = README.partition("## Start")[2].partition("## Why")[0]
     told = play(start.partition("```console")[2].partition("```")[0], cli, tmp_path)
-    assert [ran.code for _, ran in told] == [0] * (len(told) - 1) + [1]
+    assert [ran.code for _, ran in told] == [0] * (len(told) - 1) + [1], [ran.err for _, ran in told]
     assert len(told) <= 10
     said = next(ran.out for line, ran in told if line == "evalstore diff")
     for line in start.partition("```\nMAJOR  ")[2].partition("```")[0].splitlines():

@@ -1,6 +1,6 @@
 """A remote on another machine, as far as git can tell: ssh is a line to this process, which may be cut.
 
-What serves the remote is no child of the bump: who kills the one does not reach the other, as with a real machine.
+What serves the remote is not a child of the bump: who kills the one does not reach the other, as with a real machine.
 """
 
 from __future__ import annotations

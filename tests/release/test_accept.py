@@ -423,12 +423,12 @@ BROKEN: list[tuple[Edit, str]] = [
     (lambda _: "accepted: [", "not YAML"),
     (lambda text: f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> side\n", "holds a merge conflict"),
     (lambda _: "accepted: all\n", "`accepted` must be a list"),
-    (lambda text: text.replace("    level:", "    raeson: x\n    level:"), "`raeson` cannot stand here"),
+    (lambda text: text.replace("    level:", "    raeson: x\n    level:"), "`raeson` does not belong here"),
     (lambda text: text.replace("level: minor", "level: none"), "`level` must be one of minor, patch"),
     (lambda text: text + text[text.index("  - ") :], "is accepted twice"),
     (
         lambda text: text.replace("    day:", '    until: "2026-02-30"\n    day:'),
-        "until is '2026-02-30', which is no date",
+        "until is '2026-02-30', which is not a date",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""References that float: what moved under a release is no green gate, whoever looks, and a bump names who follows it."""
+"""References that float: what moved under a release is not a green gate, whoever looks, and a bump names who follows it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_where_nobody_can_tell_the_gate_is_closed(moved: Shop, cli: Cli) -> None
     moved.git("rm", "-q", "evalstore.lock")
     (one,) = moved.status().artifacts
     assert (one.state, one.ok) == (ArtifactState.MOVED, False)
-    assert "cannot be told" in one.message
+    assert "nobody can say" in one.message
 
 
 def test_a_bump_names_who_follows_it_without_a_release(shop: Shop, cli: Cli) -> None:
@@ -179,7 +179,7 @@ def test_a_pin_that_no_release_can_carry_fails_the_gate_before_the_bump(released
     released.write("rubrics/whole.yaml", composite("whole", pin))
     (one,) = released.status().artifacts
     assert (one.ref, one.ok) == ("rubric/whole", False)
-    assert f"{pin} is no release" in one.message
+    assert f"{pin} is not a release" in one.message
     assert gate(released, cli) == 1
 
 

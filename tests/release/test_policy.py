@@ -27,7 +27,7 @@ from evalstore.versions import Bump, parse_version
         ("1.2.3", "1.2.2", "none", VersionRule.DECREASED, False),
         ("1.2.3", "1.0.0", "major", VersionRule.DECREASED, False),
         ("1.2.3", "1.2.3-rc.1", "patch", VersionRule.DECREASED, False),
-        # A pre-release satisfies no bump, and what stands after the + is no step.
+        # A pre-release satisfies no bump, and what stands after the + is not a step.
         ("1.2.3", "2.0.0-rc.1", "major", VersionRule.TOO_SMALL, False),
         ("1.2.3", "1.2.4-rc.1", "patch", VersionRule.TOO_SMALL, False),
         ("1.2.3", "1.2.3+build", "patch", VersionRule.NOT_BUMPED, False),

@@ -105,7 +105,7 @@ def test_the_log_reads_as_the_diff(git: Git, repo: Path) -> None:
     assert "+      - thanks" in git("log", "-p", "-1")
 
 
-# What a file may hold that is no artifact, and a word that must come through.
+# What a file may hold that is not an artifact, and a word that must come through.
 ODD = {
     "broken": (b"id: [\nHELLO\n", "HELLO"),
     "no artifact": (b"HELLO: 1\n", "HELLO"),

@@ -171,7 +171,7 @@ def test_many_members_of_the_same_bytes_are_refused(archive: Callable[..., Path]
         ([HEADER, member(SAMPLE.name, b"[]")], "not JSON: expected an object", SAMPLE.name),
         ([HEADER, member(SAMPLE.name, sample("a") + b"{}")], "something stands after", SAMPLE.name),
         ([HEADER, member(SAMPLE.name, b'{"id": "a"')], "not JSON", SAMPLE.name),
-        ([HEADER, SAMPLE, replace(SAMPLE, name="samples/b_epoch_1.json")], "stands twice in the log", "samples/b_epoch_1.json"),
+        ([HEADER, SAMPLE, replace(SAMPLE, name="samples/b_epoch_1.json")], "the log has this sample twice", "samples/b_epoch_1.json"),
         ([HEADER, member("samples/a_epoch_1/sample.json", b"{}")], "stored in pieces", "samples/a_epoch_1/sample.json"),
         ([member("header.json", b'{"version": 9, "eval": {}}'), SAMPLE], "has version 9", None),
         ([member("header.json", b'{"eval": '), SAMPLE], "ends in the middle|the text ends", "header.json"),

@@ -142,20 +142,20 @@ def test_scores_of_others_are_exact_decimals(
         ({"evaluation": None}, "a value in it has another shape"),
         ({"input": "Q?"}, "a value in it has another shape"),
         ({"input": {}}, "'raw'"),
-        ({"evaluation": {"score": "x", "is_correct": True}}, "its score 'x' is no number"),
-        ({"evaluation": {"score": "1e999999999", "is_correct": True}}, "its score '1e999999999' is no number"),
-        ({"evaluation": {"score": "Infinity", "is_correct": True}}, "its score 'Infinity' is no number"),
+        ({"evaluation": {"score": "x", "is_correct": True}}, "its score 'x' is not a number"),
+        ({"evaluation": {"score": "1e999999999", "is_correct": True}}, "its score '1e999999999' is not a number"),
+        ({"evaluation": {"score": "Infinity", "is_correct": True}}, "its score 'Infinity' is not a number"),
         ({"evaluation": {"score": 1}}, "it has no 'is_correct'"),
         ({"evaluation": {"score": 1, "is_correct": 1}}, "its `is_correct` is neither true nor false"),
         ({"evaluation": {"score": 1, "is_correct": "yes"}}, "its `is_correct` is neither true nor false"),
-        ({"input": {"raw": 7}}, "its `raw` is no text"),
-        ({"input": {"raw": "Q?", "reference": [4]}}, "its reference is no text"),
-        ({"metadata": {"evalstore_score": "1e999999999", "evalstore_verdict": "pass"}}, "is no exact score"),
-        ({"metadata": {"evalstore_score": "1/0", "evalstore_verdict": "pass"}}, "is no exact score"),
+        ({"input": {"raw": 7}}, "its `raw` is not text"),
+        ({"input": {"raw": "Q?", "reference": [4]}}, "its reference is not text"),
+        ({"metadata": {"evalstore_score": "1e999999999", "evalstore_verdict": "pass"}}, "is not an exact score"),
+        ({"metadata": {"evalstore_score": "1/0", "evalstore_verdict": "pass"}}, "is not an exact score"),
         ({"metadata": {"evalstore_score": "1", "evalstore_verdict": "maybe"}}, "maybe"),
         ({"metadata": {"evalstore_checks": "[" * 10_000}}, "not JSON|nested"),
         ({"metadata": {"evalstore_checks": "[{}]"}}, "it has no "),
-        ({"metadata": {"evalstore_checks": 7}}, "its `evalstore_checks` is no text"),
+        ({"metadata": {"evalstore_checks": 7}}, "its `evalstore_checks` is not text"),
         ({"metadata": {"evalstore_tool_calls": "[1]"}}, "is not a list of calls"),
         ({"metadata": []}, "another shape"),
     ],
@@ -190,7 +190,7 @@ def test_a_broken_row_is_one_sentence_at_its_line(
 def test_a_file_that_is_no_run_is_one_sentence(broken: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(broken, encoding="utf-8")
-    with pytest.raises(LoadError, match=r"no run|not JSON"):
+    with pytest.raises(LoadError, match=r"not a run|not JSON"):
         read_run(path)
 
 
@@ -200,5 +200,5 @@ def test_a_run_cannot_name_rows_outside_its_folder(written: Callable[..., Run]) 
         record = json.loads(path.read_text("utf-8"))
         record["eval_library"]["additional_details"]["evalstore_samples"] = name
         path.write_text(json.dumps(record), encoding="utf-8")
-        with pytest.raises(LoadError, match="no file beside it"):
+        with pytest.raises(LoadError, match="not a file beside it"):
             read_run(path)

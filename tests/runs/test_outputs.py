@@ -53,7 +53,7 @@ def test_recorded_calls_are_kept_as_they_are(lines: Lines) -> None:
         (b"{", "not JSON"),
         (b'{"id": "a", "output": NaN}', "NaN is not JSON"),
         (b'{"id": "a", "output": "x", "n": 1e999999}', "out of range"),
-        (b'{"id": "a", "id": "b", "output": "x"}', "'id' stands twice"),
+        (b'{"id": "a", "id": "b", "output": "x"}', "duplicate key 'id'"),
         (b'{"id": "a", "output": "\x00"}', "not JSON"),
         (b'{"id": "a", "output": "\\ud800"}', "surrogate"),
         (b'{"id": "a", "output": "\xff"}', "not UTF-8"),
@@ -62,20 +62,20 @@ def test_recorded_calls_are_kept_as_they_are(lines: Lines) -> None:
         (b'{"id": "a", "output": "' + b"x" * (5 << 20) + b'"}', "longer than 4,194,304 bytes"),
         (b'"text"', "one JSON object"),
         ([1], "one JSON object"),
-        ({"id": 1, "output": "x"}, "its `id` is no text"),
+        ({"id": 1, "output": "x"}, "its `id` is not text"),
         ({"output": "x"}, "it has no `id`"),
         ({"id": "a"}, "it has no `output`"),
-        ({"id": "a", "output": None}, "its `output` is no text"),
-        ({"id": "a", "output": ["x"]}, "its `output` is no text"),
+        ({"id": "a", "output": None}, "its `output` is not text"),
+        ({"id": "a", "output": ["x"]}, "its `output` is not text"),
         ({"id": "a", "output": "x", "tool_calls": "f"}, "not a list of calls"),
         ({"id": "a", "output": "x", "tool_calls": [{}]}, "not a list of calls"),
         ({"id": "a", "output": "x", "tool_calls": [{"name": 7}]}, "not a list of calls"),
-        ({"sample_id": None, "output": {"raw": "x"}}, "its `sample_id` is no text"),
-        ({"sample_id": True, "output": {"raw": "x"}}, "its `sample_id` is no text"),
+        ({"sample_id": None, "output": {"raw": "x"}}, "its `sample_id` is not text"),
+        ({"sample_id": True, "output": {"raw": "x"}}, "its `sample_id` is not text"),
         ({"sample_id": "a", "output": {"raw": ["x", "y"]}}, "2 outputs in one row"),
-        ({"sample_id": "a", "output": {"raw": 7}}, "`output.raw` is no text"),
-        ({"sample_id": "a", "messages": "x"}, "no list of messages"),
-        ({"sample_id": "a", "messages": ["x"]}, "no list of messages"),
+        ({"sample_id": "a", "output": {"raw": 7}}, "`output.raw` is not text"),
+        ({"sample_id": "a", "messages": "x"}, "not a list of messages"),
+        ({"sample_id": "a", "messages": ["x"]}, "not a list of messages"),
     ],
 )
 def test_a_broken_line_is_one_sentence_with_its_place(line: Any, sentence: str, lines: Lines) -> None:
@@ -94,7 +94,7 @@ def test_a_file_without_line_breaks_is_not_read_whole(lines: Lines) -> None:
 
 def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nothing.jsonl", Path("/dev/null")):
-        with pytest.raises(LoadError, match=r"cannot be read|is a folder, not a file|no regular file"):
+        with pytest.raises(LoadError, match=r"cannot be read|is a folder, not a file|not a regular file"):
             next(read_outputs(path))
 
 

@@ -120,7 +120,7 @@ def test_texts_may_be_bytes_or_categories_and_maps_are_objects(table: Callable[.
         ({"id": "a", "output": b"\xff"}, "not UTF-8"),
         ({"id": "a", "output": "x", "tool_calls": "[{"}, "not JSON"),
         ({"id": "a", "output": "x", "tool_calls": [{"name": "f", "args": {"n": float("inf")}}]}, "infinite"),
-        ({"id": 1, "output": "x"}, "its `id` is no text"),
+        ({"id": 1, "output": "x"}, "its `id` is not text"),
     ],
 )
 def test_a_broken_row_is_one_sentence_with_its_number(

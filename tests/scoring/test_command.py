@@ -86,7 +86,7 @@ def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> No
         "\n"
         "score       88.89   mean of 3 scored questions, in points of 100\n"
         "pass rate  100.00\n"
-        "unscored        1   not part of any mean\n"
+        "unscored        1   counted in no mean\n"
         "\n"
         "check          mean    pass    fail  missing   error\n"
         "calm          50.00       1       1        0       0\n"

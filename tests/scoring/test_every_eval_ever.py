@@ -144,7 +144,7 @@ def test_rows_of_one_output_for_several_metrics_are_one_output(scored: Scored, w
     ],
 )
 def test_rows_of_two_outputs_for_one_sample_are_refused(again: Any, scored: Scored, write: Write) -> None:
-    with pytest.raises(RefusedError, match=r"the id 'one' stands twice \(first on line 1\)"):
+    with pytest.raises(RefusedError, match=r"duplicate id 'one' \(first on line 1\)"):
         scored("dataset/small@1.0.0", write([row("one", "please"), again]))
 
 

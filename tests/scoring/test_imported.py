@@ -87,7 +87,7 @@ def test_one_series_of_several_is_chosen_and_recorded(scored: Callable[..., Run]
     run = scored("dataset/small@1.0.0", path, rubric=RUBRIC, only={"model": "b"})
     assert (run.model, run.scored) == ("b", 3)
     assert "of the outputs, only those of model 'b'" in run.notes
-    with pytest.raises(RefusedError, match="'one' stands twice"):
+    with pytest.raises(RefusedError, match=r"duplicate \w+ 'one'"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, model="both")
     with pytest.raises(UsageError, match="not told apart by 'provider'"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, only={"provider": "b"})

@@ -49,10 +49,10 @@ ROWS = {
     "not JSON": "the endpoint answers what is not JSON: <html>Welcome to the proxy</html>; tried 2 times",
     "nothing": "the endpoint answers nothing; tried 2 times",
     "deep": "the endpoint answers what is not JSON: [[[",
-    "a list": "the endpoint answers what is no chat completion: []; tried 2 times",
-    "no choices": 'the endpoint answers what is no chat completion: {"id": "1"}; tried 2 times',
+    "a list": "the endpoint answers what is not a chat completion: []; tried 2 times",
+    "no choices": 'the endpoint answers what is not a chat completion: {"id": "1"}; tried 2 times',
     "null content": "the endpoint answers without a text; tried 2 times",
-    "error in a 200": 'the endpoint answers what is no chat completion: {"error": {"message": "upstream is down", "co',
+    "error in a 200": 'the endpoint answers what is not a chat completion: {"error": {"message": "upstream is down", "co',
     "endless": "the endpoint answers more than 4,194,304 bytes",
     "endless 500": "the endpoint fails (500: xxx",
     "packed": "the endpoint answers what is not JSON: ",
@@ -181,7 +181,7 @@ HELP = "hint: see evalstore score --help"
         ),
         *(([f"--judge-key={key}"], [NO_KEY]) for key in ("a\nb", "\udcff")),
         *(
-            ([f"--judge-model={name}"], [f"error: {said} is no name of a model for judges"])
+            ([f"--judge-model={name}"], [f"error: {said} is not a name of a model for judges"])
             for name, said in (("\udcff", r"'\udcff'"), ("a\x1b[2J", r"'a\x1b[2J'"), ("a\nb", r"'a\nb'"))
         ),
         (["--judge-timeout=0"], ["error: Invalid value for '--judge-timeout': 0.0 is not in the range x>0.", HELP]),
@@ -209,12 +209,12 @@ ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 @pytest.mark.parametrize(
     ("name", "said", "hint"),
     [
-        ("folder", "is no regular file", ELSEWHERE),
-        ("", "is no regular file", ELSEWHERE),
-        ("fifo", "is no regular file", ELSEWHERE),
-        ("link", "is no regular file", ELSEWHERE),
-        ("text", "is no cache of replies", ELSEWHERE),
-        ("other.db", "is no cache of replies", ELSEWHERE),
+        ("folder", "is not a regular file", ELSEWHERE),
+        ("", "is not a regular file", ELSEWHERE),
+        ("fifo", "is not a regular file", ELSEWHERE),
+        ("link", "is not a regular file", ELSEWHERE),
+        ("text", "is not a cache of replies", ELSEWHERE),
+        ("other.db", "is not a cache of replies", ELSEWHERE),
         ("text/below.db", "cannot be opened: not a directory", ELSEWHERE),
         ("x" * 300, "cannot be opened: file name too long", ELSEWHERE),
         ("/proc/x.db", "cannot be opened", "look at the permissions of its folder, or name another file (--cache)"),
@@ -270,12 +270,12 @@ SEE = "hint: `evalstore validate` shows what is wrong in its file"
     [
         ("template: [", ["error: judge/odd@1.0.0:judges/odd.yaml:4:1: the tag judge/odd@1.0.0 is not valid: not YAML"]),
         ("title: none", [f"{BROKEN_JUDGE}it has no template", SEE]),
-        ("template: [a]", [f"{BROKEN_JUDGE}its template is no text", SEE]),
+        ("template: [a]", [f"{BROKEN_JUDGE}its template is not a text", SEE]),
         (
             "template: a\nscale: {min: 1, max: 1}",
             [f"{BROKEN_JUDGE}its scale runs from 1 to 1, which leaves no room", SEE],
         ),
-        ("template: a\nscale: {max: many}", [f"{BROKEN_JUDGE}'many' is no number", SEE]),
+        ("template: a\nscale: {max: many}", [f"{BROKEN_JUDGE}'many' is not a number", SEE]),
         ("template: a\nscore_type: stars", [f"{BROKEN_JUDGE}its score_type is 'stars', and there are binary, c", SEE]),
         (
             "template: a\nscore_type: levels",
@@ -285,7 +285,7 @@ SEE = "hint: `evalstore validate` shows what is wrong in its file"
             "template: a\nscore_type: levels\nlevel_names: [a, b]\nlevel_scores: {c: 0, d: 1}",
             [f"{BROKEN_JUDGE}level_scores does not give a score to exactly the names of level_names", SEE],
         ),
-        ("template: a\nmodel: gpt", [f"{BROKEN_JUDGE}its model is no mapping", SEE]),
+        ("template: a\nmodel: gpt", [f"{BROKEN_JUDGE}its model is not a mapping", SEE]),
     ],
 )
 def test_a_broken_judge_ends_it_with_its_name_and_that_of_its_rubric(
@@ -301,7 +301,7 @@ def test_a_broken_judge_ends_it_with_its_name_and_that_of_its_rubric(
     assert len(found) == 2
 
 
-TAG = "is no tag that templates know"
+TAG = "is not a tag that templates know"
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_outputs_of_any_content_are_only_text(cli: Cli, judged: Path, write: Wri
     assert {prompt.partition("\n")[2][:-1] for prompt in judge_server.asked} == set(outputs.values())
     broken = write([b'{"id": "one", "output": "a\\ud800b"}'])
     ran = cli(*SCORE, broken, "--judge-url", judge_server.url, cwd=judged)
-    assert (ran.code, lines(ran.err)) == (3, [f"error: {broken}:1: half a surrogate pair is no text"])
+    assert (ran.code, lines(ran.err)) == (3, [f"error: {broken}:1: half a surrogate pair is not text"])
 
 
 # On a terminal, which the process first makes its own, so that Ctrl-C is a signal.

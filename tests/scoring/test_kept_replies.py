@@ -62,7 +62,7 @@ def test_an_audit_grades_each_run_with_its_own_replies(cli: Cli, judged: Path, w
     judge_server.text = lambda _: '{"score": 1}'
     cli(*score, "b", write({"one": "please, two", "two": "not"}, "b.jsonl"), "--fresh", cwd=judged)
     judge_server.text = lambda _: '{"score": 0}'
-    # All calls of both runs are asked once more: these replies are no run's.
+    # All calls of both runs are asked once more: these replies are not run's.
     for name in ("a", "b"):
         cli(*score, f"again-{name}", f"{judged.parent}/{name}.jsonl", "--fresh", cwd=judged)
     runs = [judged / "runs" / f"three-1.0.0-{name}.json" for name in ("a", "again-b")]

@@ -260,7 +260,7 @@ def test_a_rubric_that_is_not_there_leaves_nothing(scored: Scored, write: Write,
 @pytest.mark.parametrize(
     ("lines", "place", "sentence"),
     [
-        ([{"id": "one", "output": "x"}, {"id": "one", "output": "x"}], 2, r"'one' stands twice \(first on line 1\)"),
+        ([{"id": "one", "output": "x"}, {"id": "one", "output": "x"}], 2, r"duplicate \w+ 'one' \(first on line 1\)"),
         ([{"id": "one", "output": "x"}, b"{"], 2, "not JSON"),
         (
             [{"sample_id": "one", "output": {"raw": "x"}, "model_id": m} for m in "ab"],

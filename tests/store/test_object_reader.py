@@ -42,7 +42,7 @@ def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], ba
 
 @pytest.mark.parametrize("name", ["HEAD", "main", "-p", "0" * 39, "0" * 40 + "\nHEAD", "A" * 40, "0" * 40 + ":x"])
 def test_only_full_ids_are_asked_for(batch: ObjectReader, name: str) -> None:
-    with pytest.raises(GitError, match="is no object id"):
+    with pytest.raises(GitError, match="is not an object id"):
         batch.read(name)
 
 

@@ -195,7 +195,7 @@ def test_outside_a_repository(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing", "a file", "nul\0byte"])
 def test_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "a file").write_text("")
-    with pytest.raises(GitError, match=r"there is no folder|is no folder"):
+    with pytest.raises(GitError, match=r"there is no folder|is not a folder"):
         ArtifactStore.open(f"{tmp_path}/{name}")
 
 

@@ -172,7 +172,7 @@ def test_file_without_release_is_told_apart(store: ArtifactStore, repo: Path) ->
 
 def test_only_pre_releases_are_no_latest(save: Save, repo: Path) -> None:
     save("rubrics/tone.yaml", rubric(version="1.0.0-rc.1"), tag="rubric/tone@1.0.0-rc.1")
-    with ArtifactStore.open(repo) as store, pytest.raises(RefError, match="has no release that is no pre-release"):
+    with ArtifactStore.open(repo) as store, pytest.raises(RefError, match="has no release that is not a pre-release"):
         store.resolve("rubric/tone@latest")
 
 
@@ -197,7 +197,7 @@ def test_two_part_version_in_a_file_reads_as_three(save: Save, repo: Path) -> No
         ),
         ("id: tone\nversion: 1.0\n", "the version 1.0 is not a version", "rubric/tone@1.0.0:rubrics/tone.yaml:2:10"),
         ("id: tone\n", "there is no version", "rubric/tone@1.0.0:rubrics/tone.yaml:1:1"),
-        ("- a list\n", "its root is no mapping", "rubric/tone@1.0.0:rubrics/tone.yaml:1:1"),
+        ("- a list\n", "its root is not a mapping", "rubric/tone@1.0.0:rubrics/tone.yaml:1:1"),
         ("a: 'open\n", "not YAML", "rubric/tone@1.0.0:rubrics/tone.yaml:1:4"),
     ],
 )

@@ -141,7 +141,7 @@ def test_an_ending_is_mended_where_it_hides_the_only_artifact(cli: Cli, folder: 
     ran = cli("validate", "--fix", cwd=folder)
     assert (ran.code, [path.name for path in (folder / "rubrics").iterdir()]) == (0, ["tone.yaml"]), ran.err
     assert "tone.yml" in ran.out
-    # What no right answer mends is no store still.
+    # What no right answer mends is not a store still.
     (folder / "rubrics/tone.yaml").rename(folder / "rubrics/tone.json")
     assert cli("validate", "--fix", cwd=folder).code == 3
 

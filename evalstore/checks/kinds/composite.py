@@ -84,7 +84,7 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
 
 
 def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:
-    """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
+    """Return why the rubric has no score; a check that its average does not weigh is not part of it."""
     weighs = scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in scoring.weights.items() if weighs and not weight}
     reasons = {check.unscored for check in result.checks if check.score is None and check.id not in idle}

@@ -53,7 +53,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     fields = params.get("expected_fields", ())
     for index, name in enumerate(fields):
         if name in fields[:index]:
-            yield CheckProblem(("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two")
+            yield CheckProblem(("expected_fields", index), f"duplicate field {name!r}", "keep one of the two")
 
 
 def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
@@ -142,7 +142,7 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
     if not isinstance(others, Mapping | None):
-        return grade_error("the question's also_valid is no mapping of fields to lists")
+        return grade_error("the question's also_valid is not a mapping of fields to lists")
     also = {name: others.get(name, []) if others else [] for name in names}
     # Errors first: which field is named first decides nothing.
     for name in names:
@@ -164,7 +164,7 @@ def _explain_absence(question: Question, name: str) -> str:
 
 def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
-        return grade_binary(False, "the JSON is no object")
+        return grade_binary(False, "the JSON is not an object")
     for name, allowed in wanted.items():
         field = make_excerpt(name, EXCERPT)
         if name not in value:

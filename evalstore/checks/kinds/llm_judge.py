@@ -115,12 +115,12 @@ def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
         return [Fraction(1)]
     written = [member.get("weight", 1) for member in _list_members(params)]
     if any(isinstance(weight, bool | str) or weight < 0 for weight in written):
-        raise ValueError("a weight is no number from 0 up")
+        raise ValueError("a weight is not a number from 0 up")
     return [parse_fraction(weight) for weight in written]
 
 
 def _read_sample_count(params: Mapping[str, Any]) -> int:
     samples = params.get("samples", 1)
     if isinstance(samples, bool | str) or samples < 1 or samples != int(samples):
-        raise ValueError("samples is no whole number from 1 up")
+        raise ValueError("samples is not a whole number from 1 up")
     return int(samples)

@@ -26,7 +26,7 @@ def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
 
     Each entry is a separate demand: of all the calls, it means at least `min` and at most `max`. Two entries may mean
     one call, so an entry written twice adds nothing in `any_order`: `min` asks for several calls. An entry with `min` 0
-    is no required tool, only a limit. The modes add to each other:
+    is not a required tool, only a limit. The modes add to each other:
 
     - `any_order`: every entry's demand holds;
     - `in_order`: and the required tools are found one after the other, `min` calls each, whatever stands between;
@@ -74,7 +74,7 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
     if most is not None and most < least:
         yield "max", f"min is {least} and max {most}, so nothing passes", "swap or mend them"
     if least == 0 and most is None:
-        effect = "stands for no call in mode exact" if mode == "exact" else "asks for nothing"
+        effect = "means no call in mode exact" if mode == "exact" else "asks for nothing"
         yield "min", f"min 0 without a max {effect}", "give a max, or remove the entry"
     if "args_match" in entry and "args" not in entry:
         yield "args_match", "args_match without args compares nothing", "add the args, or remove it"
@@ -108,7 +108,7 @@ def _read_entry(entry: Params) -> ToolEntry:
 
 
 def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str | None:
-    """Return the question's expected tools, None where it has none, or a sentence where they are no tools."""
+    """Return the question's expected tools, None where it has none, or a sentence where they are not tools."""
     listed = question.row.get("expected_tools") if question else None
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS

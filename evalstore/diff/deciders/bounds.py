@@ -75,18 +75,18 @@ def prove_no_share_between(change: Change) -> Proof | None:
     low, high = sorted((before.bar, after.bar))
     if not scores or any(low <= score < high for score in scores):
         return None
-    return Proof(f"none of the {len(scores)} scores that the check can have lies between")
+    return Proof(f"none of the {len(scores)} scores that the check can have is between")
 
 
 @name_decider("verdict_unread")
 def prove_verdict_unread(change: Change) -> Proof | None:
-    """Prove that nothing reads the check's verdict: it is no gate, its rubric combines scores, its own score stays."""
+    """Prove that nothing reads the check's verdict: it is not a gate, its rubric combines scores, its score stays."""
     if any(check.reads_threshold or check.is_gate for check in change.checks):
         return None
     if any(rubric.combine in VERDICT_MODES for rubric in change.states):
         return None
     combine = change.states[1].combine
-    return Proof(f"{combine} reads scores and it is no gate: its verdict is shown, not counted", Bump.MINOR)
+    return Proof(f"{combine} reads scores and it is not a gate: its verdict is shown, not counted", Bump.MINOR)
 
 
 @name_decider("share_unread")
@@ -105,7 +105,7 @@ def prove_unattainable(change: Change) -> Proof | None:
     scores = find_attainable_scores(before)
     if scores is None or any(low <= score < high for score in scores):
         return None
-    return Proof(f"none of the {len(scores)} scores that this rubric can have lies between")
+    return Proof(f"none of the {len(scores)} scores that this rubric can have is between")
 
 
 def is_full_share_threshold(check: CheckState, parts: int) -> bool:
@@ -234,7 +234,7 @@ def _prove_zeros_unread(before: RubricState, after: RubricState, unscorable: lis
     if any(check.is_gate for check in unscorable):
         return None
     if not any(is_counted(check, after) for check in unscorable):
-        return Proof("what can be unscored has weight 0 in a weighted average, and is no gate")
+        return Proof("what can be unscored has weight 0 in a weighted average, and is not a gate")
     sure = [check for check in before.checks if check not in unscorable and not before.may_leave_out(check)]
     if after.combine not in HIGHEST or not sure:
         return None
@@ -285,7 +285,7 @@ def prove_weightless(change: Change) -> Proof | None:
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
             return None
-    return Proof("its weight is 0 in a weighted average and it is no gate: it is shown, not counted", Bump.MINOR)
+    return Proof("its weight is 0 in a weighted average and it is not a gate: it is shown, not counted", Bump.MINOR)
 
 
 _ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG

@@ -206,7 +206,7 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
 
 def _require_judges(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if change.judges is None:
-        raise LookupError(f"{change.rule} is no change of a judge")
+        raise LookupError(f"{change.rule} is not a change of a judge")
     return change.judges
 
 

@@ -175,7 +175,7 @@ def bound_member_shift(change: Change) -> Fraction | None:
 def _read_juries(change: Change) -> tuple[Jury, Jury]:
     before, after = (read_jury(check.params) for check in change.checks)
     if before is None or after is None:
-        raise LookupError(f"{change.rule} is no change of a jury")
+        raise LookupError(f"{change.rule} is not a change of a jury")
     return before, after
 
 

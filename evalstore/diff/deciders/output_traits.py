@@ -76,7 +76,7 @@ def _list_formats(checks: Sequence[Params]) -> Mapping[Answers, int]:
         bounds |= {check["min_chars"] or 0, OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1}
     ways: dict[Answers, int] = {}
     for length, next_ in pairwise(sorted(bound for bound in bounds if bound <= OUTPUT_LIMIT + 1)):
-        # Blanks are no JSON.
+        # Blanks are not JSON.
         for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
             for expected in ("json", "text", None):
                 # Lengths ascend, so the last that counts is the most.

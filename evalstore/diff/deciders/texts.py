@@ -119,7 +119,7 @@ def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> La
 def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -> LanguageComparison:
     compared = pattern_comparison.compare_languages(_build_language(old), _build_language(new), question)
     if not compared.is_confirmed_by(partial(_passes_text, old), partial(_passes_text, new)):
-        why = "the scorer answers otherwise than the comparison"
+        why = "the scorer and the comparison disagree"
         return pattern_comparison.LanguageComparison(pattern_comparison.LanguageRelation.UNDECIDED, why=why)
     if _find_limit(old) != _find_limit(new):
         why = "one of them can take too many steps on a very long output"
@@ -214,7 +214,7 @@ def _build_found_language(check: CheckState) -> RegexTree:
         return pattern_comparison.build_pattern_language(_read_expression(check))
     if _needs_one_phrase(check):
         return pattern_comparison.build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
-    raise pattern_comparison.UndecidedError("it is no check for one text of a list")
+    raise pattern_comparison.UndecidedError("it is not a check for one text of a list")
 
 
 def _find_phrases(check: CheckState) -> tuple[object, ...] | None:

@@ -210,7 +210,7 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
         return {}
     expected, also = row.get("expected"), row.get("also_valid")
     if not isinstance(also, dict | None):
-        raise UnreadableError("also_valid is no mapping")
+        raise UnreadableError("also_valid is not a mapping")
     allowed: dict[str, list[Any]] = {}
     for name in check["expected_fields"]:
         values = [expected[name]] if isinstance(expected, dict) and name in expected else []

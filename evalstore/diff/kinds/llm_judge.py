@@ -33,7 +33,7 @@ def _read_jury(value: Any) -> dict[str, Any]:
 def _read_member(value: Any) -> dict[str, Any]:
     weight = read_mapping(value).get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, int | Decimal) or weight < 0:
-        raise UnreadableError(f"{weight!r} is no weight")
+        raise UnreadableError(f"{weight!r} is not a weight")
     return {**value, "judge_prompt_ref": read_text(value.get("judge_prompt_ref")), "weight": weight}
 
 

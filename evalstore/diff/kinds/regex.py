@@ -18,7 +18,7 @@ def _read_flags(value: Any) -> str:
     """Return the flags, text or list, as sorted letters; raises `UnreadableError` for any that no pattern has."""
     flags = set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))
     if not flags <= _FLAGS:
-        raise UnreadableError(f"{value!r} are no flags")
+        raise UnreadableError(f"{value!r} are not flags")
     return "".join(sorted(flags))
 
 

@@ -112,7 +112,7 @@ _JUDGE_ROWS = (
     _make_row(
         "judge-scale-changed",
         message="the scale changes from {old} to {new}",
-        reason="the same reply lies elsewhere between 0 and 1, or outside",
+        reason="the same reply is elsewhere between 0 and 1, or outside",
         example="scale: {max: 5} → scale: {max: 10}",
         instead="scale: {max: 5} → scale: {min: 0, max: 5} (0 is the default)",
         deciders=(prove_scale_equivalent,),
@@ -164,7 +164,7 @@ _JUDGE_ROWS = (
         reason="one more domain; no score moves",
         mirror="judge-applicable-to-narrowed",
         example="applicable_to: [drupal] → applicable_to: [drupal, web]",
-        instead="a note under x_…, where it is no claim",
+        instead="a note under x_…, where it is not a claim",
     ),
     ChangeRule(
         id="judge-applicable-to-narrowed",

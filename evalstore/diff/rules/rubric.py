@@ -257,7 +257,7 @@ ROWS = (
         message="the rubric passes from {new} on (was {old})",
         reason="the share of passes moves while the scores stay",
         example="threshold: 0.5 → threshold: 0.6",
-        instead="threshold: 0.6 → threshold: 0.9 (no score lies between the two)",
+        instead="threshold: 0.6 → threshold: 0.9 (no score is between the two)",
         deciders=(prove_unattainable, prove_by_enumeration),
     ),
     ChangeRule(

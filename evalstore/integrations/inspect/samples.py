@@ -31,7 +31,7 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
     """Return the questions of a dataset as samples: the input or the messages, `expected` as target, the rest metadata.
 
     `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError` for
-    what cannot be resolved or read, and for a number that is no float, because Inspect's numbers are floats.
+    what cannot be resolved or read, and for a number that is not a float, because Inspect's numbers are floats.
     """
     with open_store(locate_store(store)) as used:
         resolved = used.resolve(ref)
@@ -115,7 +115,7 @@ def _to_float(value: Any) -> Any:
         return value
     if Decimal(repr(float(value))) != value:
         raise RefusedError(
-            f"{make_excerpt(str(value), 40)} is no float, and Inspect has no other numbers", hint="quote it"
+            f"{make_excerpt(str(value), 40)} is not a float, and Inspect has no other numbers", hint="quote it"
         )
     return float(value)
 

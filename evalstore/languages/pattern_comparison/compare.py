@@ -142,7 +142,7 @@ def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | No
     except UndecidedError as error:
         return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
     if not compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
-        return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine answers otherwise than the comparison")
+        return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine and the comparison disagree")
     if languages[0] != languages[1] and (_may_exceed(old) or _may_exceed(new)):
         return replace(compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps")
     return compared

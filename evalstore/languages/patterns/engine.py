@@ -43,7 +43,7 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
     if len(pattern) > PATTERNS.length:
         return f"the pattern is longer than {PATTERNS.length:,} characters"
     if count_items(pattern) > PATTERNS.items:
-        return f"the pattern's counted repeats stand for more than {PATTERNS.items:,} items"
+        return f"the pattern's counted repeats expand to more than {PATTERNS.items:,} items"
     try:
         compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)

@@ -249,7 +249,7 @@ def _is_listed(validator: Any, allowed: list[Any], instance: Any) -> bool:
 def _apply_multiple_of(_: Any, unit: Any, instance: Any, __: Any) -> Errors:
     if isinstance(instance, bool) or not hasattr(instance, "as_integer_ratio"):
         return
-    # Exact: the library divides floats, and 0.3 is no multiple of 0.1 there.
+    # Exact: the library divides floats, and 0.3 is not a multiple of 0.1 there.
     if (Fraction(instance) / Fraction(unit)).denominator != 1:
         yield ValidationError(f"{instance!r} is not a multiple of {unit!r}")
 

@@ -120,14 +120,14 @@ ARTIFACT_RULES = (
     ValidationRule(
         "judge-date-malformed",
         _WARNING,
-        "{found} is no date",
+        "{found} is not a date",
         "write it as 2026-09-01",
-        "Whether the validation is stale cannot be told.",
+        "Nobody can say whether the validation is stale.",
     ),
     ValidationRule(
         "judge-rate-outside",
         _WARNING,
-        "{name} is {found}; a rate lies between 0 and 1",
+        "{name} is {found}; a rate is between 0 and 1",
         "write 93 % as 0.93",
         "TPR and TNR are shares.",
     ),

@@ -86,7 +86,7 @@ DOCUMENT_RULES = (
     ValidationRule(
         "key-not-allowed",
         _ERROR,
-        "{name} cannot stand here",
+        "{name} does not belong here",
         "{hint}",
         "It contradicts another key, or nothing reads it.",
     ),
@@ -179,14 +179,14 @@ DOCUMENT_RULES = (
     ValidationRule(
         "target-unreleased",
         _WARNING,
-        "{found} is no release",
+        "{found} is not a release",
         "pin a release: {name}@<version>",
         "It means other content in every clone and on every day.",
     ),
     ValidationRule(
         "reference-unreleasable",
         _ERROR,
-        "{found} is no release, and a release may name nothing else",
+        "{found} is not a release, and a release may name nothing else",
         "{hint}",
         "It means other content in every clone and on every day.",
     ),

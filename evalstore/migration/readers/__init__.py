@@ -55,7 +55,7 @@ def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
 def _describe_key(key: DoubledKey) -> str:
     name = make_excerpt(str(key.pointer[-1]))
     lines = f"lines {key.first} and {key.last}" if key.first != key.last else f"line {key.last}"
-    return f"the key {name!r} stands twice, on {lines}: the last counts"
+    return f"duplicate key {name!r}, on {lines}: the last counts"
 
 
 def add_judge_losses(extraction: Extraction) -> Extraction:

@@ -31,7 +31,7 @@ _PARAMETERS = "{} is checked for its parameters, which no check kind can say: on
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
-_NO_TALK = "messages are no conversation: kept as data, and the question is asked without them"
+_NO_TALK = "messages are not a conversation: kept as data, and the question is asked without them"
 _TURNS = "the earlier turns of the conversation"
 _SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
 _ODD = "{} is neither wanted nor forbidden"
@@ -128,7 +128,7 @@ def _parse_inner_yaml(raw: Mapping[str, Any], key: str) -> Any:
     """Return the parsed YAML of a text field; None for an empty one. Raises `LoadError` for anything else."""
     text = _read_field(raw, key)
     if not isinstance(text, str) and _has_value(raw.get(key)):
-        raise LoadError(f"{key} is no field of one text, in which the YAML stands")
+        raise LoadError(f"{key} is not a field of one text, in which the YAML stands")
     if not isinstance(text, str) or not text.strip():
         return None
     try:
@@ -144,7 +144,7 @@ def _has_value(items: Any) -> bool:
 
 
 def _read_messages(value: Any) -> list[dict[str, Any]]:
-    """Return the messages of a conversation; none where any item is no message."""
+    """Return the messages of a conversation; none where any item is not a message."""
     messages = value if isinstance(value, list) else []
     return messages if all(map(_is_message, messages)) else []
 
@@ -166,7 +166,7 @@ def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rule
         elif rule and key not in form["leftovers"]:
             rules.leftovers.append({"rule": key, "value": rule})
             notes.append(
-                MigrationNote(at, MigrationOutcome.UNMAPPED, f"{make_excerpt(str(key))} is no rule about a tool")
+                MigrationNote(at, MigrationOutcome.UNMAPPED, f"{make_excerpt(str(key))} is not a rule about a tool")
             )
     return rules, notes
 

@@ -94,7 +94,7 @@ def _find_row_problem(row: Any) -> str:
     if not isinstance(row, dict):
         return f"the row is {describe_type(row)} where a mapping belongs"
     bad_keys = (key for key in ("id", "input") if not isinstance(row.get(key), str) or not row[key])
-    return next((f"{key} is no text, so the row cannot be asked or named" for key in bad_keys), "")
+    return next((f"{key} is not text, so the row cannot be asked or named" for key in bad_keys), "")
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
@@ -213,9 +213,9 @@ def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[
     if not isinstance(root.get("id"), str) or not make_slug(root["id"]):
         return ("id",), "the rubric has no id"
     if version is None:
-        return ("version",), "version is no text of two or three numbers: what refers to the rubric cannot find it"
+        return ("version",), "version is not text of two or three numbers: what refers to the rubric cannot find it"
     if not isinstance(root["checks"], list) or not root["checks"]:
-        return ("checks",), "checks is no list of checks"
+        return ("checks",), "checks is not a list of checks"
     bad_indexes = (index for index, check in enumerate(root["checks"]) if not _has_texts(check, "id", "kind"))
     if (index := next(bad_indexes, None)) is not None:
         return ("checks", index), "the check has no id or no kind"
@@ -334,7 +334,7 @@ def _list_graders(value: Any) -> dict[str, Pointer]:
 
 
 def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
-    """Return notes on items of the graders that are no names, are repeated, or bring settings."""
+    """Return notes on items of the graders that are not names, are repeated, or bring settings."""
     items = list(enumerate(value)) if isinstance(value, list) else []
     settings = value.items() if isinstance(value, dict) else ()
     problems = [(key, item, _NO_NAME.format(describe_type(item))) for key, item in items if not isinstance(item, str)]
@@ -352,7 +352,7 @@ def _is_switch(item: Any) -> bool:
 
 
 def _explain_unmapped(name: str, row: Mapping[str, Any] | None) -> str:
-    return f"{make_excerpt(name)}: {row['unmapped'] if row else 'it is no grader of the module'}"
+    return f"{make_excerpt(name)}: {row['unmapped'] if row else 'it is not a grader of the module'}"
 
 
 def _build_grader_check(name: str, row: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> dict[str, Any]:

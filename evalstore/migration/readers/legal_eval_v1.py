@@ -172,7 +172,7 @@ def _check_messages(messages: Any) -> Iterator[str]:
 def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
     rubric = row.get("rubric")
     if not isinstance(rubric, list) or not rubric:
-        yield "rubric is no list of criteria"
+        yield "rubric is not a list of criteria"
         return
     for criterion in rubric:
         if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
@@ -184,7 +184,7 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"the weight of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['weight'])}"
     answers = row.get("reference_answers")
     if answers is not None and not (isinstance(answers, list) and all(isinstance(item, str) for item in answers)):
-        yield "reference_answers is no list of texts"
+        yield "reference_answers is not a list of texts"
     if not any(_read_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
         yield "all weights are 0: there is nothing to take an average of"
 
@@ -192,21 +192,21 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
 def _check_answers(row: Mapping[str, Any]) -> Iterator[str]:
     answers = row.get("reference_answers")
     if not isinstance(answers, list) or not answers or not all(isinstance(item, str) and item for item in answers):
-        yield "reference_answers is no list of texts"
+        yield "reference_answers is not a list of texts"
 
 
 def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
     choices, correct = row.get("choices"), row.get("correct_choice_ids")
     if not isinstance(choices, list) or len(choices) < 2 or not all(map(_is_choice, choices)):  # noqa: PLR2004
-        yield "choices is no list of two or more, each with an id and a text"
+        yield "choices is not a list of two or more, each with an id and a text"
         return
     ids = [choice["id"] for choice in choices]
     if len(set(ids)) < len(ids):
         yield "two choices have the same id"
     if not isinstance(correct, list) or not correct or not all(item in ids for item in correct):
-        yield "correct_choice_ids is no list of ids of the choices"
+        yield "correct_choice_ids is not a list of ids of the choices"
     elif len(set(correct)) < len(correct):
-        yield "a correct id stands twice"
+        yield "a correct id is listed twice"
     elif not any(map(_trim_id, correct)):
         yield "no correct id has an ASCII letter or digit: the program strips all else from an answer and finds none"
 

@@ -246,7 +246,7 @@ def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str
     elif not _is_share(criterion.get("weight")):
         yield (
             at,
-            f"the weight of {make_excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it",
+            f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it",
         )
 
 
@@ -268,7 +268,7 @@ def _check_shown_parts(
 
 def _check_list(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple[Pointer, str]]:
     if value is not None and len(_select_mappings(value, keys)) != (len(value) if isinstance(value, list) else -1):
-        yield at, f"{at[-1]} is no list of objects with {', '.join(sorted(keys))}: the program does not load it"
+        yield at, f"{at[-1]} is not a list of objects with {', '.join(sorted(keys))}: the program does not load it"
 
 
 def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:

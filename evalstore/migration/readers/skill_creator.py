@@ -139,14 +139,14 @@ def _find_unreadable_parts(
         return
     threshold, weights = scoring.get("pass_threshold"), scoring.get("weights")
     if threshold is not None and not _is_number_up_to(threshold, 1):
-        yield ("scoring", "pass_threshold"), _ODD.format("no share from 0 to 1")
+        yield ("scoring", "pass_threshold"), _ODD.format("not a share from 0 to 1")
     if weights and not isinstance(weights, dict):
         yield ("scoring", "weights"), _ODD.format(describe_type(weights))
     mappings = (row.get(key) for row in _select_objects(rows) for key in form["told"])
     criteria = {str(name) for names in mappings if isinstance(names, dict) for name in names}
     for key in weights if isinstance(weights, dict) else ():
         if key not in suite.weights or key not in criteria:
-            yield ("scoring", "weights", key), _ODD.format("no weight of a criterion")
+            yield ("scoring", "weights", key), _ODD.format("not a weight of a criterion")
 
 
 def _select_objects(items: Sequence[Any]) -> list[dict[str, Any]]:

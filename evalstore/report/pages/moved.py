@@ -70,7 +70,7 @@ def _describe_result(result: CheckResult | None, cells: Sequence[QuestionCell]) 
     where = ", ".join(f"{cell.output} under {cell.ruler}" for cell in cells)
     where = "all four" if len(cells) == _SQUARE else where
     if result is None:
-        return where, "not judged" if any(cell.missing for cell in cells) else "not in this ruler", ""
+        return where, "not judged" if any(cell.missing for cell in cells) else "not in this rubric", ""
     verdict = "unscored" if result.score is None else f"{format_percent(result.score)} {result.verdict}"
     return where, verdict, result.reason
 
@@ -121,7 +121,7 @@ def filter_moved(moved: MovedList, budget: int) -> FilteredList | None:
     choices = _list_choices(moved)
     items = select_items(((_render_question(one, choices), _count_answers(one)) for one in moved.questions), budget)
     menus = (
-        FilterMenu("moved by", "any player", {key: name.replace("_", " ") for name, key in choices.players.items()}),
+        FilterMenu("moved by", "anything", {key: name.replace("_", " ") for name, key in choices.players.items()}),
         FilterMenu("edit", "any edit", _label_edits(choices)),
         FilterMenu("flip", "any verdict", _FLIPS),
         FilterMenu("tag", "any tag", {key: tag for tag, key in choices.tags.items()}),

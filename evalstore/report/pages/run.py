@@ -98,5 +98,5 @@ def _render_output(view: RunView, row: GradedRow, names: Mapping[str, str], rubr
 
 
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the checks that failed or could not be graded; those that had nothing to grade are no trouble."""
+    """Return the checks that failed or could not be graded; those that had nothing to grade are not trouble."""
     return [check for check in checks if check.verdict is Verdict.FAIL or check.unscored is UnscoredReason.ERROR]

@@ -22,7 +22,7 @@ def write_index(site: SiteIndex) -> str:
     counts = ", ".join(count_noun(len(artifacts), kind) for kind, artifacts in kinds)
     return render_page(
         "site_index",
-        title=f"{site.title}: rulers of evaluation",
+        title=f"{site.title}: rubrics, judges and datasets",
         site=site,
         counts=f"{counts}; {count_noun(released, 'release')}.",
         kinds=kinds,

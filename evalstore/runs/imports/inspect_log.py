@@ -281,7 +281,7 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
             entry = read_sample_entry(_read_sample(archive, name), model, archive.place_of(name), number)
             key = entry.output.id, entry.series.epoch
             if key in seen:
-                raise LoadError("this sample stands twice in the log", place=archive.place_of(name))
+                raise LoadError("the log has this sample twice", place=archive.place_of(name))
             seen.add(key)
             yield entry
 

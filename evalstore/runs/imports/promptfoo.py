@@ -3,7 +3,7 @@
 A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its row in promptfoo's
 table. Its model is its provider as promptfoo shows it: the label, else the id. Calls that were performed stand in
 `metadata.toolCalls`; calls that a model only requested are its output, in the words of its API: a message or a list of
-calls (OpenAI), or a list of parts (Google). Any other output that is no text is written as JSON. What the graders of
+calls (OpenAI), or a list of parts (Google). Any other output that is not text is written as JSON. What the graders of
 promptfoo said is not read.
 """
 

@@ -323,7 +323,7 @@ class JudgeClient:
             return _Response(response.status_code, headers, bytes(body), late)
 
     def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
-        # An endpoint may echo the key. What cannot be decoded stays as it is, and is no JSON.
+        # An endpoint may echo the key. What cannot be decoded stays as it is, and is not JSON.
         text = response.body.decode("utf-8", "surrogateescape")
         if response.status // 100 != 2:  # noqa: PLR2004  # success
             failure = read_failure(response.status, response.headers, _to_text(self._mask.hide(text)))

@@ -88,7 +88,7 @@ LAST_NUMBER_QUERIES = {
 INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
-_NO_FILE = "is no regular file"
+_NO_FILE = "is not a regular file"
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
     "SQLITE_BUSY": ("other processes kept it locked for a minute", "run it again when they are done"),
@@ -96,7 +96,7 @@ _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happe
     "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
     "SQLITE_FULL": ("cannot grow: no room is left", "make room and run it again; what is in it stays"),
     "SQLITE_IOERR": ("cannot be read or written: the system reports an error", _ELSEWHERE),
-    "SQLITE_NOTADB": ("is no cache of replies", _ELSEWHERE),
+    "SQLITE_NOTADB": ("is not a cache of replies", _ELSEWHERE),
     "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies (--cache)"),
 }
 
@@ -109,7 +109,7 @@ def has_file(path: Path) -> bool:
         with suppress(FileNotFoundError):
             is_regular = stat.S_ISREG(file.lstat().st_mode)
             if not is_regular:
-                message = f"{file.name} beside it is no regular file" if suffix else _NO_FILE
+                message = f"{file.name} beside it is not a regular file" if suffix else _NO_FILE
                 raise _make_error(path, message, _ELSEWHERE)
     return is_regular
 
@@ -136,7 +136,7 @@ def find_form(database: sqlite3.Connection, path: Path) -> int:
     if ids[0] == _APPLICATION and form not in _SCHEMAS:
         raise _make_error(path, f"was written by another evalstore, whose caches have form {form}", _ELSEWHERE)
     if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
-        raise _make_error(path, "is no cache of replies", _ELSEWHERE)
+        raise _make_error(path, "is not a cache of replies", _ELSEWHERE)
     return form
 
 
@@ -217,4 +217,4 @@ def _close_on_failure(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def _decode_text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")  # bytes that are no UTF-8 then fail their checksum
+    return data.decode("utf-8", "replace")  # bytes that are not UTF-8 then fail their checksum

@@ -67,7 +67,7 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
     try:
         return _read_reply(document, document["choices"][0])
     except (AttributeError, IndexError, KeyError, TypeError):
-        return _make_body_failure("what is no chat completion", body)
+        return _make_body_failure("what is not a chat completion", body)
 
 
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:

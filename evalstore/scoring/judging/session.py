@@ -158,7 +158,7 @@ class Judges:
     def __post_init__(self) -> None:
         name = self.model.get("id", "")
         if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
-            raise UsageError(f"{make_printable(repr(name))} is no name of a model for judges")
+            raise UsageError(f"{make_printable(repr(name))} is not a name of a model for judges")
 
 
 @dataclass

@@ -183,7 +183,8 @@ def probe(
 
     With `dataset` each text is graded for every question that the rubric grades (for all, where it grades none); with
     `outputs`, a file of any shape that evalstore.runs reads, the mutants of the rubric grade them. Judges answer from
-    kept replies, or as `judges` says. Raises `RefusedError` for what is no rubric, and where no output is a question's.
+    kept replies, or as `judges` says. Raises `RefusedError` for what is not a rubric, and where no output answers a
+    question.
     """
     ruler = _resolve(store, rubric, Kind.RUBRIC)
     questions = ProbeQuestions(store, ruler.name, _resolve(store, dataset, Kind.DATASET) if dataset else None)

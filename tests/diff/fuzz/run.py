@@ -75,7 +75,7 @@ def run_some(chunk: tuple[int, int, int]) -> Tally:
     for index in range(start, end):
         held = hold_one(seed, index)
         if held.broken and not (again := hold_one(seed, index)).broken:
-            # A pattern that ran out of its second on a busy machine is no counterexample; what broke twice is one.
+            # A pattern that ran out of its second on a busy machine is not a counterexample; what broke twice is one.
             tally.unsteady.append((index, held.broken[0][1]))
             held = again
         _count(tally, held, index)

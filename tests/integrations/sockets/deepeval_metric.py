@@ -23,7 +23,7 @@ assert (tone.score, tone.is_successful(), tone.threshold) == (pytest.approx(1 / 
 assert "calm failed" in tone.reason
 
 shown = DisplayConfig(print_results=False, show_indicator=False)
-found = evaluate([bad, good], [tone], display_config=shown)  # asynchronous, from a folder that is no store
+found = evaluate([bad, good], [tone], display_config=shown)  # asynchronous, from a folder that is not a store
 measured = {one.actual_output: one for one in found.test_results}
 assert {output: one.success for output, one in measured.items()} == {"moreover! thanks": False, "please": True}
 (data,) = measured["moreover! thanks"].metrics_data

@@ -127,7 +127,9 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
         document = legacy.read_companion(path)
         # Each file is included once, so that no two questions come from one case.
         if document is None or not isinstance(document.value, list) or document in documents:
-            problem = "is named before" if document in documents else "is no list of cases that can be read from here"
+            problem = (
+                "is named before" if document in documents else "is not a list of cases that can be read from here"
+            )
             notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}"))
             continue
         documents.append(document)
@@ -182,7 +184,7 @@ def _note_root_keys(value: Any, key: str, table: FormatTable) -> Iterator[Migrat
             "scenarios multiply tests by variables, and are not read; write their tests out",
         )
     if key and not isinstance(value[key], str | list):
-        yield MigrationNote((key,), MigrationOutcome.UNMAPPED, "it is no list of cases")
+        yield MigrationNote((key,), MigrationOutcome.UNMAPPED, "it is not a list of cases")
 
 
 def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_CaseResult]:
@@ -212,11 +214,11 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
 def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
     """Return why the runner never asks a case; empty where it does."""
     if not isinstance(raw, dict):
-        return "the runner skips it: it is no mapping"
+        return "the runner skips it: it is not a mapping"
     if suite.dialect.name == "D4":
         return "it includes another file, which is not read" if "include" in raw else ""
     if not isinstance(raw.get("id"), str) or not raw["id"]:
-        return "the runner skips it: its id is no text"
+        return "the runner skips it: its id is not text"
     return "" if find_input(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
 
 

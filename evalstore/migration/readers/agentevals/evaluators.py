@@ -144,7 +144,7 @@ def _read_minimums(raw: Raw, pointer: Pointer) -> Grading:
     if not isinstance(least, dict):
         return note_skipped(pointer, "its mode is any_order, and it has no minimums")
     if not least or not all(isinstance(name, str) and name and _is_count(number) for name, number in least.items()):
-        return set_aside(raw, pointer, "a minimum is no whole number from 1 up")
+        return set_aside(raw, pointer, "a minimum is not a whole number from 1 up")
     tools = [{"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()]
     check: Check = {"kind": "tool_usage", "tools": tools, **({"partial": True} if len(tools) > 1 else {})}
     return grade_by_check(raw, pointer, check, steps=len(tools))
@@ -200,7 +200,7 @@ Reader = Callable[[Raw, Pointer, CaseScope, Mapping[str, Any]], Grading]
 def read_list(raws: Any, pointer: Pointer, scope: CaseScope, *, inner: bool = False) -> Grading:
     """Read a list of evaluators; for members of a group (`inner`) the runner ignores gates and negation."""
     if not isinstance(raws, list):
-        return note_skipped(pointer, "it is no list") if raws is not None else Grading()
+        return note_skipped(pointer, "it is not a list") if raws is not None else Grading()
     places = [(raw, (*pointer, index)) for index, raw in enumerate(raws)]
     texts = [(raw, place) for raw, place in places if isinstance(raw, str)]
     gradings = [_read_evaluator(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]

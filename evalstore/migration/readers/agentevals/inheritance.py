@@ -186,7 +186,7 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
             if value is not None:
                 bar = parse_number(value)
                 if bar is None or not 0 <= bar <= 1:
-                    raise CrashError(f"the threshold {make_excerpt(str(value))} is no number from 0 to 1")
+                    raise CrashError(f"the threshold {make_excerpt(str(value))} is not a number from 0 to 1")
                 return bar
     return PASSES
 

@@ -121,7 +121,7 @@ def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     text = fill_variables(outcome, scope)
     bands = render_bands(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
     if not text and not bands:
-        return note_skipped(pointer, "it is no point that a model could be asked about")
+        return note_skipped(pointer, "it is not a point that a model could be asked about")
     judge_name = (
         "score_range" if bands else "contradiction" if raw.get("operator") == "contradiction" else "rubric_item"
     )
@@ -150,7 +150,7 @@ def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
     weight = parse_number(raw["weight"])
     if weight is None or weight < 0:
         raise CrashError(
-            f"{format_json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is no number from 0 up"
+            f"{format_json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is not a number from 0 up"
         )
     return weight
 
@@ -176,9 +176,7 @@ def _read_prompt(prompt: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> G
         )
     document = scope.read_companion(path)
     if document is None or not isinstance(document.value, str):
-        return set_aside(
-            raw, pointer, f"its prompt {make_excerpt(path)} is not there, or lies outside of what was named"
-        )
+        return set_aside(raw, pointer, f"its prompt {make_excerpt(path)} is not there, or is outside of what was named")
     grading = _draft_judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
     # Releases of D3 differ: older ones read the file, later ones take the path for the prompt.
     is_bare = scope.dialect.name == "D3" and not prompt.startswith(FILE_PREFIX)
@@ -271,7 +269,7 @@ def _read_bands(raw: Any, pointer: Pointer) -> Iterator[tuple[int, int, str]]:
     for band in bands:
         ends = band.get("score_range") if isinstance(band, dict) else None
         if not isinstance(ends, list) or len(ends) != 2:  # noqa: PLR2004  # from and to
-            raise _make_crash(pointer, "are no list of {score_range: [from, to], outcome}")
+            raise _make_crash(pointer, "are not a list of {score_range: [from, to], outcome}")
         text = next((band[key] for key in _BAND_TEXTS if isinstance(band.get(key), str)), "")
         yield _read_whole_number(ends[0], pointer), _read_whole_number(ends[1], pointer), text
 
@@ -279,7 +277,7 @@ def _read_bands(raw: Any, pointer: Pointer) -> Iterator[tuple[int, int, str]]:
 def _read_whole_number(raw: Any, pointer: Pointer) -> int:
     text = str(raw)
     if isinstance(raw, bool) or not text.isdecimal() or int(text[:3]) > _TOP or len(text) > len(str(_TOP)):
-        raise _make_crash(pointer, f"name {text[:20]}, which is no whole number from 0 to 10")
+        raise _make_crash(pointer, f"name {text[:20]}, which is not a whole number from 0 to 10")
     return int(text)
 
 

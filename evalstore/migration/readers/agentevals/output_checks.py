@@ -212,13 +212,13 @@ def read_substrings(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[s
     items: list[Any] = [value] if not several else value if isinstance(value, list) else []
     texts = [text for text in items if isinstance(text, str) and (text or several)]
     if not texts:
-        return note_skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
+        return note_skipped((*pointer, "value"), f"its value is not a {'list of texts' if several else 'text'}")
     misfits = [index for index, text in enumerate(items) if not isinstance(text, str)]
     values = [fill_variables(text, scope) for text in texts]
     if open_ := next(filter(None, (describe_open_places(text, scope) for text in values)), None):
         return set_aside(raw, pointer, open_)
     grading = grade_by_check(raw, pointer, _build_contains(values, row["check"], every=row.get("all", False)))
-    return join_gradings([grading, *(note_skipped((*pointer, "value", index), "it is no text") for index in misfits)])
+    return join_gradings([grading, *(note_skipped((*pointer, "value", index), "it is not text") for index in misfits)])
 
 
 def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
@@ -235,7 +235,7 @@ def read_trimmed_text(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping
     """Read a text that the output begins with, ends with or equals, after both are trimmed as in JavaScript."""
     value = raw.get("value")
     if not isinstance(value, str) or not value:
-        return note_skipped((*pointer, "value"), "its value is no text")
+        return note_skipped((*pointer, "value"), "its value is not text")
     if open_ := describe_open_places(text := fill_variables(value, scope), scope):
         return set_aside(raw, pointer, open_)
     space = scope.table.form["space"]
@@ -249,7 +249,7 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
     value = raw.get("value")
     flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
     if not isinstance(value, str) or not value:
-        return note_skipped((*pointer, "value"), "its value is no text")
+        return note_skipped((*pointer, "value"), "its value is not text")
     if open_ := describe_open_places(value, scope):
         return set_aside(raw, pointer, open_)
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
@@ -258,7 +258,7 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
     exact = None if unknown_flags else translate_pattern(value, known_flags)
     pattern, own_flags = exact or (value, known_flags)
     if isinstance(problem := compile_pattern(pattern, own_flags), str):
-        return set_aside(raw, pointer, f"it is no pattern that evalstore can run: {problem}")
+        return set_aside(raw, pointer, f"it is not a pattern that evalstore can run: {problem}")
     check: Check = {"kind": "regex", "pattern": pattern, **({"flags": own_flags} if own_flags else {})}
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return grade_by_check(raw, pointer, check)
@@ -312,7 +312,7 @@ def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
         return set_aside(raw, pointer, "no check kind compares dates")
     value = {} if expected is _MISSING else _build_value_schema(expected, raw)
     if value is None:
-        return set_aside(raw, pointer, "the expected value is no number, or its tolerance is none")
+        return set_aside(raw, pointer, "the expected value is not a number, or its tolerance is none")
     required = raw.get("required") is not False and expected is not _MISSING
     # One schema a field; its path becomes nested properties and items.
     check: Check = {"kind": "json_schema", "schema": _build_path_schema(steps, value, required=required)}

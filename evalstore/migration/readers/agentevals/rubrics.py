@@ -63,7 +63,7 @@ def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, read_members: R
     if kind not in _AGGREGATORS:
         return note_skipped(pointer, f"the aggregator {make_excerpt(kind)} is unknown")
     if kind == "threshold" and not _is_bar(aggregator.get("threshold")):
-        return note_skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
+        return note_skipped(pointer, "the threshold of its aggregator is not a number from 0 to 1")
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
     inner = read_members(raw.get(key), (*pointer, key)) if key else Grading()
     if not inner.terms:
@@ -107,7 +107,7 @@ def _average_members(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
     ignored = [
         note_ignored((*at, name), "no member that counts has this name") for name in weights if name not in names
     ]
-    note = note_ignored(at, "it is no mapping of names to weights") if source and not weights else Grading()
+    note = note_ignored(at, "it is not a mapping of names to weights") if source and not weights else Grading()
     return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
 
 
@@ -149,7 +149,7 @@ def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grad
     if bar is None or kind in {"minimum", "maximum"}:
         return Grading((replace(group, combine=kind[:3]),), (loss,))
     if not 0 <= bar <= 1:
-        return "its threshold is no number from 0 to 1"
+        return "its threshold is not a number from 0 to 1"
     required = aggregator.get("required")
     # Without a list of names, every member of a safety gate is required.
     names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
@@ -185,7 +185,7 @@ _UNSCORED: Check = {
     "description": "no check of the source can be said, so nothing is scored",
 }
 _ANYTHING: Check = {"id": "any_answer", "kind": "format", "format": "text"}
-_DEEP = "a group in a group that is no plain average cannot be said; groups go one level deep"
+_DEEP = "a group in a group that is not a plain average cannot be said; groups go one level deep"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _read_samples(
 
 
 def _find_row_problem(row: Any) -> str:
-    """Return why a row is no question; empty for a question."""
+    """Return why a row is not a question; empty for a question."""
     if not isinstance(row, dict):
         return f"the row is {describe_type(row)} where an object belongs"
     id_ = row.get("sample_id")
@@ -146,7 +146,7 @@ def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, t
     """Return the outcome of a row, with reasons: no row of a run, a wrong schema version, no output, no score."""
     doubt = find_row_doubt(row) if "response" not in row else ""
     try:
-        with explain_shape_errors(place, "it is no row of a run"):
+        with explain_shape_errors(place, "it is not a row of a run"):
             grade = read_graded_row(row, place)
     except LoadError as error:
         reason = f"its question is kept, its row cannot be read: {error.message}"
@@ -179,8 +179,8 @@ def _find_json_problems(document: Document) -> dict[Any, str]:
 
     It takes no key twice, so that it is unknown which counts, and no number like NaN.
     """
-    twice = [(key.pointer, f"the key {make_excerpt(str(key.pointer[-1]))!r} stands twice") for key in document.doubled]
-    numbers = [(at, "NaN and numbers without end are no JSON") for at in document.opaque if _is_number(document, at)]
+    twice = [(key.pointer, f"duplicate key {make_excerpt(str(key.pointer[-1]))!r}") for key in document.doubled]
+    numbers = [(at, "NaN and numbers without end are not JSON") for at in document.opaque if _is_number(document, at)]
     return {pointer[0]: problem for pointer, problem in [*twice, *numbers]}
 
 

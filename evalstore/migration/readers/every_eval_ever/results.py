@@ -101,7 +101,7 @@ def _describe_odd_score(result: Any) -> Iterator[str]:
         yield "its score is -1, which says unknown"
     elif below or above:
         score_text, low, high = (make_excerpt(str(number), 40) for number in (score, low, high))
-        yield f"its score {score_text} lies outside of its bounds, {low} to {high}"
+        yield f"its score {score_text} is outside of its bounds, {low} to {high}"
 
 
 def _build_result_rubric(
@@ -159,12 +159,12 @@ def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dic
     if type_ == "continuous":
         low, high = metric.get("min_score"), metric.get("max_score")
         if not (is_number(low) and is_number(high) and low < high):
-            return f"its bounds {make_excerpt(str(low), 40)} and {make_excerpt(str(high), 40)} are no scale"
+            return f"its bounds {make_excerpt(str(low), 40)} and {make_excerpt(str(high), 40)} are not a scale"
         return {"score_type": type_, "scale": {"min": low, "max": high}}
     levels = metric.get("level_names")
     names = levels if isinstance(levels, list) else []
     if len({name for name in names if isinstance(name, str) and name}) < max(2, len(names)):
-        return "its level_names are no list of two or more different names"
+        return "its level_names are not a list of two or more different names"
     return {"score_type": type_, "level_names": names}
 
 
@@ -209,7 +209,7 @@ def _build_jury(
         else [1] * len(judges)
     )
     if not all(is_number(weight) and weight >= 0 for weight in weights) or not any(weights):
-        return "the weights of its judges are no numbers from 0 up with one above 0"
+        return "the weights of its judges are not numbers from 0 up with one above 0"
     members = [
         {"judge_prompt_ref": judge.ref, **({"weight": weight} if weight != 1 else {})}
         for judge, weight in zip(judges, weights, strict=True)
@@ -241,7 +241,7 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     if not all("id" in model for _, model in models):
         reasons.append("a judge names no model; here the model of the run that scores is asked")
     if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):
-        reasons.append("the temperature of a judge is no number from 0 up; here none is sent")
+        reasons.append("the temperature of a judge is not a number from 0 up; here none is sent")
     if scoring.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")
     return reasons
