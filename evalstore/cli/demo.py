@@ -81,7 +81,9 @@ def _print_step(
     _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)) + "\n")
     for result in results:
         _print_text(settings, screen.paint(Part.HEAD, f"$ evalstore {shlex.join(result.words)}"))
-        _print_text(settings, _join_streams(result.out, result.err))
+        # A warning is one line for a log, and several on a screen.
+        err = wrap_lines(*result.err.splitlines(), width=screen.width, inner="  ")
+        _print_text(settings, _join_streams(result.out, "\n".join(err)))
         if result.code:
             _print_text(settings, screen.paint(Part.MAJOR, f"(exit code {result.code})"))
 

@@ -21,6 +21,8 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_path
 from evalstore.store.rows import name_rows_file, read_row_lines
 
+_SHORT_HINT = 60  # characters; `evalstore explain RULE` says the longer ones
+
 
 @dataclass(frozen=True, slots=True)
 class UseFindings:
@@ -51,8 +53,8 @@ class UseFindings:
 
 
 def format_finding(finding: Finding) -> str:
-    """Return a finding as one line: its place, its sentence, its hint, its rule."""
-    hint = f" ({finding.hint})" if finding.hint else ""
+    """Return a finding as one line: its place, its sentence, its hint where that is short, its rule."""
+    hint = f" ({finding.hint})" if 0 < len(finding.hint) <= _SHORT_HINT else ""
     return f"{Place(finding.file, finding.line, finding.column)}: {finding.message}{hint} [{finding.rule}]"
 
 

@@ -120,8 +120,7 @@ def _summary_lines(agreement: Agreement) -> Iterator[str]:
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = "does not beat it"
     if counts.beats_baseline:
-        chance = f"which {count_noun(counts.rows, 'row')} cannot tell from chance"
-        sure = "significant" if counts.surely_beats_baseline else chance
+        sure = "significant" if counts.surely_beats_baseline else f"could be chance ({count_noun(counts.rows, 'row')})"
         beats = f"beats it by {points:.1f} points, {sure}"
     yield f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
     if counts.kappa is None:

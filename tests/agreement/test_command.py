@@ -96,7 +96,7 @@ label: pass             3            0     TPR  100.0 %    43.9 to 100.0
 label: fail             1            2     TNR   66.7 %    20.8 to  93.9
 
 agreement   83.3 %    43.6 to  97.0   5 of 6 rows
-baseline    50.0 %   always saying pass; the judge beats it by 33.3 points, which 6 rows cannot tell from chance
+baseline    50.0 %   always saying pass; the judge beats it by 33.3 points, could be chance (6 rows)
 kappa        0.667   substantial agreement beyond chance
 
 judge and label differ on 1 row:

@@ -100,8 +100,8 @@ def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
     [
         ({"checks": []}, "this is not a valid rubric: `scoring` is missing"),
         ({"checks": [{}], "scoring": {"combine": "min"}}, "this is not a valid rubric: `kind` is missing"),
-        (rubric({"id": "a", "kind": True}), "this is not a valid rubric: kind is True, which is no str"),
-        (rubric({"kind": "regex", "id": 1}), "this is not a valid rubric: id is 1, which is no str"),
+        (rubric({"id": "a", "kind": True}), "this is not a valid rubric: kind is True, which is not a str"),
+        (rubric({"kind": "regex", "id": 1}), "this is not a valid rubric: id is 1, which is not a str"),
         (rubric(SAYS_A, combine="mean"), "this is not a valid rubric: 'mean' is not a valid Combine"),
         (rubric(SAYS_A, weights={"says_a": "heavy"}), "this is not a valid rubric: "),
         (rubric({"kind": "must_contain_any"}), "check must_contain_any: 'values' is a required property"),

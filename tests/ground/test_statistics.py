@@ -107,7 +107,7 @@ def test_one_question_or_four_groups_have_no_interval() -> None:
     shares = [Fraction(index % 3, 2) for index in range(20)]
     assert estimate_mean(count_units(shares, [str(index % 4) for index in range(20)])) is None
     assert estimate_mean(count_units(shares, [str(index % 5) for index in range(20)])) is not None
-    # Every group has one question: they are no groups.
+    # Every group has one question: they are not groups.
     assert estimate_mean(count_units(shares[:3], ["a", "b", "c"])) == estimate_mean(count_units(*alone(*shares[:3])))
 
 

@@ -170,7 +170,7 @@ def test_a_pre_release_says_what_its_final_version_will_say(world: World) -> Non
 def test_words_for_people_need_a_patch_at_most_unless_a_setting_asks_for_more(world: World) -> None:
     bumped(world, "2.0.1", title="Other", word="kindly")
     assert rules(world.alone()) == []
-    # Build metadata is no bump at all.
+    # Build metadata is not a bump at all.
     bumped(world, "2.0.1+1", title="Another", word="kindly")
     assert only(world.alone()).rule == "release-bump-too-small"
     world.git("tag", "-d", "rubric/tone@2.0.1+1")

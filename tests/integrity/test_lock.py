@@ -347,10 +347,11 @@ def test_score_reads_what_is_held(cli: Callable[..., Any], world: World, tmp_pat
         tmp_path / "outputs.jsonl",
         "--out",
         tmp_path / "runs",
+        "--offline",
         "--format",
         "json",
     )
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err  # the rubric's judge was not asked
     used = (tmp_path / "runs").rglob("*.json")
     assert [
         name for path in used for name in ("rubric/tone@1.1.0", "rubric/tone@1.2.0") if name in path.read_text()
