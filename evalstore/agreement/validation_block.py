@@ -21,7 +21,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
-_UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "no release"}
+_UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "not a release"}
 _Measured = TypeVar("_Measured", Agreement, JudgeNoise)
 
 

@@ -491,5 +491,5 @@ def test_a_rubric_that_would_be_graded_otherwise_than_it_says_is_refused(
     checks_: list[Rubric], scoring: Rubric
 ) -> None:
     rubric = {"id": "r", "version": "1.0.0", "checks": checks_, "scoring": {"combine": "min", **scoring}}
-    with pytest.raises(EvalstoreError, match="this is not a rubric"):
+    with pytest.raises(EvalstoreError, match="this is not a valid rubric"):
         evaluate(rubric, "x")

@@ -494,7 +494,12 @@ def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None
 
 @pytest.mark.parametrize(
     ("prompt", "asked"),
-    [("{{{answer}}}", "{OUT}"), ("{ {{answer}} }", "{ OUT }"), ("{{{raw}}}{{answer}}}", "{{{raw}}}OUT}"), ("{", "{")],
+    [
+        ("{{{answer}}}", "{OUT}"),
+        ("{ {{answer}} }", "{ OUT }"),
+        ("{{{raw}}}{{answer}}}", "{{{raw}}}OUT}"),
+        ("{", f"{{{TABLE.form['answer'].replace('{{ output }}', 'OUT')}"),
+    ],
 )
 def test_braces_around_a_placeholder_stay(prompt: str, asked: str) -> None:
     said, prompts = taken({"tests": [only([{"type": "llm-grader", "prompt": prompt}]).raw]}, "D3"), []

@@ -57,9 +57,7 @@ _FACTS = JudgeFacts("it ends in a sentence of ours on the form of the reply")
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
 _IGNORED = "the runner ignores {}: {} on a point and takes the weighted mean, whether the point is met or not"
-_BLIND = (
-    "a prompt does not show the answer to its judge, and nothing here adds it; it is not known whether the runner did"
-)
+_BLIND = "a prompt does not show the answer to its judge, so it is added below; it is not known whether the runner did"
 _POINTS = "its points are asked in words of our own, and not by its prompt"
 _VALUE = "it is not known what a prompt makes of the value beside it"
 _BARE = "from 4.0 on the runner takes a prompt without file:// for the words themselves; here it is the file's"
@@ -194,7 +192,9 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
 
 def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, name: str) -> Grading:
     pieces = list(_split_prompt(text, scope))
-    template = "".join(piece for piece, _, _ in pieces) + scope.table.form["reply"]
+    asked = "".join(piece for piece, _, _ in pieces)
+    is_blind = "{{ output }}" not in asked
+    template = asked + (scope.table.form["answer"] if is_blind else "") + scope.table.form["reply"]
     variables = {name: value for _, values, _ in pieces for name, value in values.items()}
     variables |= find_template_variables(template)
     value: dict[str, Any] = {
@@ -211,7 +211,7 @@ def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, nam
         "judge_prompt_ref": judge.ref,
         **({"variables": variables} if variables else {}),
     }
-    blind = [] if "{{ output }}" in template else [_BLIND]
+    blind = [_BLIND] if is_blind else []
     losses = dict.fromkeys([*blind, *(reason for _, _, reason in pieces if reason)])
     grading = grade_by_check(raw, pointer, check, *losses, steps=0)
     return join_gradings([grading, Grading(judges=(judge,))])
