@@ -187,7 +187,7 @@ class FailedCheck:
 LINE_LABELS: Mapping[str, str] = {
     "mix": "question mix",
     "no_answer": "no answer",
-    "judge_errors": "judge errors",
+    "judge_errors": "failed checks",
     "not_reproduced": "not reproduced",
 }
 

@@ -148,10 +148,10 @@ ARTIFACT_RULES = (
     # Datasets.
     ValidationRule(
         "question-id-duplicate",
-        _WARNING,
+        _ERROR,
         "the question id {found} is taken (first on line {line})",
         "give one of the two another id",
-        "Runs are compared question by question, by id.",
+        "Nobody could say which of the two an output answers, so `score` and `bump` refuse it.",
     ),
     ValidationRule(
         "bundle-broken",
