@@ -203,7 +203,9 @@ def test_the_worst_ends_soon(name: str) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", UNDECIDED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in UNDECIDED]
+)
 def test_beyond_its_budget_a_decider_says_that_it_does_not_know(name: str) -> None:
     (finding,) = compared(name)[0].findings
     assert finding.certainty is Certainty.ASSUMED

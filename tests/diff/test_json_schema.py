@@ -208,6 +208,8 @@ LONG = {
     "a long chain",
     "many branches",
     "long numbers",
+    "all different",
+    "huge counts",
 }
 
 

@@ -180,7 +180,7 @@ def pieces(first: bytes, again: bytes, times: int, last: bytes) -> Iterator[byte
     yield last
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_long_list_is_passed_over_without_being_held() -> None:
     item = json.dumps({"events": ["x" * 1000] * 100}).encode()
     source = JsonStream(Endless(pieces(b'{"a": [0', (b"," + item) * 20, 100, b'], "b": 1}')), "a.json")  # type: ignore[arg-type]

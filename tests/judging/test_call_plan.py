@@ -67,7 +67,7 @@ def test_it_can_be_emptied_and_filled_again() -> None:
         assert list(spool) == [call("a")]
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
     import tracemalloc
 
