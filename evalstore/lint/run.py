@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from evalstore.documents import Pointer, format_json_pointer, read_yaml
+from evalstore.documents import Document, Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
 from evalstore.lint.context import (
@@ -130,8 +130,19 @@ def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
     return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off)
 
 
+def describe_note(note: Note) -> tuple[str, str]:
+    """Return the sentence and the hint that a note's rule makes of its facts."""
+    rule = VALIDATION_RULES[note.rule]
+    return rule.message.format_map(note.facts), rule.hint.format_map(note.facts)
+
+
+def locate_note(note: Note, document: Document) -> Place:
+    """Return where a note of a document points: its own place, or that of its pointer."""
+    return note.place or document.locate(note.pointer, of_key=note.of_key)
+
+
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
-    severity, rule = policy.find_severity(note.rule, soft=note.soft), VALIDATION_RULES[note.rule]
+    severity = policy.find_severity(note.rule, soft=note.soft)
     if severity is None:
         return None
     place, source = note.place or Place(item.source.file), None
@@ -143,9 +154,9 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
         edit = find_edit(item.document, note, TextFile(item.source.root, item.source.path))
     elif note.rule == "file-ignored":
         edit = find_rename(item.source)
-    message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
+    message, hint = describe_note(note)
     pointer = format_json_pointer(note.pointer)
-    return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
+    return Finding(note.rule, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
 
 
 def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:

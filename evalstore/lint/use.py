@@ -13,8 +13,7 @@ from evalstore.lint.context import KnownRules, ValidationContext, read_policy, r
 from evalstore.lint.notes import Note, get_mapping, list_texts, note_error
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
-from evalstore.lint.rules import VALIDATION_RULES
-from evalstore.lint.run import find_obstacles, lint_alone
+from evalstore.lint.run import describe_note, find_obstacles, lint_alone, locate_note
 from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
@@ -161,11 +160,9 @@ def _lint_resolved(store: ArtifactStore, resolved: Resolved, context: Validation
 
 
 def _make_finding(note: Note, artifact: Artifact, severity: Severity) -> Finding:
-    rule = VALIDATION_RULES[note.rule]
-    place = note.place or artifact.document.locate(note.pointer, of_key=note.of_key)
-    message, hint = (template.format_map(note.facts) for template in (rule.message, rule.hint))
+    place, (message, hint) = locate_note(note, artifact.document), describe_note(note)
     return Finding(
-        rule.id, severity, place.file, place.line, place.column, format_json_pointer(note.pointer), message, hint
+        note.rule, severity, place.file, place.line, place.column, format_json_pointer(note.pointer), message, hint
     )
 
 
@@ -173,6 +170,5 @@ def check_usable(artifact: Artifact, load: Callable[[str], Artifact]) -> None:
     """Raise `SchemaError` at its place for what keeps an artifact from being used; a broken question does not."""
     for note in find_obstacles(artifact, load):
         if note.pointer[:1] != ("questions",) or len(note.pointer) == 1:
-            finding = _make_finding(note, artifact, Severity.ERROR)
-            place = Place(finding.file, finding.line, finding.column)
-            raise SchemaError(finding.message, place=place, hint=finding.hint or None)
+            message, hint = describe_note(note)
+            raise SchemaError(message, place=locate_note(note, artifact.document), hint=hint or None)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError
 from evalstore.files import SMALL_FILE, read_below
-from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Artifact, Ref
 from evalstore.release.references import FindPlace
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -18,13 +17,13 @@ from evalstore.versions import Version, find_version
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
     """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
-    from evalstore.lint import find_obstacles
+    from evalstore.lint.run import describe_note, find_obstacles, locate_note
 
     note = next(find_obstacles(resolved.artifact, load), None)
     if note is not None:
         raise RefusedError(
-            VALIDATION_RULES[note.rule].message.format(**note.facts),
-            place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
+            describe_note(note)[0],
+            place=locate_note(note, resolved.artifact.document),
             hint="evalstore validate lists all that is wrong with it",
         )
 
