@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from evalstore.migration.outcome import FormatGuess
-from evalstore.migration.table import ForeignShape, FormatSign, FormatTable, get_path, has_path
+from evalstore.migration.outcome import FormatGuess, MigrationOutcome
+from evalstore.migration.table import ForeignShape, FormatSign, FormatTable, get_path, has_path, load_tool_shapes
 
 SURE = 0.5
 MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
@@ -103,6 +103,7 @@ class FormatMatch:
         return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
 
+_LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 NO_MATCH = FormatMatch(None, None, 0.0, "this is not a format that evalstore migrates")
 OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
@@ -114,9 +115,8 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     """
     if _has_own_source(value):
         return OWN_MATCH
-    shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
+    shape = next(_find_shapes(value, tables), None)
     weights = weigh_formats(value, tables)
-    shape = next(shapes, None)
     if not weights:
         return FormatMatch(None, shape, 1.0, shape.reason) if shape else NO_MATCH
     best, *others = weights
@@ -132,6 +132,40 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     if rival:
         return FormatMatch(None, None, best.confidence, _describe_rivals(best, rival), (best.guess, *also), weights)
     return FormatMatch(best.table, None, best.confidence, best.reason, also, weights)
+
+
+def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatch:
+    """Return the match of a file with the format that the user says it has, whatever else it looks like.
+
+    In a folder only a file with some sign of the format is taken, and none that is the result of a run: `is_named` says
+    that the user named the file itself.
+    """
+    if _has_own_source(value) and not is_named:
+        return OWN_MATCH
+    weights = weigh_formats(value, [table])
+    if not is_named:
+        shape = next((one for one in _find_shapes(value, [table]) if one.outcome is MigrationOutcome.UNMAPPED), None)
+        if shape or not weights:
+            return FormatMatch(None, shape, 1.0, shape.reason, weights=weights) if shape else NO_MATCH
+    elif find_list(value, table) is None:
+        lists = " or ".join(key or "list at its root" for key in table.lists)
+        return FormatMatch(None, None, 0.0, _LISTLESS.format(table.format, lists))
+    best = weights[0] if weights else FormatWeight(table, Fraction(0), Fraction(0), 0.0, ())
+    return FormatMatch(table, None, best.confidence, best.reason or "--from says so", weights=weights)
+
+
+def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
+    """Yield the foreign shapes that a document has: of what lies beside the tables' own files, then of other tools."""
+    yield from (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table.lists))
+    yield from (shape for shape in load_tool_shapes() if _has_shape(value, shape, ()))
+
+
+def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -> int | None:
+    """Return how many cases a file has that no format takes; None where it is not a suite, or has no list of them."""
+    if match.shape and not match.shape.has_cases:
+        return None
+    keys = {key for table in tables for key in table.lists} | {match.shape.holder or "" if match.shape else ""}
+    return max(len(_list_items(value, key)) for key in keys) or None
 
 
 def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
@@ -266,9 +300,17 @@ def _has_list(value: Any, key: str) -> bool:
     return bool(key) and has_path(value, key) if isinstance(value, dict) else isinstance(value, list) and not key
 
 
-def _has_sign(root: Any, cases: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
-    holders = ([root] if isinstance(root, dict) else []) if sign.at == "root" else cases
-    return any(_is_sign_of(holder, sign) for holder in holders)
+def _has_sign(root: dict[str, Any], cases: Sequence[dict[str, Any]], sign: FormatSign) -> bool:
+    holders: Iterable[dict[str, Any]] = [root] if sign.at == "root" else cases
+    return _find_sign(_list_checks([root, *cases]) if sign.at == "check" else holders, sign)
+
+
+def _list_checks(holders: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the checks of cases and of their root; one that is a text alone is a criterion."""
+    for holder in holders:
+        items = holder.get("assert")
+        for item in items if isinstance(items, list) else ():
+            yield from [item] if isinstance(item, dict) else [{"criteria": item}] if isinstance(item, str) else []
 
 
 def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
@@ -276,9 +318,9 @@ def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
     return some and sign.all <= holder.keys() and all(holder.get(key) in items for key, items in sign.values.items())
 
 
-def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
+def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
     # A shape that describes a list applies only where the file has none of the format's own lists.
-    if shape.holder not in {None, *table.lists} and any(_has_list(value, key) for key in table.lists):
+    if shape.holder not in {None, *lists} and any(_has_list(value, key) for key in lists):
         return False  # the file has cases of this format: the foreign list only stands beside them
     root = value if isinstance(value, dict) else {}
     if not shape.root <= root.keys() or any(keys.isdisjoint(root) for keys in shape.any_of):
@@ -290,8 +332,8 @@ def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
     if not shape.camel_case and not shape.unless:
         return True
     # Evidence for the format outweighs the shape, whichever of its lists it stands in.
-    cases = [case for key in table.lists for case in _list_items(value, key)]
-    is_format = any(_has_sign(value, cases, sign) for sign in shape.unless)
+    cases = [case for key in lists for case in _list_items(value, key)]
+    is_format = any(_has_sign(root, cases, sign) for sign in shape.unless)
     return not is_format and (not shape.camel_case or _has_camel_case(root, cases))
 
 

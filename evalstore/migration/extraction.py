@@ -232,7 +232,8 @@ class MigrationNote:
     """A part of a source with a separate outcome: a check that no check kind can express, a key that nobody reads.
 
     `question` is the id of the question that stands for it. `in_run` says that the stored run holds it. `document` is
-    the companion file that the pointer refers to, where it is not the file of the case.
+    the companion file that the pointer refers to, where it is not the file of the case. `cases` is how many it
+    stands for, where these are several.
     """
 
     pointer: Pointer
@@ -241,6 +242,7 @@ class MigrationNote:
     question: str = ""
     in_run: bool = False
     document: Document | None = field(default=None, compare=False)
+    cases: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,8 @@ class MigrationSource:
 class MigrationEntry:
     """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences.
 
-    `remarks` are those of the reasons that have no part in the outcome.
+    `remarks` are those of the reasons that have no part in the outcome. A whole file that is set aside has
+    the number of its `cases`.
     """
 
     file: str
@@ -100,6 +101,12 @@ class MigrationEntry:
     rubric: str | None = None
     reasons: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    cases: int | None = None
+
+    @property
+    def number(self) -> int:
+        """As how many entries it counts."""
+        return self.cases or 1
 
     @property
     def reason(self) -> str:
@@ -160,13 +167,13 @@ class MigrationReport(ReportValue):
         return tuple(file for file in self.files if file.state is FileState.CONFLICT)
 
     def count(self, outcome: MigrationOutcome) -> int:
-        """Return how many entries have this outcome."""
-        return sum(entry.outcome is outcome for entry in self.entries)
+        """Return how many entries have this outcome, a whole file that is set aside by its cases."""
+        return sum(entry.number for entry in self.entries if entry.outcome is outcome)
 
     @property
     def complete(self) -> bool:
         """Whether there is a source, every entry is migrated, and no file is in conflict."""
-        all_migrated = self.count(MigrationOutcome.MIGRATED) == len(self.entries)
+        all_migrated = all(entry.outcome is MigrationOutcome.MIGRATED for entry in self.entries)
         return bool(self.sources) and all_migrated and not self.conflicts
 
 

@@ -144,11 +144,13 @@ def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) ->
         yield make_entry(legacy.document, (), MigrationOutcome.REFUSED, reason)
 
 
-def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
-    """Return an entry about a place of a document that became no artifact."""
+def make_entry(
+    document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str, cases: int | None = None
+) -> MigrationEntry:
+    """Return an entry about a place of a document that became no artifact; `cases` is how many it stands for."""
     remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
-    line = document.locate(pointer).line
-    return MigrationEntry(document.file, format_json_pointer(pointer), line, outcome, reasons=reasons, remarks=remarks)
+    line, place = document.locate(pointer).line, format_json_pointer(pointer)
+    return MigrationEntry(document.file, place, line, outcome, reasons=reasons, remarks=remarks, cases=cases)
 
 
 def _list_set_aside(
@@ -158,7 +160,7 @@ def _list_set_aside(
         line = broken.problem.place.line if broken.problem.place else None
         yield MigrationEntry(legacy.file, "", line, MigrationOutcome.REFUSED, reasons=(broken.problem.message,))
     for note in extraction.notes:
-        entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason)
+        entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason, cases=note.cases)
         yield replace(entry, target=_find_note_target(note, entry.pointer, target, run))
     for case in extraction.cases:
         document = case.document or legacy.document

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError
-from evalstore.migration.detect import SURE, FormatMatch, detect_format
+from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
 from evalstore.migration.extraction import (
     NO_PROMPTS,
     JudgePrompts,
@@ -99,16 +100,22 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         return _refuse_broken(
             file, sha256, error, skipped=file.in_folder and not is_ours and not _has_suite_name(file, options)
         )
-    match = detect_format(document.value, options.tables)
+    loaded: dict[str, Document] = {}
+    load_named = partial(_load_companion, file, loaded)
+    lists = _follow_lists(document.value, file, options.tables, load_named)
+    match = _find_match(lists.value, file, options)
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
-    if match.table is None or (match.confidence < SURE and not options.is_forced):
-        return _pass_over(source, document, match, may_skip=file.in_folder and not _has_suite_name(file, options))
     # A list of raw cases may be included by a suite that is read later.
-    if may_wait and may_have_companions(match.table) and isinstance(document.value, list):
+    is_known = match.shape or (match.table and may_have_companions(match.table))
+    if may_wait and is_known and isinstance(document.value, list):
         return SourceResult(source, _NO_PLAN, waits=True)
+    if match.table is None or (match.confidence < SURE and not options.is_forced):
+        may_skip = file.in_folder and not _has_suite_name(file, options)
+        result = _pass_over(source, document, match, count_cases(lists.value, match, options.tables), may_skip=may_skip)
+        return replace(result, companions=lists.files) if match.shape else result
     companions: dict[str, Document] = {}
     dialect = options.dialect if options.dialect in match.table.dialects else None
-    load = partial(_load_companion, file, companions)
+    load = partial(_take_companion, load_named, companions)
     prompts = options.find_prompts(match.table)
     legacy = LegacySource(document, file.name, sha256, load, dialect, broken, prompts)
     return _extract_source(replace(source, format=match.table.format), legacy, match.table, companions, options)
@@ -128,10 +135,52 @@ def _extract_source(
     return SourceResult(source, plan, companions=tuple(files))
 
 
-def _load_companion(file: LegacyFile, companions: dict[str, Document], path: str) -> Document | None:
-    if path not in companions and (document := file.read_companion(path)):
+def _load_companion(file: LegacyFile, loaded: dict[str, Document], path: str) -> Document | None:
+    if path not in loaded and (document := file.read_companion(path)):
+        loaded[path] = document
+    return loaded.get(path)
+
+
+def _take_companion(
+    load: Callable[[str], Document | None], companions: dict[str, Document], path: str
+) -> Document | None:
+    """Return a companion file, and note that its source reads it."""
+    if document := load(path):
         companions[path] = document
-    return companions.get(path)
+    return document
+
+
+class _FollowedLists(NamedTuple):
+    """A document whose lists have the rows of the files that they name, and the names of these files."""
+
+    value: Any
+    files: tuple[str, ...] = ()
+
+
+def _follow_lists(
+    value: Any, file: LegacyFile, tables: Sequence[FormatTable], load: Callable[[str], Document | None]
+) -> _FollowedLists:
+    """Return a document as it is to be judged: what the cases are may be said by the files that it names alone."""
+    keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
+    named = {key: item for key, item in value.items() if key in keys} if isinstance(value, dict) else {}
+    files: dict[str, None] = {}
+    followed: dict[str, list[Any]] = {}
+    for key, item in named.items():
+        for case in item if isinstance(item, list) else [item]:
+            path = case.get("include") if isinstance(case, dict) else case
+            paths = file.list_companions(path) if isinstance(path, str) else []
+            documents = [document for one in paths if (document := load(one))]
+            rows = [row for document in documents if isinstance(document.value, list) for row in document.value]
+            followed.setdefault(key, []).extend([*rows, *([case] if isinstance(case, dict) else [])])
+            files |= dict.fromkeys(filter(None, map(file.name_companion, paths)))
+    has_paths = any(isinstance(item, str | list) for item in named.values())
+    return _FollowedLists({**value, **followed} if files and has_paths else value, tuple(files))
+
+
+def _find_match(value: Any, file: LegacyFile, options: MigrationOptions) -> FormatMatch:
+    if options.is_forced:
+        return take_format(value, options.tables[0], is_named=not file.in_folder)
+    return detect_format(value, options.tables)
 
 
 def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: bool = False) -> SourceResult:
@@ -142,17 +191,18 @@ def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: 
     return SourceResult(source, SourcePlan({}, () if skipped else (entry,)), skipped)
 
 
-def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, *, may_skip: bool) -> SourceResult:
+def _pass_over(
+    source: MigrationSource, document: Document, match: FormatMatch, cases: int | None, *, may_skip: bool
+) -> SourceResult:
     # A known foreign shape is reported even in a folder; an unknown file where it was named, or is called like a suite.
+    outcome, reason = MigrationOutcome.REFUSED, match.reason
     if match.shape:
-        return SourceResult(source, SourcePlan({}, (make_entry(document, (), match.shape.outcome, match.reason),)))
-    if match.is_tie:
-        return SourceResult(source, SourcePlan({}, (make_entry(document, (), MigrationOutcome.REFUSED, match.reason),)))
-    if match.table:
+        outcome = match.shape.outcome
+    elif match.table:
         name = match.table.format
-        reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"
-        return SourceResult(source, SourcePlan({}, (make_entry(document, (), MigrationOutcome.UNMAPPED, reason),)))
-    entry = make_entry(document, (), MigrationOutcome.REFUSED, match.reason)
+        outcome, reason = MigrationOutcome.UNMAPPED, f"hardly {name}: {reason}; --from {name} takes it all the same"
+    may_skip = may_skip and not (match.shape or match.is_tie or match.table)
+    entry = make_entry(document, (), outcome, reason, cases=cases)
     return SourceResult(source, SourcePlan({}, () if may_skip else (entry,)), skipped=may_skip)
 
 

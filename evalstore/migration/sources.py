@@ -14,7 +14,11 @@ from evalstore.migration.extraction import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
 from evalstore.runs.run_files import decode_path
 
-_SKIPPED_FOLDERS = frozenset({".git", ".evalstore", STAGE})
+_OWN_FOLDERS = frozenset({".git", ".hg", ".jj", ".svn", ".evalstore", STAGE})  # of a store or a version control
+# What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor` folder is committed.
+_INSTALLED_FOLDERS = frozenset({"node_modules", "bower_components", ".venv", "venv", ".tox", ".nox", "site-packages"})
+_INSTALLED = "a folder of installed packages is not searched; name it to search it"
+_MOST_COMPANIONS = 50  # files of one pattern: enough to tell what they are
 _COPY = "this is the run that a migration has made of a source"
 _LINK = "a link is followed only when it is named itself"
 
@@ -43,6 +47,15 @@ class LegacyFile:
         """Its path on disk."""
         return self.root / self.relative_path
 
+    def list_companions(self, path: str) -> list[str]:
+        """Return the paths that `read_companion` takes for the files of a pattern with `*`; any other path itself."""
+        pattern = path.removeprefix("file://")
+        below = _resolve_below(PurePosixPath(self.relative_path).parent, pattern) if "*" in pattern else None
+        if below is None or "**" in below:
+            return [path]
+        found = sorted(file.relative_to(self.root).as_posix() for file in self.root.glob(below) if file.is_file())
+        return [f"/{file}" for file in found[:_MOST_COMPANIONS]]
+
     def read_companion(self, path: str) -> Document | None:
         """Return the document of a companion file by the path, with or without `file://`, that this file names it by.
 
@@ -59,6 +72,11 @@ class LegacyFile:
             )
         except LoadError:
             return None
+
+    def name_companion(self, path: str) -> str:
+        """Return the name under which the companion file at a path would be a source itself; empty outside."""
+        below = _resolve_below(PurePosixPath(self.relative_path).parent, path.removeprefix("file://"))
+        return _to_text(self._top / below) if below else ""
 
     @property
     def _top(self) -> PurePosixPath:
@@ -121,13 +139,19 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
         return
     name = _make_name(path, store, folder=True)
     for below in _walk_folder(path):
+        if below.endswith("/"):
+            yield LegacyFile(f"{_to_text(name / below)}/", path, below, in_folder=True, skip_reason=_INSTALLED)
+            continue
         # A link that leads nowhere is not a file to name instead: it is read, which says why it cannot be.
         reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
         yield LegacyFile(_to_text(name / below), path, below, in_folder=True, skip_reason=reason)
 
 
 def _walk_folder(root: Path) -> Iterator[str]:
-    """Yield candidate paths below a folder; a folder that cannot be listed is yielded itself."""
+    """Yield candidate paths below a folder; a folder that cannot be listed is yielded itself.
+
+    A folder of installed packages is yielded with a slash at its end.
+    """
     # An explicit stack: folders may be nested deeper than Python's recursion limit.
     waiting = [""]
     while waiting:
@@ -142,7 +166,9 @@ def _walk_folder(root: Path) -> Iterator[str]:
             continue
         for entry in children:
             below = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
+            if entry.is_dir(follow_symlinks=False) and entry.name in _INSTALLED_FOLDERS:
+                yield f"{below}/"
+            elif entry.is_dir(follow_symlinks=False) and entry.name not in _OWN_FOLDERS:
                 waiting.append(below)
             elif _is_candidate(entry):
                 yield below

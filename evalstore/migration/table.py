@@ -46,7 +46,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
 class FormatSign:
-    """Keys at the root or in a case that are evidence for or against a format: any of `keys`, `all`, `values`."""
+    """Keys at the root, in a case or in a check of one, for or against a format: any of `keys`, `all`, `values`."""
 
     at: str
     keys: frozenset[str]
@@ -58,7 +58,10 @@ class FormatSign:
 
 @dataclass(frozen=True, slots=True)
 class ForeignShape:
-    """The shape of a file that is something else; all of its conditions must hold, and no sign of `unless`."""
+    """The shape of a file that is something else; all of its conditions must hold, and no sign of `unless`.
+
+    A file that `has_cases` counts as these do.
+    """
 
     name: str
     root: frozenset[str]
@@ -69,6 +72,7 @@ class ForeignShape:
     item: Mapping[str, tuple[Any, ...]]
     outcome: MigrationOutcome
     reason: str
+    has_cases: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,13 @@ def check_dialect_use(dialect: str | None, found_formats: set[str | None], table
 
 
 @cache
+def load_tool_shapes() -> tuple[ForeignShape, ...]:
+    """Return the shapes of files of tools that evalstore knows and does not migrate."""
+    path = find_resource_folder("migrations") / "not_migrated/tools.yaml"
+    return tuple(map(_parse_shape, read_yaml(path.read_bytes(), path.name).value["not_this"]))
+
+
+@cache
 def _load_table(name: str) -> FormatTable:
     path = find_resource_folder("migrations") / f"{name}.yaml"
     return parse_table(read_yaml(path.read_bytes(), path.name).value)
@@ -328,5 +339,6 @@ def _parse_shape(value: Mapping[str, Any]) -> ForeignShape:
         holder=value.get("list"),
         item={key: tuple(allowed) for key, allowed in value.get("item", {}).items()},
         outcome=MigrationOutcome(value["outcome"]),
-        reason=value["reason"],
+        reason=value["reason"].strip(),
+        has_cases=value.get("cases", False),
     )

@@ -261,7 +261,7 @@ KEYS: Mapping[str, Row] = {
     "LockedRef": ("ref version? previous changed",),
     "LockResult": ("path written refs removed ledgers",),
     "MendedPlace": ("file line column old new moves_scores=moves",),
-    "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks",),
+    "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks cases!",),
     "MovedOutput": ("id file=place.file line=place.line old_score new_score old_verdict new_verdict",),
     "MovedReference": ("ref was now level file=place.file line=place.line",),
     "PinMove": ("from=old to=new",),

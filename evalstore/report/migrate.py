@@ -10,7 +10,6 @@ from evalstore.report.formats.markdown import escape_prose, format_code, format_
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.migrate_summary import (
     HEAD,
-    OUTCOMES,
     REASON_HEAD,
     SOURCES_LIMIT,
     ReasonTotal,
@@ -18,6 +17,7 @@ from evalstore.report.migrate_summary import (
     collect_remarks,
     count_by_format,
     count_changed_lines,
+    count_outcomes,
     count_reasons,
     describe_detection,
     describe_result,
@@ -144,7 +144,7 @@ def _blank_line(report: MigrationReport) -> list[str]:
 
 def _source_heading(group: SourceGroup, screen: Screen) -> Iterator[str]:
     arrow = f" -> {group.source.target}" if group.source.target else ""
-    number = len(group.entries)
+    number = sum(entry.number for entry in group.entries)
     yield ""
     yield f"{make_printable(group.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
     yield from (
@@ -252,7 +252,6 @@ __all__ = ["document", "everything", "markdown", "text"]
 
 def document(report: MigrationReport) -> Any:
     """Return the JSON document."""
-    counts = Counter(str(entry.outcome) for entry in report.entries)
     files = [
         {
             **select_json_keys(file, "path state reason"),
@@ -264,7 +263,7 @@ def document(report: MigrationReport) -> Any:
         **select_json_keys(report, "format dry_run sources"),
         "skipped": [select_json_keys(source, "file reason") for source in report.skipped],
         **select_json_keys(report, "entries"),
-        "totals": {outcome: counts[outcome] for outcome in OUTCOMES},
+        "totals": count_outcomes(report.entries),
         "files": files,
         **select_json_keys(report, "written recovered"),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -193,10 +193,18 @@ def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
     return rows if len(rows) == 1 else [*rows, _format_row("all", groups)]
 
 
+def count_outcomes(entries: Iterable[MigrationEntry]) -> dict[str, int]:
+    """Return how many entries have each outcome; a whole file that is set aside counts as its cases do."""
+    counts = dict.fromkeys(OUTCOMES, 0)
+    for entry in entries:
+        counts[str(entry.outcome)] += entry.number
+    return counts
+
+
 def summarize(report: MigrationReport) -> str:
     """Return the total of entries and outcomes, in one line."""
-    counts = Counter(str(entry.outcome) for entry in report.entries)
-    number = len(report.entries)
+    counts = count_outcomes(report.entries)
+    number = sum(counts.values())
     entries = f"{number:,} {'entry' if number == 1 else 'entries'}"
     return f"{entries}: {', '.join(f'{counts[outcome]:,} {outcome}' for outcome in OUTCOMES)}"
 
@@ -233,8 +241,11 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "next: evalstore diff says what the changes mean, evalstore bump --all releases them"
     elif report.written:
         yield "next: evalstore validate, then evalstore bump --all"
-    if report.skipped:
-        yield f"{count_noun(len(report.skipped), 'other file')} passed by{names}"
+    folders = [source.file for source in report.skipped if source.file.endswith("/")]
+    if files := len(report.skipped) - len(folders):
+        yield f"{count_noun(files, 'other file')} passed by{names}"
+    if folders:
+        yield f"not searched, as it holds installed packages: {join_names(folders, _LINES)}; name it to search it"
     if report.recovered:
         yield "an earlier migration was interrupted; what it left was undone first"
 
@@ -252,7 +263,7 @@ def count_changed_lines(file: PlannedFile) -> tuple[int, int]:
 
 def _count_entries_and_files(remarks: Sequence[MigrationRemark]) -> tuple[int, int]:
     entries = {entry for remark in remarks for entry in remark.entries}
-    return len(entries), len({entry.file for entry in entries})
+    return sum(entry.number for entry in entries), len({entry.file for entry in entries})
 
 
 def _count_files_and_entries(remark: MigrationRemark) -> tuple[int, int]:
@@ -265,6 +276,6 @@ def _first_place(remark: MigrationRemark) -> str:
 
 
 def _format_row(name: str, groups: Sequence[SourceGroup]) -> tuple[str, ...]:
-    counts: Mapping[str, int] = Counter(str(entry.outcome) for group in groups for entry in group.entries)
+    counts = count_outcomes(entry for group in groups for entry in group.entries)
     numbers = [len(groups), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
     return name, *(f"{number:,}" for number in numbers)

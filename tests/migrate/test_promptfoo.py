@@ -56,6 +56,8 @@ CONFIGS: dict[str, Any] = {
         "tests": [{"vars": {"q": "a"}, "assert": [{"type": "llm-rubric", "value": "Is kind", "rubricPrompt": "?"}]}],
     },
     "a list of its tests": [TEST, TEST | {"providerOutput": "Oslo lies at a fjord"}],
+    "a list of tests without any key of its own": [TEST, {"description": "b", **TEST}],
+    "a list of tests without variables": [{"assert": [{"type": "contains", "value": "a"}]}] * 2,
 }
 SUITES: dict[str, Any] = {
     "tests that have ids": {"prompts": ["{{ input }}"], "providers": ["llm"], "tests": [TEST | {"id": "one"}]},
@@ -78,7 +80,60 @@ SUITES: dict[str, Any] = {
         "tests": [TEST | {"id": "a", "metadata": {"ticketNumber": 7}, "ownKey": 1}],
     },
     "an older suite": {"tests": [{"id": "a", "criteria": "x", "input": "y", "riskLevel": "low"}]},
-    "rows": [TEST],
+    "rows that have ids": [TEST | {"id": "one"}],
+    "rows with criteria alone": [TEST | {"assert": ["Names a fjord"]}],
+    "criteria beside prompts and providers": {
+        "prompts": ["{{ q }}"],
+        "providers": ["any"],
+        "tests": [{"vars": {"q": "a"}, "assert": ["Is kind"]}],
+    },
+    "checks that only its runner knows": {
+        "prompts": ["{{ q }}"],
+        "providers": ["any"],
+        "tests": [{"vars": {"q": "a"}, "assert": [{"type": "skill-used", "value": "maps"}]}],
+    },
+    "keys of checks that only its runner reads": {
+        "prompts": ["{{ q }}"],
+        "providers": ["any"],
+        "tests": [TEST | {"assert": [{"type": "icontains", "value": "a", "required": True}]}],
+    },
+}
+TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
+    "results of promptfoo": (
+        {"evalId": "e", "results": {"version": 3, "results": []}, "config": {"tests": [TEST]}},
+        "results of promptfoo",
+        MigrationOutcome.UNMAPPED,
+        1,
+    ),
+    "results of AgentV": (
+        [{"timestamp": "t", "test_id": "a", "score": 1, "assertions": [{"text": "b", "passed": True}]}] * 3,
+        "results of a run of AgentV",
+        MigrationOutcome.UNMAPPED,
+        1,
+    ),
+    "older results of AgentV": (
+        [{"eval_id": "a", "score": 0.5, "hits": [], "misses": [], "input_messages": []}],
+        "results of a run of AgentV",
+        MigrationOutcome.UNMAPPED,
+        1,
+    ),
+    "a log": (
+        {"version": 2, "status": "success", "eval": {}, "plan": {}, "samples": []},
+        "Inspect AI",
+        MigrationOutcome.UNMAPPED,
+        1,
+    ),
+    "a test report": ({"exitcode": 0, "tests": [{"nodeid": "a"}]}, "a test runner", MigrationOutcome.UNMAPPED, 1),
+    "a task": (
+        {"task": "t", "doc_to_text": "{{q}}", "metric_list": []},
+        "lm-evaluation-harness",
+        MigrationOutcome.REFUSED,
+        1,
+    ),
+    "samples": ([{"input": "?", "ideal": "b"}] * 4, "openai/evals", MigrationOutcome.REFUSED, 4),
+    "test cases": ([{"input": "?", "actual_output": "b"}] * 2, "DeepEval", MigrationOutcome.REFUSED, 2),
+    "a configuration": (CONFIGS["prompts beside providers"], "promptfoo configuration", MigrationOutcome.REFUSED, 2),
+    "tests": ([TEST] * 5, "tests of a promptfoo configuration", MigrationOutcome.REFUSED, 5),
 }
 
 
@@ -90,18 +145,62 @@ def _write(path: Path, value: Any) -> Path:
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("format_", [None, "agentevals"])
-def test_a_configuration_of_promptfoo_is_refused_as_one(
-    name: str, tmp_path: Path, *, named: bool, format_: str | None
-) -> None:
+def test_a_configuration_of_promptfoo_is_refused_as_one(name: str, tmp_path: Path, *, named: bool) -> None:
     source = _write(tmp_path / "in/promptfooconfig.yaml", CONFIGS[name])
-    report = migrate([source if named else source.parent], into=tmp_path / "store", format=format_)
+    report = migrate([source if named else source.parent], into=tmp_path / "store")
     ((entry,), (read,)) = report.entries, report.sources
     assert entry.outcome is MigrationOutcome.REFUSED
     assert "promptfoo configuration" in entry.reason
-    assert "no migration reads" in entry.reason
+    assert "which evalstore does not migrate" in entry.reason
+    assert "--from agentevals" in entry.reason
     assert (read.format, read.dialect, read.target) == (None, None, None)
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_user_decides_what_a_file_is(name: str, tmp_path: Path) -> None:
+    source = _write(tmp_path / "in/promptfooconfig.yaml", CONFIGS[name])
+    for path in (source, source.parent):
+        report = migrate([path], into=tmp_path / "store", format="agentevals", dry_run=True)
+        assert [read.format for read in report.sources] == ["agentevals"]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_files_of_known_tools_are_named_as_theirs(name: str, tmp_path: Path) -> None:
+    value, tool, outcome, cases = TOOLS[name]
+    source = _write(tmp_path / "in/a.json", value)
+    for path in (source, source.parent):
+        report = migrate([path], into=tmp_path / "store")
+        (entry,) = report.entries
+        assert (entry.outcome, report.count(outcome)) == (outcome, cases)
+        assert tool in entry.reason
+        assert not (tmp_path / "store").exists()
+
+
+def test_results_in_a_folder_are_none_of_the_format_that_the_user_names(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in/results.json", TOOLS["results of AgentV"][0])
+    report = migrate([source.parent], into=tmp_path / "store", format="agentevals")
+    assert [(entry.outcome, entry.target) for entry in report.entries] == [(MigrationOutcome.UNMAPPED, None)]
+    named = migrate([source], into=tmp_path / "store", format="agentevals", dry_run=True)
+    assert [read.format for read in named.sources] == ["agentevals"]
+
+
+def test_tests_in_other_files_say_whose_a_suite_is(tmp_path: Path) -> None:
+    _write(tmp_path / "in/a/cases/rows.yaml", [TEST | {"id": "one"}, TEST | {"id": "two"}])
+    suite = {"prompts": ["{{ city }}"], "providers": ["any"], "tests": ["file://cases/rows.yaml"]}
+    _write(tmp_path / "in/a/suite.yaml", suite)
+    _write(tmp_path / "in/b/suite.yaml", suite | {"tests": "cases/*.yaml"})
+    _write(tmp_path / "in/b/cases/rows.yaml", [TEST, TEST, TEST])
+    report = migrate([tmp_path / "in"], into=tmp_path / "store", dry_run=True)
+    assert {read.file: read.format for read in report.sources} == {
+        "in/a/cases/rows.yaml": "agentevals",
+        "in/a/suite.yaml": "agentevals",
+        "in/b/cases/rows.yaml": None,
+        "in/b/suite.yaml": None,
+    }
+    assert (report.count(MigrationOutcome.MIGRATED), report.count(MigrationOutcome.REFUSED)) == (2, 3)
+    named = {read.file: read.reason for read in report.sources}
+    assert named["in/b/cases/rows.yaml"] == "its cases come with in/b/suite.yaml"
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -277,3 +277,14 @@ def test_a_link_to_itself_is_one_entry_and_not_the_end(tmp_path: Path) -> None:
         ("evals.json", "migrated"),
         ("self.json", "refused"),
     ]
+
+
+def test_installed_packages_are_passed_by_and_named(tmp_path: Path) -> None:
+    installed = put(tmp_path / "in/node_modules/kit/evals.json")
+    put(tmp_path / "in/vendor/kit/evals.json")
+    put(tmp_path / "in/own/evals.json")
+    report = migrate(tmp_path / "in", into=tmp_path / "store", dry_run=True)
+    assert [source.file for source in report.sources] == ["in/own/evals.json", "in/vendor/kit/evals.json"]
+    assert [source.file for source in report.skipped] == ["in/node_modules/"]
+    assert "installed packages" in report.skipped[0].reason
+    assert names(installed.parents[1], into=tmp_path / "store") == ["node_modules/kit/evals.json"]

@@ -156,6 +156,11 @@ _APART = "some of its parts are set aside, each reported by itself"
 _SAME = "same_as_grader"
 
 
+def _count_rows(root: Any, key: str) -> int | None:
+    rows = get_path(root, key) if key else root
+    return len(rows) or None if isinstance(rows, list) else None
+
+
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a suite that has one of the table's lists."""
     root = legacy.document.value
@@ -163,7 +168,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     key = find_list(root, table) or ""
     at: Pointer = split_path(root, key) if key else ()
     if isinstance(variant, str):
-        return Extraction(table.lists[key], notes=(MigrationNote(at, MigrationOutcome.REFUSED, variant),))
+        tie = MigrationNote(at, MigrationOutcome.REFUSED, variant, cases=_count_rows(root, key))
+        return Extraction(table.lists[key], notes=(tie,))
     table = variant if key in variant.lists else table
     rows = get_path(root, key) if key else root
     if not isinstance(rows, list):

@@ -76,7 +76,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     places, place_notes = _find_places(items, at, legacy)
     evidence = find_dialects(root, [place.raw for place in places], table)
     if not legacy.dialect and (tie := describe_tie(evidence, len(places))):
-        return Extraction("", notes=(MigrationNote(at, MigrationOutcome.REFUSED, tie),))
+        return Extraction("", notes=(MigrationNote(at, MigrationOutcome.REFUSED, tie, cases=len(places)),))
     name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
         guess = find_nearest(name, ORDER)

@@ -35,7 +35,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     key = next(key for key in table.lists if key in root)
     dialect_table = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
     if isinstance(dialect_table, str):
-        tie = MigrationNote((key,), MigrationOutcome.REFUSED, dialect_table)
+        cases = len(root[key]) if isinstance(root[key], list) else None
+        tie = MigrationNote((key,), MigrationOutcome.REFUSED, dialect_table, cases=cases)
         return Extraction(table.lists[key], notes=(tie,))
     table = dialect_table if key in dialect_table.lists else table
     metadata = {name: encode_value(value) for name, value in root.items() if name != key}
