@@ -107,6 +107,12 @@ def check_signed(room: Room) -> None:
             assert "BEGIN SSH SIGNATURE" in room.shop.git("cat-file", "tag", tag)
 
 
+def count_killed(died: int) -> int:
+    """Print how many bumps of a test were killed, which `pytest -rP` shows; the next bump has finished every one."""
+    sys.stdout.write(f"killed: {died}\n")
+    return died
+
+
 def storm(cli: Cli, room: Room, rounds: int) -> int:
     shop = room.shop
     chance = random.Random(20260907)  # noqa: S311  # the same storm every time
@@ -130,7 +136,7 @@ def storm(cli: Cli, room: Room, rounds: int) -> int:
         check_round(cli, room, number)
     check_sound(shop)
     check_signed(room)
-    return died
+    return count_killed(died)
 
 
 @pytest.mark.slow
@@ -168,7 +174,7 @@ def struck(cli: Cli, room: Room, points: Iterable[tuple[str, int]]) -> int:
         check_round(cli, room, number)
     check_sound(shop)
     check_signed(room)
-    return died
+    return count_killed(died)
 
 
 STRACE = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
