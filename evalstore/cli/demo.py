@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,15 +33,13 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 @click.command(
-    epilog=format_examples(
-        "evalstore demo playground", "evalstore demo playground --all", "evalstore -C playground status"
-    )
+    epilog=format_examples("evalstore demo", "evalstore demo playground --all", "evalstore -C playground status")
 )
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--all", "all_", is_flag=True, help="Tell every step, not only the five that lead to the answer.")
 @add_output_options()
-def command(settings: CommandSettings, folder: Path, *, all_: bool) -> ExitCode:
-    """Replay the sample store and its history into DIR, a new folder to play in.
+def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> ExitCode:
+    """Replay the sample store and its history into DIR, a new folder to play in (by default a temporary one).
 
     Every step runs the real commands in a real git repository: a legacy suite is migrated and released, a
     rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
@@ -50,7 +49,8 @@ def command(settings: CommandSettings, folder: Path, *, all_: bool) -> ExitCode:
     from evalstore.places import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
-    target, screen = settings.path / folder, find_screen(sys.stdout)
+    target = settings.path / folder if folder else Path(tempfile.mkdtemp(prefix="evalstore-")) / "store"
+    screen = find_screen(sys.stdout)
     told = [step for step in story.steps if step.show or all_]
     steps = []
     _print_text(settings, screen.paint(Part.HEAD, story.title) + "\n")
@@ -105,8 +105,9 @@ def _wait_for_enter(settings: CommandSettings) -> None:
 
 
 def _own_command_line() -> str:
-    """Return how to start evalstore: from a checkout's own environment it is not on the path."""
-    return "evalstore" if shutil.which("evalstore") else f"{shlex.quote(sys.executable)} -m evalstore"
+    """Return how to start evalstore: it need not be on the path, and uv puts it only on that of what it runs (`UV`)."""
+    on_path = shutil.which("evalstore") and "UV" not in os.environ
+    return "evalstore" if on_path else f"{shlex.quote(sys.executable)} -m evalstore"
 
 
 def _print_text(settings: CommandSettings, text: str) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.cli.demo import _own_command_line as own_command_line
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.places import find_resource_folder
@@ -143,6 +146,34 @@ def test_a_command_of_a_step_runs_in_a_process(tmp_path: Path) -> None:
 
 def test_it_ends_by_naming_the_folder(told: tuple[Path, str]) -> None:
     assert f"cd {told[0]}" in told[1][-200:]
+
+
+def test_without_a_folder_it_plays_in_a_new_temporary_one(
+    cli: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import evalstore.api
+    from evalstore.demo import Story
+
+    played: list[Path] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(evalstore.api, "read_story", lambda _: Story("Title", tmp_path, ()))
+    monkeypatch.setattr(evalstore.api, "replay_story", lambda _, target, __: iter(played.append(target) or ()))
+    said = [cli("demo").out, cli("demo").out]
+    assert played[0] != played[1]
+    for folder, text in zip(played, said, strict=True):
+        assert folder.parents[1] == tmp_path
+        assert not folder.exists()
+        assert f"cd {folder}\n" in text
+
+
+def test_what_uv_runs_is_started_again_by_its_interpreter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """uv puts its environment on the path of what it runs alone: `evalstore` is not a command of the reader's shell."""
+    (tmp_path / "evalstore").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("UV", raising=False)
+    assert own_command_line() == "evalstore"
+    monkeypatch.setenv("UV", "/usr/bin/uv")
+    assert own_command_line() == f"{sys.executable} -m evalstore"
 
 
 def test_a_folder_that_is_not_empty_is_refused(told: tuple[Path, str], cli: Callable) -> None:
