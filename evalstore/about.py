@@ -1,8 +1,13 @@
-"""The version of evalstore, which the build reads here, its own variable, and how it gets more packages."""
+"""The version of evalstore, which the build reads here, where it is published, and how it gets more packages."""
 
 from __future__ import annotations
 
 VERSION = "0.1.0"
+# Where evalstore is published: this is the one place that says so. Nobody has decided it yet, so both are empty, and
+# everything works without them. After a change, `python -m tests.project.generate` writes the addresses where they go.
+REPOSITORY = ""  # as https://github.com/OWNER/evalstore
+PAGES = ""  # where the site of `make docs` is served, as https://OWNER.github.io/evalstore
+UNDECIDED = "https://HOST/evalstore"  # until then, where there must be an address
 COMPLETE_VARIABLE = "_EVALSTORE_COMPLETE"  # by which a shell asks click for completions
 
 
@@ -19,7 +24,7 @@ def suggest_install(extra: str) -> str:
     try:
         record = distribution("evalstore").read_text("direct_url.json")
     except PackageNotFoundError:
-        return f"pip install '.[{extra}]' in a clone of evalstore's repository"
+        return f"pip install '.[{extra}]' in a clone of " + (REPOSITORY or "evalstore's repository")
     source = json.loads(record) if record else {}
     url = source.get("url", "")
     if not url:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -269,12 +268,14 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel, and unpack it into the folder `site` beside it; once for all workers of a run."""
+    """Build the wheel, and install it into the folder `site` beside it; once for all workers of a run."""
     with _once(tmp_path_factory, "wheel") as (place, done):
         if not done:
             build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"  # as pip calls it
             subprocess.run([sys.executable, "-c", build, str(place)], cwd=ROOT, check=True, capture_output=True)
-            zipfile.ZipFile(next(place.glob("*.whl"))).extractall(place / "site")
+            words = ["install", "--quiet", "--no-deps", "--no-index", "--target", str(place / "site")]
+            argv = [sys.executable, "-m", "pip", *words, str(next(place.glob("*.whl")))]
+            subprocess.run(argv, check=True, capture_output=True)
         return next(place.glob("*.whl"))
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 
+from evalstore.about import REPOSITORY, UNDECIDED
 from evalstore.documents import encode_document, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError
@@ -39,7 +40,7 @@ jobs:
       - uses: actions/setup-python@v5
         with: {{python-version: "3.13"}}
       # The variable EVALSTORE of the repository is what pip installs: git+https://… of evalstore's repository.
-      - run: pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
+      - run: pip install "${{EVALSTORE:?set this variable to what pip installs, as git+{source}}}"
       - run: evalstore -C "$STORE" validate --base "$BASE" --format github
       - run: evalstore -C "$STORE" verify --format github
         if: always()
@@ -68,7 +69,7 @@ evalstore:
   variables: {{GIT_DEPTH: "0", STORE: {store}}}  # the tags are the releases
   before_script:
     # The CI/CD variable EVALSTORE is what pip installs: git+https://… of evalstore's repository.
-    - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+https://HOST/evalstore}}"
+    - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+{source}}}"
   script:
     # No change brings the settings that judge it: those that it began from count, too. A job without rules runs for
     # branches, not for merge requests: GitLab names no base there.
@@ -91,12 +92,12 @@ evalstore:
 
 def write_github(prefix: str) -> bytes:
     """Return a workflow of GitHub."""
-    return _GITHUB.format(store=_name_store(prefix)).encode()
+    return _GITHUB.format(store=_name_store(prefix), source=REPOSITORY or UNDECIDED).encode()
 
 
 def write_gitlab(prefix: str) -> bytes:
     """Return a job of GitLab, for a pipeline to include."""
-    return _GITLAB.format(store=_name_store(prefix)).encode()
+    return _GITLAB.format(store=_name_store(prefix), source=REPOSITORY or UNDECIDED).encode()
 
 
 def write_gitlab_root(old: bytes | None) -> bytes:

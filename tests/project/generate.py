@@ -1,4 +1,4 @@
-"""Write what the pages list from the code: commands, kinds, keys and their examples, and formats of migration."""
+"""Write what is listed from the code: commands, kinds, keys, formats of migration, and where evalstore is published."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_topic
 from evalstore.cli.main import GROUPS
 from evalstore.migration.table import load_tables
 from evalstore.report.explain import format_example
-from tests.project import format_page
+from tests.project import format_page, publication
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMATS = re.compile(r"(?<=\| format \| what it is \| dialects \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
@@ -86,9 +86,17 @@ def render_pages() -> dict[str, str]:
     }
 
 
+def list_files() -> dict[Path, str]:
+    """Return every file that is generated, or generated in part, with its text."""
+    return {DOCS / name: text for name, text in render_pages().items()} | {
+        publication.ROOT / name: text for name, text in publication.render_files().items()
+    }
+
+
 if __name__ == "__main__":
-    stale = {name: text for name, text in render_pages().items() if (DOCS / name).read_text("utf-8") != text}
+    stale = {path: text for path, text in list_files().items() if not path.exists() or path.read_text("utf-8") != text}
     if stale and "--check" in sys.argv:
-        sys.exit(f"docs/ is stale ({', '.join(stale)}): run `python -m tests.project.generate`")
-    for name, text in stale.items():
-        (DOCS / name).write_text(text, "utf-8")
+        names = ", ".join(path.relative_to(publication.ROOT).as_posix() for path in stale)
+        sys.exit(f"stale: {names}; run `python -m tests.project.generate`")
+    for path, text in stale.items():
+        path.write_text(text, "utf-8")

@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
+import email
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalstore.about import VERSION
+
 pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[2]
+IN_SDIST = {"evalstore", "schema", "migrations", "sample_repo", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"}
+
+
+EPOCH = "1767225600"  # of the builds whose bytes are compared
+BUILD = "import sys, hatchling.build as build; build.build_sdist(sys.argv[1]); build.build_wheel(sys.argv[1])"
+
+
+def build_both(source: Path, target: Path) -> tuple[Path, Path]:
+    """Build the sdist and the wheel of a folder, as `pipx run build` does; returns their paths."""
+    env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
+    subprocess.run([sys.executable, "-c", BUILD, str(target)], cwd=source, env=env, check=True, capture_output=True)
+    return next(target.glob("*.tar.gz")), next(target.glob("*.whl"))
+
+
+def list_tracked(*folders: str) -> set[str]:
+    words = ["git", "ls-files", "-z", *folders]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    return {name for name in listed if name and (ROOT / name).is_file()}
 
 
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names} <= {
-        "evalstore",
-        *(n.split("/")[0] for n in names if ".dist-info/" in n),
-    }
-    for needed in ("schema/rubric.schema.json", "migrations/ai_best_practices.yaml", "sample_repo/story.yaml"):
-        assert f"evalstore/_data/{needed}" in names
-    assert not [name for name in names if "__pycache__" in name]
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    data = list_tracked("schema", "migrations", "sample_repo") - {"schema/schemastore.json"}
+    assert names == list_tracked("evalstore") | {f"evalstore/_data/{name}" for name in data}
+
+
+def test_the_wheel_says_what_an_index_shows(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    said = email.message_from_string(archive.read(name).decode())
+    assert (said["Name"], said["Version"], said["License-Expression"]) == ("evalstore", VERSION, "MIT")
+    assert said["Requires-Python"] == ">=3.11"
+    assert "Typing :: Typed" in said.get_all("Classifier", [])
+    assert f"{name.partition('/')[0]}/licenses/LICENSE" in archive.namelist()
+    assert said.get_payload() == (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_sdist_gives_the_wheel_of_the_repository_byte_for_byte(tmp_path: Path) -> None:
+    """What an index serves can be built again by anybody: the same bytes from other files of the same content."""
+    for name in ("one", "two", "again"):
+        (tmp_path / name).mkdir()
+    sdist, wheel = build_both(ROOT, tmp_path / "one")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "again", filter="data")
+    (source,) = (tmp_path / "again").iterdir()
+    assert {path.name for path in source.iterdir()} == {*IN_SDIST, "PKG-INFO", "pyproject.toml", ".gitignore"}
+    again = build_both(source, tmp_path / "two")
+    assert [path.read_bytes() for path in again] == [sdist.read_bytes(), wheel.read_bytes()]
 
 
 def test_the_installed_command_finds_its_data(wheel: Path, demo: Any, tmp_path: Path) -> None:
@@ -51,6 +96,32 @@ def test_the_installed_command_tells_the_whole_story(wheel: Path, demo: Any, tmp
 
 
 def run_installed(wheel: Path, folder: Path, *argv: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command that the wheel installs."""
     env = {**os.environ, "PYTHONPATH": str(wheel.with_name("site"))}
-    words = [sys.executable, "-m", "evalstore", *map(str, argv)]
+    words = [str(wheel.with_name("site") / "bin/evalstore"), *map(str, argv)]
     return subprocess.run(words, cwd=folder, env=env, check=False, capture_output=True, text=True)
+
+
+def list_one_liners() -> list[list[str]]:
+    """Return the lines of the README by which another program runs evalstore without installing it."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    return [shlex.split(line, comments=True) for line in re.findall(r"^\$ ((?:uvx|pipx) .*)$", readme, re.MULTILINE)]
+
+
+def find_launcher(name: str) -> str:
+    """Return where `make sockets` or this machine has a program, or skip the test."""
+    here = ROOT / ".venv/sockets/bin" / name
+    found = str(here) if here.exists() else shutil.which(name)
+    return found or pytest.skip(f"{name} is not installed: `make sockets` does")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [".", "wheel"])
+@pytest.mark.parametrize("words", list_one_liners(), ids=lambda words: words[0])
+def test_one_line_runs_the_demo(words: list[str], source: str, wheel: Path, tmp_path: Path) -> None:
+    """What the README says first, in a clone, and with the built wheel in place of it; libraries come from an index."""
+    argv = [find_launcher(words[0]), *(str(wheel) if word == "." and source == "wheel" else word for word in words[1:])]
+    env = {**os.environ, "TMPDIR": str(tmp_path), "UV_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", "")}
+    ran = subprocess.run(argv, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "The score fell by 6.79 points" in ran.stdout

@@ -54,6 +54,6 @@ def test_a_rubric_says_of_a_check_what_its_own_schema_says(
 
 
 def test_every_schema_has_good_and_bad_files() -> None:
-    schemas = {p.relative_to(SCHEMA).as_posix().removesuffix(".schema.json") for p in SCHEMA.rglob("*.json")}
+    schemas = {p.relative_to(SCHEMA).as_posix().removesuffix(".schema.json") for p in SCHEMA.rglob("*.schema.json")}
     for paths in (GOOD, BAD):
         assert {schema_name(path) for path in paths} == {s for s in schemas if not s.startswith(("base/", "output/"))}

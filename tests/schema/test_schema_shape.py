@@ -14,7 +14,7 @@ Check = Callable[[dict[str, Any], Any], list[str]]
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 # What people write; what the commands answer (output/) is closed and needs no help for an editor.
-WRITTEN = [path.relative_to(SCHEMA) for path in SCHEMA.rglob("*.json") if "output" not in path.parts]
+WRITTEN = [path.relative_to(SCHEMA) for path in SCHEMA.rglob("*.schema.json") if "output" not in path.parts]
 NAMES = sorted(path.as_posix().removesuffix(".schema.json") for path in WRITTEN)
 KINDS = [name for name in NAMES if name.startswith("checks/")]
 COMMON = {"id", "kind", "threshold", "negate", "description", "metadata"}
