@@ -78,7 +78,7 @@ clean:
 # uv, because pip takes ten times as long for their hundreds of packages.
 .venv/sockets.stamp: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m venv .venv/sockets
-	.venv/sockets/bin/python -m pip install --quiet uv
+	.venv/sockets/bin/python -m pip install --quiet uv pipx
 	UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets \
 	  --editable . --group sockets
 	@touch $@

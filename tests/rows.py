@@ -1,4 +1,4 @@
-"""Rows of a long table: all of them in one test, or every so-manieth in the short suite."""
+"""Rows of a long table: all of them in one test, or every n-th in the short suite."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def each(rows: Iterable[Any], *, name: Callable[[Any], str] = repr) -> Callable[
 
 
 def thin(rows: Iterable[Any], every: int) -> list[Any]:
-    """Return parameters of which the first and every so-manieth after it are in the short suite, all in `make fuzz`."""
+    """Return parameters of which the first and every n-th after it are in the short suite, all in `make fuzz`."""
     return [mark_slow(row) if place % every else row for place, row in enumerate(rows)]
 
 

@@ -73,7 +73,7 @@ def read_golden(rule_set: int) -> Mapping[str, list[Verdict]]:
 
 
 def find_stale(rule_set: int, every: int = 1) -> Iterator[str]:
-    """Yield a sentence for each pair, or every so-manieth, that a rule set does not judge as its file says."""
+    """Yield a sentence for each pair, or every n-th, that a rule set does not judge as its file says."""
     golden = read_golden(rule_set)
     # A pair that was added after a set is not recorded for that set.
     for name in list(list_names() if rule_set == RULE_SETS[-1] else golden)[::every]:
