@@ -37,7 +37,8 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 
 sockets: .venv/sockets.stamp .venv/training.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
 
-docs: .venv/docs.stamp  ## the site of docs/, in dist/site
+docs: .venv/docs.stamp .venv/run.stamp  ## the site of docs/, in dist/site; a broken link ends it
+	$(BIN)/python -m tests.project.samples
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "dist/site/index.html"
 

@@ -88,8 +88,8 @@ class SchemaKey:
 class SchemaTopic:
     """What a schema says at a path, as `rubric.scoring.missing` or `regex.pattern`.
 
-    `document` is an example: a part of the file at the root of the path (for a kind, of a rubric), with the keys that
-    have to stand beside the one that it shows. `default` is its JSON, None where there is none.
+    `example` is a value that it takes, and `document` shows it in its place: a part of the file at the root of the path
+    (for a kind, of a rubric), with the keys that have to be there, too. `default` is its JSON, None where there is none.
     """
 
     path: str
@@ -99,6 +99,7 @@ class SchemaTopic:
     required: bool
     default: str | None
     keys: tuple[SchemaKey, ...]
+    example: Any
     document: Mapping[str, Any]
 
     @property
@@ -112,12 +113,17 @@ def load_topics() -> Mapping[str, SchemaTopic]:
     """Return every topic by its path: files, then kinds, each before its keys."""
     topics: dict[str, SchemaTopic] = {}
     for root, name in FILES.items():
-        schema = read_schema(_BASES.get(root, name))
-        topics |= _map_topics(_SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0]))
+        topics |= load_file_topics(root, _BASES.get(root, name))
     for kind in list_kinds():
         schema = read_schema(f"checks/{kind}")
         topics |= _map_topics(_SchemaNode(schema, schema, kind, TopicSort.KIND, _wrap_check, schema["examples"][0]))
     return topics
+
+
+def load_file_topics(root: str, name: str) -> Mapping[str, SchemaTopic]:
+    """Return the topics of one schema, whose paths begin with `root`: the file, then its keys."""
+    schema = read_schema(name)
+    return _map_topics(_SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0]))
 
 
 @cache
@@ -208,6 +214,7 @@ def _make_topic(node: _SchemaNode, holder: _SchemaNode) -> SchemaTopic:
         node.required,
         None if default is _MISSING else json.dumps(default, default=float),
         tuple(_list_keys(holder)),
+        node.example,
         node.wrap(node.example),
     )
 
@@ -260,15 +267,19 @@ def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if "enum" in node:
         return _join_choices([str(value) for value in node["enum"]])
     types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
-    words = _join_choices([_TYPES[name] for name in types])
+    words = _join_choices([_TYPES[name] + _describe_range(node, name) for name in types])
     if "array" in types and isinstance(node.get("items"), dict):
         inner = _follow(schema, node["items"])
         of = _name_items(describe_shape(schema, inner))
         words = words.replace("a list", f"a list of {of}") if of else words
-    low, high = node.get("minimum"), node.get("maximum")
-    if low is not None:
-        words += f" from {low} to {high}" if high is not None else f", {low} or more"
     return words
+
+
+def _describe_range(node: Mapping[str, Any], name: str) -> str:
+    low, high = node.get("minimum"), node.get("maximum")
+    if low is None or name not in {"number", "integer"}:
+        return ""
+    return f" from {low} to {high}" if high is not None else f", {low} or more"
 
 
 def _name_items(shape: str) -> str:

@@ -24,7 +24,7 @@ from tests.runs.conftest import RUN
 
 pytestmark = pytest.mark.heavy
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "stores.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 JUDGE = 'id: fair\nversion: "{0}.0.0"\ntemplate: "Is this right, in words number {0}? {{{{ output }}}}"\nscore_type: binary\n'
 RUBRIC = (

@@ -1,15 +1,12 @@
-"""Write what is listed from the code: commands, kinds, keys, formats of migration, and where evalstore is published."""
+"""Write what is listed from the code: commands, each format with its keys, migrations, and where we publish."""
 
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_topics
 from evalstore.cli.main import GROUPS
 from evalstore.migration.table import load_tables
-from evalstore.report.explain import format_example
-from tests.project import format_page, publication
+from tests.project import format_page, publication, schema_pages
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMATS = re.compile(r"(?<=\| format \| what it is \| dialects \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
@@ -34,41 +31,6 @@ _FRAME = """## What all of them have
 """
 
 
-def render_kinds() -> str:
-    """Return the page of all kinds and keys, each with its example."""
-    parts = ["# Kinds and keys\n", "From the schemas; `evalstore explain NAME` says the same in a terminal.\n"]
-    topics = load_topics().values()
-    parts.append("## Kinds of check\n")
-    for topic in topics:
-        if topic.sort is TopicSort.KIND:
-            parts += _render_topic(topic, f"### {topic.path}")
-    for root in ("rubric", "judge", "dataset", "settings"):
-        parts += _render_topic(load_topics()[root], f"## {root}")
-        inner = (one for one in topics if one.path.startswith(f"{root}.") and one.keys)
-        for topic in inner:
-            parts += _render_topic(topic, f"### {topic.path}")
-    return "\n".join(parts)
-
-
-def _render_topic(topic: SchemaTopic, heading: str) -> Iterator[str]:
-    yield f"{heading}\n\n{topic.description}\n"
-    rows = [load_topics().get(f"{topic.path}.{key.name}") for key in topic.keys]
-    if table := [_render_key(row) for row in rows if row]:
-        yield "| key | is | default | what it means |\n|---|---|---|---|\n" + "\n".join(table) + "\n"
-    yield f"```yaml\n{format_example(topic)}```\n"
-
-
-def _render_key(topic: SchemaTopic) -> str:
-    cells = (
-        f"`{topic.name}`" + (" (required)" if topic.required else ""),
-        topic.shape,
-        f"`{topic.default}`" if topic.default else "",
-        topic.description,
-    )
-    # A bar ends a cell, and what is in angle brackets would be taken for HTML.
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ") for cell in cells) + " |"
-
-
 def render_formats(text: str) -> str:
     """Return the page on migration with the table of formats as it is now."""
     rows = "".join(f"| `{one.format}` | {one.title} | {', '.join(one.dialects)} |\n" for one in load_tables())
@@ -80,9 +42,9 @@ def render_pages() -> dict[str, str]:
     migrating = (DOCS / "migrating.md").read_text("utf-8")
     return {
         "commands.md": render_commands(),
-        "kinds.md": render_kinds(),
         "migrating.md": render_formats(migrating),
         "formats.md": format_page.render_page(),
+        **schema_pages.render_pages(),
     }
 
 

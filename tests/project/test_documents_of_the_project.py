@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import shutil
@@ -17,7 +18,7 @@ import yaml
 
 import evalstore
 from evalstore.cli.main import COMMANDS, GROUPS
-from tests.project.generate import render_pages
+from tests.project import generate, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -25,13 +26,34 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
+GENERATED = generate.render_pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LINE = re.compile(r"^\$ (.*?)(?:\s{2,}#.*)?$", re.MULTILINE)
+STEP = re.compile(r"^\$ (.*?)(?:\s+# (.*))?$", re.MULTILINE)  # with what a comment asks of the reader
 
 
-@pytest.mark.parametrize("name", ["commands.md", "formats.md", "kinds.md", "migrating.md"])
+@pytest.mark.parametrize("name", GENERATED)
 def test_a_page_from_the_code_is_fresh(name: str) -> None:
-    assert render_pages()[name] == PAGES[f"docs/{name}"], "run `python -m tests.project.generate`"
+    assert GENERATED[name] == PAGES.get(f"docs/{name}"), "run `python -m tests.project.generate`"
+
+
+@pytest.mark.parametrize("root", ["dataset", "rubric", "judge", "result"])
+def test_the_page_of_a_format_has_every_key_of_its_schema(root: str) -> None:
+    """Whatever a schema gains is on its page, at any depth."""
+    schema = json.loads((ROOT / f"schema/{root}.schema.json").read_text("utf-8"))
+    keys = set(list_keys(schema))
+    assert len(keys) > 15
+    assert {key for key in keys if f"| `{key}` |" not in PAGES[f"docs/{root}.md"]} <= {"kind"}
+
+
+def list_keys(schema: Any) -> Iterator[str]:
+    """Yield the names of the keys that a schema describes, wherever it does."""
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        yield from (name for name, one in schema["properties"].items() if isinstance(one, dict) and "$ref" in one)
+        yield from (name for name, one in schema["properties"].items() if isinstance(one, dict) and "description" in one)
+    for part in parts:
+        yield from list_keys(part)
 
 
 def test_every_command_is_in_one_group() -> None:
@@ -43,7 +65,7 @@ def test_every_command_is_in_one_group() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_link_leads_somewhere(name: str) -> None:
     for target in LINK.findall(PAGES[name]):
-        if not target.startswith("https://"):
+        if not target.startswith(("https://", "samples/")):  # the samples are made with the site
             assert (ROOT / name).parent.joinpath(target.partition("#")[0]).exists(), target
 
 
@@ -113,11 +135,16 @@ def test_what_the_python_page_imports_is_there() -> None:
         assert names in source.read_text("utf-8")
 
 
-def play(text: str, cli: Callable[..., Any], folder: Path) -> list[tuple[str, Any]]:
-    """Run the lines of a page: those of evalstore by the command, and the few of a shell by hand."""
+def play(
+    text: str, cli: Callable[..., Any], folder: Path, git: Callable[..., str] | None = None, origin: Path | None = None
+) -> list[tuple[str, Any]]:
+    """Run the lines of a page: those of evalstore by the command, git's by git, and the few of a shell by hand.
+
+    What a page clones is `origin`.
+    """
     told = []
-    for line in LINE.findall(text):
-        words = shlex.split(line, comments=True)
+    for line, comment in STEP.findall(text):
+        words = shlex.split(line)
         if words[0] == "evalstore":
             told.append((line, cli(*words[1:], cwd=folder)))
         elif words[0] == "mkdir":
@@ -125,16 +152,32 @@ def play(text: str, cli: Callable[..., Any], folder: Path) -> list[tuple[str, An
         elif words[0] == "cd":
             folder = folder / words[1]
         elif words[0] == "echo":
-            (folder / words[3]).write_text(words[1] + "\n")
-        elif words[0] == "sed":
-            edit(folder / words[3], *words[2].split("/")[1:3])
+            with (folder / words[3]).open({">": "w", ">>": "a"}[words[2]], encoding="utf-8") as file:
+                file.write(words[1] + "\n")
+        elif words[0] == "jq":
+            assert words[1:3] == ["-c", "del(.verdict)"], line
+            rows = [json.loads(row) for row in (folder / words[3]).read_text("utf-8").splitlines()]
+            kept = ({key: value for key, value in row.items() if key != "verdict"} for row in rows)
+            (folder / words[5]).write_text("".join(f"{json.dumps(row)}\n" for row in kept), "utf-8")
         elif words[0] == "$EDITOR":
-            # What the comment asks of the reader.
-            word = line.partition("add ")[2].partition(" to the values")[0]
-            edit(folder / words[1], '"as an AI"', f'"as an AI", {word}')
+            edit(folder / words[1], *read_edit(comment))
+        elif words[:2] == ["git", "clone"]:
+            assert git
+            git("clone", "-q", str(origin), words[2].rpartition("/")[2].removesuffix(".git"), cwd=folder)
+        elif words[0] == "git" and git:
+            git(*words[1:], cwd=folder)
         else:
-            assert words[0] in {"git", "rm"}, line
+            assert words[0] in {"git", "export"}, line
     return told
+
+
+def read_edit(comment: str) -> tuple[str, str]:
+    """Return what a comment asks the reader to replace in a file, and by what."""
+    if word := re.search(r"add (.+) to the values", comment):
+        return '"as an AI"', f'"as an AI", {word[1]}'
+    found = re.search(r'"(.+)" becomes "(.+)"', comment)
+    assert found, comment
+    return found[1], found[2]
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -195,19 +238,69 @@ def test_the_tutorial_goes_from_an_empty_folder_to_an_audit(cli: Callable[..., A
     path = store / "rubrics/answer_style.yaml"
     path.write_text(path.read_text("utf-8").replace("      - RMA\n", "      - RMA\n      - Of course\n"), "utf-8")
     told += play(second.partition("From here")[0], cli, store)
+    assert len(told) > 12
+    compare_with_page(page, told, ("status --check",))
+
+
+def compare_with_page(page: str, told: list[tuple[str, Any]], refusals: tuple[str, ...] = ()) -> None:
+    """Hold what each command of a page answered against what the page shows; `refusals` are lines that answer 1."""
     expected = list_expected(page)
-    assert len(told) == len(expected) > 12
+    assert len(told) == len(expected)
     for (line, ran), shown in zip(told, expected, strict=True):
-        assert ran.code == (line == "evalstore status --check"), (line, ran.err)
+        assert ran.code == any(word in line for word in refusals), (line, ran.err)
         assert is_shown(shown, ran.out.removesuffix("\n").split("\n")), (line, ran.out)
 
 
+def test_the_ten_lines_of_the_home_page_run(cli: Callable[..., Any], tmp_path: Path) -> None:
+    page = PAGES["docs/index.md"]
+    assert len(LINE.findall(page)) <= 10
+    compare_with_page(page, play(page, cli, tmp_path), ("status --check",))
+
+
+@pytest.mark.heavy
+def test_a_maintainer_of_ai_best_practices_goes_from_a_clone_to_a_push(
+    cli: Callable[..., Any], git: Callable[..., str], tmp_path: Path
+) -> None:
+    suites = {"drupal-forms": "sample_repo/history/01-inherited-suite/legacy/drupal-forms"}
+    suites["drupal-order"] = "tests/cases/migrations/ai_best_practices/order_of_keys/legacy"
+    origin = tmp_path / "repo"
+    git("init", "-q")
+    for name, source in suites.items():
+        shutil.copytree(ROOT / source, origin / "evals" / name)
+    git("add", ".")
+    git("commit", "-qm", "suites")
+    page = PAGES["docs/drupal.md"]
+    compare_with_page(page, play(page, cli, tmp_path, git, origin), ("status --check",))
+    assert "refs/tags/dataset/drupal_forms@1.0.0" in git("show-ref")  # the release was pushed
+
+
+@pytest.mark.heavy
+def test_a_judge_is_tuned_as_the_page_says(
+    demo: Any, cli: Callable[..., Any], judge_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store = shutil.copytree(demo.folder, tmp_path / "store", symlinks=True)
+    monkeypatch.setenv("EVALSTORE_JUDGE_URL", judge_server.url)
+    monkeypatch.setenv("EVALSTORE_JUDGE_MODEL", "my-model")
+    judge_server.text = answer_as_a_judge
+    page = PAGES["docs/tuning.md"]
+    compare_with_page(page, play(page, cli, store))
+
+
+def answer_as_a_judge(prompt: str) -> str:
+    """Pass everything, and only under the new words of the page what people passed."""
+    if "Choose one of" in prompt:
+        return '{"rationale": "It is polite.", "level": "welcoming"}'
+    bad = "does no harm" in prompt and re.search("display none|SQL|jQuery", prompt)
+    return json.dumps({"rationale": "It says what to do.", "score": 0 if bad else 5})
+
+
 # What needs another machine, a judge's endpoint, a remote, files of the reader's own, or an empty folder.
+PLAYED = {"README.md", "docs/tutorial.md", "docs/index.md", "docs/drupal.md", "docs/tuning.md"}  # by tests of their own
 ELSEWHERE = re.compile(r"tcp:|--push|accept 0f3a|odd[/. ]|--run RUN|\.\./|~/|^evalstore new|lock --check|--scheduler")
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", sorted(set(PAGES) - {"README.md", "docs/tutorial.md"}))
+@pytest.mark.parametrize("name", sorted(name for name in PAGES if LINE.search(PAGES[name]) and name not in PLAYED))
 def test_what_a_page_says_can_be_typed_in_the_store_of_the_demo(
     name: str, demo: Any, cli: Callable[..., Any], tmp_path: Path
 ) -> None:
