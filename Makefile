@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 JOBS ?= auto
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal -q  # neighbours share what one of them has built
+UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/uv/bin/uv
 QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
@@ -64,10 +65,9 @@ clean:
 	$(BIN)/python -m pip install --quiet --editable '.[php]'
 	@touch $@
 
-.venv/docs.stamp: pyproject.toml | .venv/bin/python
-	$(PYTHON) -m venv .venv/docs
-	.venv/docs/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv/docs/bin/python -m pip install --quiet --group docs
+.venv/docs.stamp: pyproject.toml | .venv/uv/bin/uv
+	$(UV) venv --quiet --clear --python $(PYTHON) .venv/docs
+	$(UV) pip install --quiet --python .venv/docs --group docs
 	@touch $@
 
 .venv/peers.stamp: pyproject.toml | .venv/bin/python
@@ -76,17 +76,19 @@ clean:
 	.venv/peers/bin/python -m pip install --quiet --group peers
 	@touch $@
 
-# uv, because pip takes ten times as long for their hundreds of packages.
-.venv/sockets.stamp: pyproject.toml | .venv/bin/python
-	$(PYTHON) -m venv .venv/sockets
-	.venv/sockets/bin/python -m pip install --quiet uv pipx
-	UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets \
-	  --editable . --group sockets
+# uv, because pip takes ten times as long for hundreds of packages.
+.venv/uv/bin/uv: | .venv/bin/python
+	$(PYTHON) -m venv .venv/uv
+	.venv/uv/bin/python -m pip install --quiet uv
+
+.venv/sockets.stamp: pyproject.toml | .venv/uv/bin/uv
+	$(UV) venv --quiet --clear --python $(PYTHON) .venv/sockets
+	$(UV) pip install --quiet --python .venv/sockets uv pipx --editable . --group sockets
 	@touch $@
 
 # PyTorch has no build for the CPU on PyPI: without an index that has one, TRL's test is skipped.
 .venv/training.stamp: .venv/sockets.stamp
-	-UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/sockets/bin/uv pip install --quiet --python .venv/sockets --group training
+	-$(UV) pip install --quiet --python .venv/sockets --group training
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp

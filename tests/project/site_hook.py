@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLES = ROOT / "dist/samples"
+SAMPLES = Path(os.environ.get("SAMPLES", ROOT / "dist/samples"))
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -17,8 +18,8 @@ def on_files(files: Files, *, config: Any) -> Files:
     for path in sorted(schemas):
         files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
     for path in sorted(SAMPLES.rglob("*.html")):
-        name = path.relative_to(SAMPLES.parent).as_posix()
-        files.append(File.generated(config, name, abs_src_path=str(path)))
+        name = path.relative_to(SAMPLES).as_posix()
+        files.append(File.generated(config, f"samples/{name}", abs_src_path=str(path)))
     return files
 
 

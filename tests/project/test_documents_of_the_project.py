@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shlex
 import shutil
@@ -83,6 +84,29 @@ def test_every_page_is_part_of_the_site() -> None:
     assert sorted(re.findall(r"[a-z]+\.md", str(config["nav"]))) == sorted(
         name.removeprefix("docs/") for name in PAGES if name != "README.md"
     )
+
+
+MKDOCS = ROOT / ".venv/docs/bin/mkdocs"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not MKDOCS.exists(), reason="make .venv/docs.stamp installs MkDocs")
+def test_the_site_has_no_broken_link_and_serves_the_schemas(demo: Any, cli: Callable[..., Any], tmp_path: Path) -> None:
+    made, site = tmp_path / "samples", tmp_path / "site"
+    made.mkdir()
+    samples.write_samples(made, lambda *argv: cli(*argv, cwd=demo.folder).out)
+    env = {**os.environ, "SAMPLES": str(made), "NO_MKDOCS_2_WARNING": "1"}
+    ran = subprocess.run(
+        [MKDOCS, "build", "--quiet", "--site-dir", site], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    for name in ("rubric", "judge", "dataset", "result", "checks/regex", "output/audit"):
+        path = f"schema/{name}.schema.json"
+        assert (site / path).read_bytes() == (ROOT / path).read_bytes()
+    for page in site.glob("*.html"):
+        for link in re.findall(r'(?:href|src)="?([^"\s>#?]+)', page.read_text("utf-8")):
+            assert ":" in link or page.name == "404.html" or (site / link).exists(), (page.name, link)
+    assert len(json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]) > 100
 
 
 def command_lines() -> Iterator[tuple[str, list[str]]]:
