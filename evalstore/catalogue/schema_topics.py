@@ -89,7 +89,7 @@ class SchemaTopic:
     """What a schema says at a path, as `rubric.scoring.missing` or `regex.pattern`.
 
     `example` is a value that it takes, and `document` shows it in its place: a part of the file at the root of the path
-    (for a kind, of a rubric), with the keys that have to be there, too. `default` is its JSON, None where there is none.
+    (for a kind, of a rubric), with the keys that it needs beside it. `default` is its JSON, None where there is none.
     """
 
     path: str

@@ -11,28 +11,28 @@ from evalstore.report.explain import format_example
 _FORMATS = {
     "dataset": (
         "Dataset",
-        "A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` beside it, one a\n"
-        "line. `evalstore new dataset ID` writes a small one with comments. [Writing](writing.md) shows how to begin.",
+        """A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` beside it, one a
+line. `evalstore new dataset ID` writes a small one with comments. [Writing](writing.md) shows how to begin.""",
     ),
     "rubric": (
         "Rubric",
-        "A rubric is `rubrics/<id>.yaml`. `evalstore new rubric ID --kind regex` writes a small one with comments.\n"
-        "[Writing](writing.md) shows how to begin.",
+        """A rubric is `rubrics/<id>.yaml`. `evalstore new rubric ID --kind regex` writes a small one with comments.
+[Writing](writing.md) shows how to begin.""",
     ),
     "judge": (
         "Judge",
-        "A judge is `judges/<id>.yaml`. `evalstore new judge ID` writes a small one with comments. [Tuning\n"
-        "judges](tuning.md) shows how to measure one against people.",
+        """A judge is `judges/<id>.yaml`. `evalstore new judge ID` writes a small one with comments.
+[Tune judges](tuning.md) shows how to measure one against people.""",
     ),
     "result": (
         "Result",
-        "`evalstore score --format json` prints a result. What `score` writes to disk is the run itself: an aggregate and\n"
-        "its rows in the format of Every Eval Ever, which other tools read, too; [Scoring](scoring.md) describes it.",
+        """What `score` writes to disk is the run itself: an aggregate and its rows in the format of Every Eval Ever, which
+other tools read, too. [Scoring](scoring.md) describes it.""",
     ),
     "settings": (
         "Settings",
-        "`evalstore.yaml` marks the folder of a store, and holds its settings; it may be empty. What people accepted is\n"
-        "in `.evalstore/accepted.yaml`, written by `evalstore accept`: its keys are at the end of this page.",
+        """What people accepted is in `.evalstore/accepted.yaml`, which `evalstore accept` writes: its keys are at the end
+of this page.""",
     ),
 }
 _SCHEMAS = {"settings": "evalstore"}  # root -> the name of its schema, where that is another
@@ -75,7 +75,7 @@ def _render_mapping(topics: Mapping[str, SchemaTopic], root: str, heading: str) 
 def _render_kinds() -> Iterator[str]:
     shared = _find_shared_keys()
     said = {_identify(key) for key in shared}
-    yield "## Kinds of check\n\nEvery check has a `kind`, and these keys. What a kind has beside them, or says of them, is below it.\n"
+    yield "## Kinds of check\n\nEvery check has a `kind` and these keys. Under each kind are the others that it has, and those that mean something else there.\n"
     yield _render_table(shared)
     for kind in _list_kinds():
         yield f"### {kind.path}\n\n{kind.description} [Schema](../schema/checks/{kind.path}.schema.json)\n"
@@ -109,7 +109,8 @@ def _list_keys(topics: Mapping[str, SchemaTopic], path: str) -> list[SchemaTopic
 
 
 def _render_table(keys: list[SchemaTopic]) -> str:
-    return "| key | what it means |\n|---|---|\n" + "".join(map(_render_key, keys)) if keys else "It has no other keys.\n"
+    head = "| key | what it means |\n|---|---|\n"
+    return head + "".join(map(_render_key, keys)) if keys else "It has no other keys.\n"
 
 
 def _render_key(key: SchemaTopic) -> str:
@@ -128,4 +129,6 @@ def _escape(text: str) -> str:
 
 
 def _render_example(topic: SchemaTopic) -> str:
+    if topic.path.partition(".")[0] == "result":  # people write the others in YAML; this one is printed
+        return f"```json\n{json.dumps(topic.document, indent=2, ensure_ascii=False, default=float)}\n```\n"
     return f"```yaml\n{format_example(topic)}```\n"

@@ -51,8 +51,8 @@ def list_keys(schema: Any) -> Iterator[str]:
     """Yield the names of the keys that a schema describes, wherever it does."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
     if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
-        yield from (name for name, one in schema["properties"].items() if isinstance(one, dict) and "$ref" in one)
-        yield from (name for name, one in schema["properties"].items() if isinstance(one, dict) and "description" in one)
+        keys = schema["properties"].items()
+        yield from (name for name, one in keys if isinstance(one, dict) and {"$ref", "description"} & set(one))
     for part in parts:
         yield from list_keys(part)
 
