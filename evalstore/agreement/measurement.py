@@ -53,7 +53,7 @@ class JudgeUnderTest:
         for name in self.variables:
             if name in self.template_names and name not in values:
                 hint = f"say --var {name}=TEXT, or write `variables` into the row"
-                raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
+                raise LoadError(f"nothing fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
 def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]) -> JudgeUnderTest:

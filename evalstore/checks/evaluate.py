@@ -219,7 +219,7 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
         guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
-        return _answer_always(grade_error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
+        return _answer_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
             return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))

@@ -71,7 +71,7 @@ def prepare_judge(
         return grade_error(f"the template of {name}: {make_excerpt(template)}")
     known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(variable_names)}
     if unfilled := [read for read in template.names if read not in known]:
-        return grade_error(f"nobody fills {{{{ {make_excerpt(unfilled[0])} }}}} of the template of {name}")
+        return grade_error(f"nothing fills {{{{ {make_excerpt(unfilled[0])} }}}} in the template of {name}")
     merged = _merge_models(context.model, judge.model or {}, model)
     if not merged.get("id"):
         return grade_error(

@@ -141,7 +141,7 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
             raise _make_settings_error(f"rules: {name}: {word} is not a level", f"a change is {', '.join(LEVELS)}")
         if not RULE_SETTING.fullmatch(name):
             raise _make_settings_error(
-                f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none"
+                f"rules: {name} has no meaning", "write <rule>, or <rule>:stricter, :looser, :either or :none"
             )
     for note in lint_rule_levels(words, RULES):
         raise _make_settings_error(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])

@@ -19,7 +19,7 @@ from evalstore.lint.notes import Note, describe_value, get_mapping, list_texts, 
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.text import SHORT_DIGEST
 
-_KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
+_KNOWN_TAGS = "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
 _LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
@@ -64,7 +64,7 @@ def _lint_template(document: Document) -> Iterator[Note]:
             reported.add(tag.name)
             # A `criterion` is more likely one that a check fills than a slip.
             meant = [name for name in filled if name != CRITERIA]
-            hint = suggest_name(tag.name, meant, "name it under `variables:`, so that checks can fill it")
+            hint = suggest_name(tag.name, meant, "declare it under `variables:` so that checks can fill it")
             yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
 
 
@@ -88,7 +88,7 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
     if not isinstance(pattern := value.get("reply_pattern"), str):
         return
     if broken := find_pattern_problem(pattern):
-        hint = "write it in the syntax of Python's re, with the answer in its first group"
+        hint = "use the syntax of Python's re, with the answer in the first group"
         yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
         yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
@@ -117,7 +117,7 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
     validation = get_mapping(artifact.value, "validation")
     pointer: Pointer = ("validation",)
     if missing := [key for key in _EVIDENCE if validation.get(key) is None]:
-        what = f"its validation lacks {', '.join(missing)}" if validation else "it has no validation"
+        what = f"`validation` has no {' and no '.join(missing)}" if validation else "`validation` is missing"
         yield make_note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
     written = validation.get("validated_at")
     if not isinstance(written, str):
@@ -128,7 +128,7 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
         yield make_note("judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written))
         return
     if (days := (today - day).days) > max_age:
-        where, why = (*pointer, "validated_at"), f"that of {day} is {days} days old, more than {max_age}"
+        where, why = (*pointer, "validated_at"), f"it is from {day}, {days} days ago, and the limit is {max_age}"
         yield make_note("judge-validation-stale", where, why=why)
 
 
@@ -137,7 +137,7 @@ def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:
-        why = f"it measured {digest[:SHORT_DIGEST]}…, and the judge is {artifact.scoring_digest[:SHORT_DIGEST]}… now"
+        why = f"it measured {digest[:SHORT_DIGEST]}…, and the judge is now {artifact.scoring_digest[:SHORT_DIGEST]}…"
         yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
     size = validation.get("sample_size")
     if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _LEAST_ROWS:
@@ -161,5 +161,5 @@ def _lint_retirement(value: dict[str, Any], today: date) -> Iterator[Note]:
         return
     left = (day - today).days
     if left <= _RETIREMENT_DAYS:
-        when = f"in {left} days, on {day}" if left > 0 else f"since {day}"
+        when = f"retires in {left} days, on {day}" if left > 0 else f"was retired on {day}"
         yield make_note("judge-model-retires", ("retires",), when=when, today=today)

@@ -16,12 +16,12 @@ from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
 _SCORING = "write it under `scoring:`"
 _CHECKS = "write checks under `checks:`, each with its `kind`"
-_GATES = "list the ids of checks that must not fail under `required` of `scoring`"
+_GATES = "list the ids of checks that must pass under `required` in `scoring`"
 _THRESHOLD = "write `threshold`"
 _MODEL = "write it under `model:`"
 _RUBRIC_REF = "name a rubric: `rubric_ref: rubric/<id>@<version>`"
 _OR_METADATA = dict.fromkeys(("expected", "input"), ", or keep it under `metadata:`")
-_JUDGE_FILE = "a judge is a file of its own; a check of kind llm_judge names it in `judge_prompt_ref`"
+_JUDGE_FILE = "put the judge in a file of its own, and name it in `judge_prompt_ref` of an llm_judge check"
 
 
 def _share_hint(hint: str, keys: str) -> dict[str, str]:
@@ -36,11 +36,11 @@ _HINTS: dict[str, dict[str, str]] = {
         **_share_hint(_CHECKS, "assert assertions asserts criteria expectations graders metrics rules tests"),
         **_share_hint(_GATES, "gate gates must_pass"),
         **_share_hint(_JUDGE_FILE, "judge judges judge_prompt_ref model prompt template"),
-        "name": "`id` is its name in references, `title` its name for people",
+        "name": "use `id` for references and `title` for people",
     },
     "checks": {
-        **_share_hint("write it under `weights` of `scoring`, by the id of the check", "weight weights"),
-        **_share_hint("list the id of the check under `required` of `scoring`", "critical gate must_pass required"),
+        **_share_hint("write it under `weights` in `scoring`, by check id", "weight weights"),
+        **_share_hint("list the check's id under `required` in `scoring`", "critical gate must_pass required"),
         **_share_hint("write `case_sensitive`, or `flags: i` in a regex", "case case_insensitive ignore_case"),
         **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold"),
         **_share_hint("write `negate: true`", "invert inverse negated not"),
@@ -53,16 +53,16 @@ _HINTS: dict[str, dict[str, str]] = {
         **_share_hint(_GATES, "gate gates must_pass"),
         **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold passing_score"),
         **_share_hint("write `combine`", "aggregate aggregation method mode"),
-        "weight": "write `weights`, by the id of the check",
+        "weight": "write `weights`, by check id",
     },
     "judge": {
-        **_share_hint("write it at the head of `template`: one text is sent", "system system_message system_prompt"),
+        **_share_hint("put it at the top of `template`, the only prompt", "system system_message system_prompt"),
         **_share_hint("write `template`", "instructions messages prompt user"),
         **_share_hint(_MODEL, "max_tokens seed temperature top_p"),
         **_share_hint(f"{_MODEL} as `id`", "model_id model_name"),
         **_share_hint("write `threshold` in the check that names this judge", "pass_threshold threshold"),
         **_share_hint("write `level_names`", "choices labels levels options"),
-        "name": "`id` is its name in references, `title` its name for people",
+        "name": "use `id` for references and `title` for people",
     },
     "model": _share_hint("write `id`", "model model_id model_name name"),
     "questions": {
@@ -213,8 +213,8 @@ def _note_unknown_key(
         )
     elif "unevaluatedProperties" in part:
         homes = _find_homes(key)
-        where = f"{list_names(homes)} can have it; " if homes else ""
-        yield make_note("key-unread", at, of_key=True, found=key, hint=f"{where}a note of your own is `x_{key}`")
+        where = f"it belongs in {list_names(homes)}; " if homes else ""
+        yield make_note("key-unread", at, of_key=True, found=key, hint=f"{where}to keep it as a note, write `x_{key}`")
 
 
 def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:

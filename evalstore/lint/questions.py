@@ -100,7 +100,7 @@ def _lint_line(
     except LoadError as error:
         return [note_error("row-malformed", error, place=Place(at.file, number, _find_column(line, error)))], None
     if not isinstance(row, dict):
-        message = f"a row is a mapping, not {describe_value(row)}"
+        message = f"a row must be a mapping, not {describe_value(row)}"
         return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
     # One broken row keeps no other from being scored.
     found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]

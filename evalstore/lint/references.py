@@ -168,7 +168,7 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         data = read_below(root, path, SMALL_FILE)
         value = read_json(data, file).value
         if not isinstance(value, dict):
-            raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
+            raise LoadError("a schema must be a mapping", place=Place(file, 1, 1))
         fields = get_mapping(value, "properties")
         from evalstore.languages.schemas import compile_untrusted
 
@@ -277,7 +277,7 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: 
     if ref.is_floating and text not in lookup.locked:
         rule = "reference-unpinned" if ref.type is PinType.NONE else "reference-floating"
         version = find_version(found.version) if isinstance(found, Artifact) else None
-        hint = f"pin it: {ref.name}@{version}, or hold it: evalstore lock" if version else "pin a version"
+        hint = f"pin it: {ref.name}@{version}, or lock it: evalstore lock" if version else "pin a version"
         yield make_note(rule, pointer, found=text, hint=hint)
     elif ref.type is PinType.EXACT and key != _MEASURED_ON and (inner := lookup.find_floating_inside(ref)):
         yield make_note("reference-floating-inside", pointer, found=text, inner=inner.removesuffix(f" in {ref}"))

@@ -133,7 +133,7 @@ def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLo
 def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
     """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
     yield from _lint_unfilled(
-        [judge], (FACT_VARIABLE,), where, f"besides the question and the output it is given `{FACT_VARIABLE}` only"
+        [judge], (FACT_VARIABLE,), where, f"remove it from the judge: a fact_match check fills only `{FACT_VARIABLE}`"
     )
     if judge and FACT_VARIABLE not in _list_variables(judge):
         hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT_VARIABLE} }}}} in its template"
@@ -160,7 +160,7 @@ def _list_variables(judge: Artifact | None) -> list[str]:
 
 
 def _suggest_variable(name: str, known: set[str]) -> str:
-    otherwise = f"the variables are {list_names(sorted(known))}" if known else "the judge has no variables: remove it"
+    otherwise = f"its variables are {list_names(sorted(known))}" if known else "remove it: the judge has no variables"
     return suggest_name(name, sorted(known), otherwise)
 
 

@@ -37,7 +37,7 @@ def lint_settings(value: Any, known: KnownRules) -> Iterator[Note]:
     if known.rule_sets and isinstance(number, int) and number not in known.rule_sets:
         sets = ", ".join(map(str, known.rule_sets))
         yield make_note(
-            "rule-set-unknown", ("rule_set",), found=number, hint=f"it has {sets}; another release has more"
+            "rule-set-unknown", ("rule_set",), found=number, hint=f"it has {sets}; newer releases have more"
         )
     for index, key in list_texts(value, "cosmetic"):
         if key in _read_keys() and not is_cosmetic(key):
@@ -53,7 +53,9 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
         id_, direction = matched.groups()
         at = ("rules", name)
         if id_ not in changes and id_ not in VALIDATION_RULES:
-            hint = suggest_name(id_, (*changes, *VALIDATION_RULES), "evalstore explain --rules lists those of changes")
+            hint = suggest_name(
+                id_, (*changes, *VALIDATION_RULES), "see the rules of changes: evalstore explain --rules"
+            )
             yield make_note("rule-unknown", at, of_key=True, found=id_, hint=hint)
         elif direction and id_ not in changes:
             yield make_note(
@@ -101,16 +103,14 @@ def lint_acceptance_form(value: Any) -> Iterator[Note]:
                 yield make_note("key-not-allowed", (*at, key), of_key=True, name=f"`{key}`", hint=hint)
         yield from _lint_dates(entry, index)
         if isinstance(since := entry.get("since"), str) and find_version(since) is None:
-            message = f"since is {describe_value(since)}, which is not a version"
-            yield make_note(
-                "acceptance-malformed", (*at, "since"), message=message, hint="write a release, as in 1.2.0"
-            )
+            message = f"`since` is not a version: {describe_value(since)}"
+            yield make_note("acceptance-malformed", (*at, "since"), message=message, hint="name a release, as in 1.2.0")
         if not _lowers_level(entry):
-            yield make_note("acceptance-malformed", (*at, "level"), message="level is not lower than was", hint="")
+            yield make_note("acceptance-malformed", (*at, "level"), message="`level` must be lower than `was`", hint="")
         name = tuple(str(entry.get(key)) for key in ("artifact", "since", "fingerprint"))
         if seen.setdefault(name, index) != index:
-            hint = "keep one of the two"
-            yield make_note("acceptance-malformed", at, message=f"{name[2]} of {name[0]} is accepted twice", hint=hint)
+            hint = "keep one of them"
+            yield make_note("acceptance-malformed", at, message=f"duplicate entry: {name[2]} of {name[0]}", hint=hint)
 
 
 def lint_acceptance_use(value: Any, pending: PendingAcceptances, today: date) -> Iterator[Note]:
@@ -130,7 +130,7 @@ def lint_acceptance_use(value: Any, pending: PendingAcceptances, today: date) ->
 def _lint_dates(entry: Mapping[str, Any], index: int) -> Iterator[Note]:
     for key in _DATES:
         if isinstance(entry.get(key), str) and _parse_day(entry[key]) is None:
-            message = f"{key} is {describe_value(entry[key])}, which is not a date"
+            message = f"`{key}` is not a date: {describe_value(entry[key])}"
             yield make_note(
                 "acceptance-malformed", ("accepted", index, key), message=message, hint="write it as 2026-12-31"
             )

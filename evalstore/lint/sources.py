@@ -174,11 +174,11 @@ def _note_ignored(path: str) -> Note:
     parts = Path(path).parts
     folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0].lower())), f"{Path(path).stem}{_YAML}"
     if len(parts) > _DEPTH:
-        reason = f"artifacts lie in {folder}/ itself, not in a folder below it"
+        reason = f"artifacts must be in {folder}/ itself, not in a subfolder"
     elif parts[0] != folder:
-        reason = f"the folder is called {folder}/"
+        reason = f"the folder must be named {folder}/"
     else:
-        reason = f"an artifact's name ends in {_YAML}"
+        reason = f"the name of an artifact must end in {_YAML}"
     return make_note("file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 from evalstore.text import find_only_near
 
 _TYPES = {
-    "string": "a text",
+    "string": "a string",
     "number": "a number",
     "integer": "a whole number",
     "boolean": "true or false",
@@ -43,9 +43,9 @@ _LITERAL = re.compile(r"true|false|[-+]?[0-9]+(\.[0-9]+)?")
 
 # Keys that a schema forbids (`not: {}`) because another one stands beside them.
 _FORBIDDEN = {
-    "questions": "`rows` takes its place: keep one of the two",
-    "judge_prompt_ref": "`jury` takes its place: keep one of the two",
-    "schema": "`expected_fields` takes its place: keep one of the two",
+    "questions": "`rows` replaces it: keep one of them",
+    "judge_prompt_ref": "`jury` replaces it: keep one of them",
+    "schema": "`expected_fields` replaces it: keep one of them",
     "scale": "only score_type: continuous has a scale",
     "level_names": "only score_type: levels has levels",
 }
@@ -84,9 +84,9 @@ def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     elif "string" in types and not isinstance(value, dict | list | None):
         hint, mend = "put it in quotes", Mend(quoted=True)
     elif "string" in types and value is not None:
-        hint = "; ".join(filter(None, ("in YAML a text that begins with { or [ needs quotes", hint)))
+        hint = "; ".join(filter(None, ("in YAML, a string that begins with { or [ needs quotes", hint)))
     elif "array" in types:
-        hint = "; ".join(filter(None, ("begin each item with - and a blank", hint)))
+        hint = "; ".join(filter(None, ("begin each item with - and a space", hint)))
     wanted, found = " or ".join(_TYPES[type_] for type_ in types), _with_type(value)
     yield make_note(
         "value-type-wrong", pointer, mend=mend, name=name_place(pointer), wanted=wanted, found=found, hint=hint
@@ -124,7 +124,7 @@ def _note_form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         "value-malformed",
         pointer,
         of_key=violation.of_key,
-        name="the key" if violation.of_key else name_place(pointer),
+        name="a key" if violation.of_key else name_place(pointer),
         found=describe_value(violation.instance),
         hint=hint,
     )
@@ -151,8 +151,8 @@ def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         "value-out-of-range",
         pointer,
         name=name_place(pointer),
-        problem=f"holds {describe_value(repeated)} twice",
-        hint="keep one of the two",
+        problem=f"contains {describe_value(repeated)} twice",
+        hint="keep one of them",
     )
 
 
@@ -205,7 +205,7 @@ def _describe_size(value: Any) -> str:
 
 
 def _with_type(value: Any) -> str:
-    return f"the text {describe_value(value)}" if isinstance(value, str) else describe_value(value)
+    return f"the string {describe_value(value)}" if isinstance(value, str) else describe_value(value)
 
 
 def _name_inside(key: str, pointer: Pointer) -> str:
@@ -269,7 +269,7 @@ def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     hint = f"{note.facts['hint']}: evalstore explain {'.'.join([*kind, *keys])}"
     if not keys:
         # An empty file, or a part that is not a mapping.
-        hint = f"evalstore new {_NEW[name]} ID writes a first one" if name in _NEW else said
+        hint = f"create one: evalstore new {_NEW[name]} ID" if name in _NEW else said
     return note._replace(facts={**note.facts, "hint": hint})
 
 

@@ -164,7 +164,7 @@ def _find_row_problems(
         hint = suggest_name(
             kind, select_same_side(str(kind), list_check_kinds()), f"the kinds are {', '.join(list_check_kinds())}"
         )
-        message = f"there is no check kind {kind!r}" if kind else "`kind` is missing"
+        message = f"unknown check kind {kind!r}" if kind else "`kind` is missing"
         yield TableProblem((*at, "kind") if kind else at, message, hint)
     elif parameter is None and row["read"] not in {"truth", "options", "value"}:
         yield TableProblem(at, "`into` is missing", f"it names the parameter of {kind} that takes the value")

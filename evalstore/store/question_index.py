@@ -155,5 +155,5 @@ def _get_line(line: int | None) -> int | None:
 
 
 def _make_duplicate_error(id_: str, place: Place) -> RefusedError:
-    hint = "give one of the two questions another id"
-    return RefusedError(f"the question id {make_excerpt(id_)!r} is taken", place=place, hint=hint)
+    hint = "rename one of the two questions"
+    return RefusedError(f"duplicate question id {make_excerpt(id_)!r}", place=place, hint=hint)

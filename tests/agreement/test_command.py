@@ -497,7 +497,7 @@ def test_a_row_may_repeat_what_its_dataset_says(store: Path, labelled: Callable,
 @pytest.mark.parametrize(
     ("argv", "code", "words"),
     [
-        ([*ARGV, *AGAINST], 3, "labels.jsonl:1: nobody fills {{ criterion }} of judge/accuracy@worktree"),
+        ([*ARGV, *AGAINST], 3, "labels.jsonl:1: nothing fills {{ criterion }} of judge/accuracy@worktree"),
         ([*ARGV, *CRITERION], 3, "labels.jsonl:1: judge/accuracy@worktree reads the input, and this row has none"),
         ([*ARGV, *AGAINST, "--var", "criterium=x"], 2, "did you mean criterion?"),
         ([*ARGV, "--var", "criterion"], 2, "write NAME=TEXT"),

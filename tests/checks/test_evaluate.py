@@ -92,7 +92,7 @@ def test_a_threshold_of_zero_passes_a_check_that_scored_zero() -> None:
 def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
     (check,) = evaluate(rubric({"kind": "must_contain_all", "values": ["a"]}), "a").checks
     assert check.unscored is UnscoredReason.ERROR
-    assert check.reason == "there is no check kind 'must_contain_all'; did you mean must_contain_any?"
+    assert check.reason == "unknown check kind 'must_contain_all'; did you mean must_contain_any?"
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_an_empty_file_is_answered_with_the_command_that_fills_it(cli: Cli, stor
     file = store / "rubrics/tone.yaml"
     file.parent.mkdir(exist_ok=True)
     file.touch()
-    assert [finding["hint"] for finding in check(cli, store)] == ["evalstore new rubric ID writes a first one"]
+    assert [finding["hint"] for finding in check(cli, store)] == ["create one: evalstore new rubric ID"]
     assert cli("new", "rubric", "tone", cwd=store).code == 0
     assert check(cli, store) == []
 
@@ -145,12 +145,12 @@ def test_an_empty_file_is_answered_with_the_command_that_fills_it(cli: Cli, stor
     [
         (
             "\n  id: a\n  kind: regex",
-            "begin each item with - and a blank; What is asked of an output: evalstore explain checks",
+            "begin each item with - and a space; What is asked of an output: evalstore explain checks",
         ),
         (
             "\n  - kind: must_contain_any\n    values:\n      -a\n      -b",
             (
-                "begin each item with - and a blank; The texts to look for, taken literally: no pattern, no trimming: "
+                "begin each item with - and a space; The texts to look for, taken literally: no pattern, no trimming: "
                 "evalstore explain must_contain_any.values"
             ),
         ),

@@ -178,8 +178,8 @@ def test_an_expected_format_that_is_no_word_is_kept_as_data(format_: Any) -> Non
     ("change", "pointer", "said"),
     [
         ({"values": []}, ("checks", 1, "values"), "`values` is empty"),
-        ({"values": "abc"}, ("checks", 1, "values"), "`values` must be a list, not the text 'abc'"),
-        ({"values": [1]}, ("checks", 1, "values"), "item 1 of `values` must be a text, not 1"),
+        ({"values": "abc"}, ("checks", 1, "values"), "`values` must be a list, not the string 'abc'"),
+        ({"values": [1]}, ("checks", 1, "values"), "item 1 of `values` must be a string, not 1"),
         ({"case_sensitive": "no"}, ("checks", 1, "case_sensitive"), "`case_sensitive` must be true or false"),
     ],
 )

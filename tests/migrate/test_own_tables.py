@@ -250,11 +250,11 @@ def test_the_table_of_an_export_is_the_one_of_the_migration(cli: Run, tmp_path: 
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    ({"chekcs": []}, "`chekcs` does not belong here", "did you mean checks?"),
-    ({"case": {"inptu": "a"}}, "`inptu` does not belong here", "did you mean input?"),
+    ({"chekcs": []}, "`chekcs` is not allowed here", "did you mean checks?"),
+    ({"case": {"inptu": "a"}}, "`inptu` is not allowed here", "did you mean input?"),
     ({"format": "agentevals"}, "agentevals is a format of evalstore itself", "a name of its own"),
     ({"form": {}}, "`form` is for formats with a reader", "take it out"),
-    ({"checks": [{**TEXTS, "key": "a", "kind": "must_contain"}]}, "there is no check kind 'must_contain'", "did you mean must_contain_any?"),
+    ({"checks": [{**TEXTS, "key": "a", "kind": "must_contain"}]}, "unknown check kind 'must_contain'", "did you mean must_contain_any?"),
     ({"checks": [{**TEXTS, "key": "a", "into": "valeus"}]}, "no parameter 'valeus'", "did you mean values?"),
     ({"checks": [{**TEXTS, "key": "a", "with": {"case_sensitive": "no"}}]}, "`case_sensitive` must be true or false", ""),
     ({"checks": [{**TEXTS, "key": "a", "read": "number"}]}, "must be a list", ""),

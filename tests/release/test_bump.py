@@ -261,7 +261,7 @@ def test_a_pin_of_what_there_is_not_names_the_nearest(shop: Shop, pin: str) -> N
         (rubric(version="1.10"), LoadError, "quote it"),
         (rubric() + "  combine: all_pass\n", LoadError, "duplicate key"),
         (rubric().replace("all_pass", "some_pass"), RefusedError, "combine"),
-        (rubric().replace("must_not_contain", "must_contain_all"), RefusedError, "there is no check kind"),
+        (rubric().replace("must_not_contain", "must_contain_all"), RefusedError, "unknown check kind"),
         (rubric(version="1.0.0-rc.lock"), RefusedError, "git makes no tag that ends in .lock"),
         (rubric(version="1.0.0-" + "a" * 200), RefusedError, "a tag has at most 200 bytes"),
     ],

@@ -109,7 +109,7 @@ def test_validate_shows_the_line_as_a_compiler_does(cli: Cli, tmp_path: Path) ->
         "      |     ^\n"
         "    hint: The texts to look for, taken literally: no pattern, no trimming\n"
         "tone.yaml:5:5  warning  key-misspelt\n"
-        "    nothing reads the key `valeus`\n"
+        "    unknown key `valeus`\n"
         "    5 |     valeus: [a]\n"
         "      |     ^^^^^^\n"
         "    hint: did you mean `values`?\n"

@@ -308,7 +308,7 @@ TAG = "is not a tag that templates know"
     ("check", "judge", "said"),
     [
         ("", "template: '{{> partial }}'", "the template of judge/odd@1.0.0: {{> partial }} " + TAG),
-        ("", "template: '{{ ouput }}'", "nobody fills {{ ouput }} of the template of judge/odd@1.0.0"),
+        ("", "template: '{{ ouput }}'", "nothing fills {{ ouput }} in the template of judge/odd@1.0.0"),
         ("", "template: '{{ output'", "the template of judge/odd@1.0.0: a tag is opened and never closed"),
         (", samples: 100000000", "template: a", "it asks 100,000,000 times about one output, and 1,000 is the limit"),
         ("", "template: a\nreply_pattern: '('", "judge/odd@1.0.0: reply_pattern: the pattern does not compile"),

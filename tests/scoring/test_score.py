@@ -213,7 +213,7 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
         ("questions: one", "`questions` is not a list"),
         (
             "questions: [{id: one, input: x}, {id: one, input: y}]",
-            "^datasets/small.yaml:3: the question id 'one' is taken$",
+            "^datasets/small.yaml:3: duplicate question id 'one'$",
         ),
         ("questions: [{id: [one], input: x}]", "no output answers a question"),
     ],
@@ -230,7 +230,7 @@ def test_a_broken_dataset_is_one_sentence(
 def test_a_question_twice_in_a_file_of_rows_is_refused(store: ArtifactStore, scored: Scored, write: Write) -> None:
     row = '{"id": "a", "input": "A?"}\n'
     (store.root or Path()).joinpath("datasets/many.jsonl").write_text(row + row)
-    with pytest.raises(RefusedError, match=r"^datasets/many.jsonl:2: the question id 'a' is taken"):
+    with pytest.raises(RefusedError, match=r"^datasets/many.jsonl:2: duplicate question id 'a'"):
         scored("dataset/many@worktree", write({"a": "x"}))
 
 

@@ -38,5 +38,5 @@ def test_a_dataset_without_questions_has_an_index() -> None:
 def test_the_first_question_that_stands_twice_is_named() -> None:
     questions = make_questions(["a", "b", "c", "b", "a"])
     for open_index in (lambda: on_disk(questions, "d.jsonl").__enter__(), lambda: open_in_memory(questions, "d.jsonl")):
-        with pytest.raises(RefusedError, match="the question id 'b' is taken"):
+        with pytest.raises(RefusedError, match="duplicate question id 'b'"):
             open_index()

@@ -125,7 +125,7 @@ def test_text_names_every_place_and_counts(cli: Command) -> None:
     ran = cli("validate", "files", cwd=CASES / "weights")
     lines = ran.out.splitlines()
     assert "files/rubrics/named.yaml:10:13  warning  weight-without-check" in lines
-    assert "    the weight of `sond` names no check" in lines
+    assert "    `weights` names an unknown check: `sond`" in lines
     assert "    hint: did you mean sound?" in lines
     assert lines[-1] == "3 files: 5 findings (2 errors, 3 warnings)"
 

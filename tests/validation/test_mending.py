@@ -211,4 +211,4 @@ def test_a_pattern_in_braces_is_a_mapping_and_what_helps_is_said(folder: Path, c
     text = rubric("  - {kind: regex, pattern: {a}}\n")
     assert fix(cli, folder, text) == text
     said = " ".join(cli("validate", cwd=folder).out.split())
-    assert "hint: in YAML a text that begins with { or [ needs quotes" in said
+    assert "hint: in YAML, a string that begins with { or [ needs quotes" in said
