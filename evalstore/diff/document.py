@@ -70,7 +70,7 @@ class ComparedDocument:
 def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
     """Return an artifact or a mapping as plain data; raises `LoadError` for anything else."""
     if not isinstance(side, Artifact | Mapping):
-        raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
+        raise LoadError(f"compare takes an artifact or a mapping, not a {type(side).__name__}")
     artifact = side if isinstance(side, Artifact) else None
     value: dict[str, Any] = make_plain(side.value if isinstance(side, Artifact) else side)
     kind = artifact.kind if artifact else find_kind(value)

@@ -53,7 +53,7 @@ def read_one_of(*words: str) -> Callable[[Any], str]:
 
     def read(value: Any) -> str:
         if value not in words:
-            raise UnreadableError(f"{value!r} is none of {words}")
+            raise UnreadableError(f"{value!r} is not one of {words}")
         return read_text(value)
 
     return read

@@ -27,7 +27,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
     """Return `value` as dicts, lists and exact numbers; raises `LoadError` for what no file can hold."""
     if isinstance(value, str):
         if _SURROGATE.search(value):
-            raise LoadError("a text holds half of a surrogate pair")
+            raise LoadError("a string contains half of a surrogate pair")
         return str(value)
     if isinstance(value, int) and value.bit_length() > _BITS:
         raise LoadError(f"a number has more than {DIGIT_LIMIT} digits")
@@ -45,9 +45,9 @@ def make_plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float | Decimal):
         number = Decimal(str(value))
         if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:
-            raise LoadError(f"{value} is not a number that can be calculated with")
+            raise LoadError(f"{value} is not a finite number")
         return number
-    raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")
+    raise LoadError(f"an artifact cannot contain a value of type {type(value).__name__}")
 
 
 def is_same(old: Any, new: Any) -> bool:

@@ -64,29 +64,31 @@ class ReferenceReaders:
         # What no check reads cannot move a score, whatever the value is.
         if not any(moved):
             refs = " or ".join(dict.fromkeys(reader.ref for reader in readers))
-            proof = Proof(f"no check and no judge of {refs} reads what changes", rule="question-reference-unread")
+            proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
-            return change.with_reason("another rubric grades it, too")
+            return change.with_reason("another rubric also grades it")
         if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
             return change.with_reason(f"{ref} reads it")
         # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
         try:
             old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
         except UnreadableError:
-            return change.with_reason("one side is nothing that a check can read")
+            return change.with_reason("on one side it is not a value that checks can read")
         if _has_same_checks(old, new):
-            return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
+            return replace(
+                change, proof=Proof("it is another spelling with the same meaning for the checks that read it")
+            )
         self._comparisons += 1
         if self._comparisons > COMPARED.questions:
-            return change.with_reason("too much changes to compare it one by one")
+            return change.with_reason("too much changes to compare item by item")
         detail = Detail.WITNESSES if self._comparisons <= COMPARED.question_witnesses else Detail.FINDINGS
         imported = self.compare(old, new, detail)
         return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
 
     def _find_reader(self, ref: Any) -> RubricReads | str:
         if not isinstance(ref, str):
-            return "it names no rubric, and any may read it"
+            return "it names no rubric, and any rubric may read it"
         if ref not in self._readers:
             try:
                 self._readers[ref] = self._read_rubric_reads(ref, deep=False)
@@ -96,7 +98,7 @@ class ReferenceReaders:
 
     def _read_rubric_reads(self, ref: str, *, deep: bool) -> RubricReads | str:
         if self.load is None:
-            return "its rubric is not at hand"
+            return "its rubric is not available"
         if not is_pinned(parse_ref(ref)):
             return f"{ref} floats"
         found = self.load(ref)
@@ -108,7 +110,7 @@ class ReferenceReaders:
         others: dict[Pointer, str] = {}
         for check in rubric.checks:
             if check.kind == "composite" and deep:
-                return f"{ref} nests too deep"
+                return f"{ref} is nested too deeply"
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
                 nests = check.kind == "composite"
@@ -146,7 +148,7 @@ def prove_readers_unmoved(change: Change) -> Proof | None:
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
     level = max(change.imported_diff.required_bump, Bump.PATCH)
-    return Proof("what the checks that read it ask for is the same, or is not counted", level)
+    return Proof("the checks that read it ask for the same, or do not count", level)
 
 
 def _has_same_checks(old: Params, new: Params) -> bool:

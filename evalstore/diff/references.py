@@ -28,7 +28,7 @@ _RULES_OF_UNSCORING = frozenset(
 )
 _SCORE_MAY_COME_OR_GO = Decision(
     Certainty.BY_DEFINITION,
-    "what its rubric leaves without a score may be other outputs, and no score is not 0",
+    "its rubric may leave other outputs unscored, and unscored is not 0",
     (),
     EITHER,
 )
@@ -49,7 +49,7 @@ def import_reference(
     try:
         old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
-        return change.with_reason("one side has no reference that can be read")
+        return change.with_reason("one side has no valid reference")
     # A floating reference may name another artifact tomorrow; only the lock file holds it.
     if not is_pinned(new):
         if str(new) not in locked:
@@ -58,7 +58,7 @@ def import_reference(
     if old.name != new.name:
         return change.with_reason("it is another artifact")
     if load is None:
-        return change.with_reason("the artifacts are not at hand")
+        return change.with_reason("the artifacts are not available")
     try:
         return _import_diff(change, (load(str(old)), load(str(new))), compare)
     except EvalstoreError as error:
@@ -67,11 +67,11 @@ def import_reference(
 
 def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
     if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_has_composite, sides)):
-        return change.with_reason("composites go one level deep, and one side holds another")
+        return change.with_reason("composites can be only one level deep, and one side has another inside")
     # The same pair is compared once, however many references name it.
     imported = compare(*sides)
     if _has_turned_threshold(change, imported):
-        return change.with_reason("negate turns its score round, and the bar that this is held against is another")
+        return change.with_reason("negate inverts its score, and the threshold for it changes")
     return replace(
         change,
         imported_diff=imported,
@@ -84,7 +84,7 @@ def prove_same_content(change: Change) -> Proof | None:
     """Prove that both references name one content."""
     if change.imported_diff is None or change.imported_diff.old.digest != change.imported_diff.new.digest:
         return None
-    return Proof("both versions have one digest", rule="ref-repinned-same-content")
+    return Proof("both versions have the same digest", rule="ref-repinned-same-content")
 
 
 @name_decider("held")
@@ -93,7 +93,7 @@ def prove_locked_harmless(change: Change) -> Proof | None:
     if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
     return Proof(
-        f"evalstore.lock holds it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned"
+        f"evalstore.lock keeps it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned"
     )
 
 
@@ -103,7 +103,7 @@ def prove_harmless(change: Change) -> Proof | None:
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
     level = max(change.imported_diff.required_bump, Bump.PATCH)
-    return Proof(f"what changed between the two versions is {level}: no score moves", level)
+    return Proof(f"the change between the two versions is {level}: no score moves", level)
 
 
 @name_decider("unused")
@@ -111,7 +111,7 @@ def prove_default_unused(change: Change) -> Proof | None:
     """Prove that a default is read by no question that both sides have."""
     if change.words.get("users") != "0":
         return None
-    return Proof("no question that both sides have reads this default")
+    return Proof("no question on both sides uses this default")
 
 
 def bound_imported_shift(diff: Diff) -> Fraction | None:

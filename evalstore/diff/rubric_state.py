@@ -145,7 +145,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
     scoring, checks = value["scoring"], value["checks"]
     ids = list_check_ids(checks)
     if len(set(ids)) < len(ids) or len(ids) > COMPARED.checks:
-        raise UnreadableError("two checks have one id, or there are too many to compare one by one")
+        raise UnreadableError("two checks have the same id, or there are too many to compare one by one")
     weights = {id_: _read_non_negative(weight) for id_, weight in scoring.get("weights", {}).items()}
     gates = read_texts(scoring.get("required", []))
     return RubricState(
@@ -188,11 +188,11 @@ def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight:
 
 def _read_threshold(value: Any) -> Fraction:
     if (number := _read_non_negative(value)) > 1:
-        raise UnreadableError(f"{value!r} is not a bar: no score is above 1")
+        raise UnreadableError(f"{value!r} is not a threshold: no score is above 1")
     return number
 
 
 def _read_non_negative(value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
-        raise UnreadableError(f"{value!r} is not a number from 0 up")
+        raise UnreadableError(f"{value!r} is not a number of 0 or more")
     return number

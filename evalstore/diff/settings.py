@@ -24,8 +24,8 @@ _SETTINGS: Mapping[str, tuple[str, Any, Mapping[Any, str]]] = {
         "php_lint",
         False,
         {
-            True: "where PHP is not installed, php_lint checks are unscored from now on",
-            False: "where PHP is not installed, an approximation answers for php_lint checks from now on",
+            True: "without PHP, php_lint checks are now unscored",
+            False: "without PHP, an approximation now grades php_lint checks",
         },
     )
 }
@@ -72,7 +72,7 @@ def _write(value: Any) -> str:
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 SETTINGS_FILE = "evalstore.yaml"
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
-_SEE_VALIDATE = "evalstore validate says what it should be"
+_SEE_VALIDATE = "see what is wrong: evalstore validate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _read_rule_set(number: Any) -> int:
     if isinstance(number, bool) or number not in RULE_SETS:
         known = ", ".join(map(str, RULE_SETS))
         raise _make_settings_error(
-            f"rule_set: {number} is not a rule set of this evalstore", f"it has {known}; another release has more"
+            f"rule_set: this version of evalstore has no rule set {number}", f"it has {known}; newer releases have more"
         )
     return int(number)
 
@@ -157,13 +157,13 @@ def _get_mapping(key: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _read_text_mapping(key: str, value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
-        raise _make_settings_error(f"{key} is not a mapping of texts", _SEE_VALIDATE)
+        raise _make_settings_error(f"{key} is not a mapping of strings", _SEE_VALIDATE)
     return value
 
 
 def _read_text_list(key: str, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _make_settings_error(f"{key} is not a list of texts", _SEE_VALIDATE)
+        raise _make_settings_error(f"{key} is not a list of strings", _SEE_VALIDATE)
     return value
 
 

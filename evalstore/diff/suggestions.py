@@ -47,7 +47,7 @@ def _list_steps(old: Value, value: Value, finding: DiffFinding) -> Iterator[str]
     if finding.rule in _ID_RULES and isinstance(old.get("id"), str):
         name, value["id"] = value.get("id"), old["id"]
         value.setdefault("title", name)
-        yield f"keep the id {old['id']}, which pins hold on to, and call it {name} in its title"
+        yield f"keep the id {old['id']} for pins, and set the title to {name}"
     elif _CHECKS in old and _CHECKS in value:
         yield from _edit_check(old, value, finding)
 
@@ -65,10 +65,10 @@ def _edit_check(old: Value, value: Value, finding: DiffFinding) -> Iterator[str]
     if finding.rule == _RENAMED and isinstance(finding.before, str):
         after[id_].update(id=finding.before)
         after[id_].setdefault("description", id_)
-        yield f"keep the id {finding.before} of the check, and say {id_} in its description"
+        yield f"keep the check id {finding.before}, and put {id_} in its description"
     elif finding.rule == _ADDED and weighs:
         value["scoring"].setdefault("weights", {})[id_] = 0
-        yield f"give {id_} the weight 0: it is shown beside the score, and counts from the next major on"
+        yield f"give {id_} weight 0: it is shown but does not count, until the next major version"
     elif id_ in before and before[id_] == after[id_]:
         yield ""  # an earlier step took the whole check back
     elif weighs and id_ in before:
@@ -76,7 +76,7 @@ def _edit_check(old: Value, value: Value, finding: DiffFinding) -> Iterator[str]
         value[_CHECKS].append({**after[id_], "id": next_id})
         value[_CHECKS][names.index(id_)] = before[id_]
         value["scoring"].setdefault("weights", {})[next_id] = 0
-        yield f"keep {id_} as it was, and add its new form as {next_id} with the weight 0, which only advises"
+        yield f"keep {id_} as it was, and add the new form as {next_id} with weight 0, which only advises"
 
 
 def _find_free_id(id_: str, taken: list[str]) -> str:

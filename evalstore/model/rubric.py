@@ -134,7 +134,7 @@ def _require_type(name: str, value: Any, type_: type) -> Any:
 
 def _read_number(name: str, value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
-        raise ValueError(f"{name} is {value!r}, which is not a number from 0 up")
+        raise ValueError(f"{name} is {value!r}, which is not a number of 0 or more")
     return number
 
 

@@ -93,7 +93,7 @@ def test_what_no_file_can_hold_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("side", [5, None, "id: x", [{}]])
 def test_what_is_neither_artifact_nor_mapping_is_refused(side: Any) -> None:
-    with pytest.raises(LoadError, match="an artifact or a mapping is compared"):
+    with pytest.raises(LoadError, match="compare takes an artifact or a mapping"):
         compare(rubric(), side)
 
 

@@ -107,8 +107,8 @@ def test_it_is_said_where_nothing_shows_a_change() -> None:
     unshown = finding(("not: {minimum: 10}", "exclusiveMaximum: 10"), bounded)
     assert unshown.witness is None
     assert unshown.reason == (
-        "the two could not be compared: neither was proved to let through all that the other does; "
-        "no JSON was found that shows it"
+        "the two schemas could not be compared: neither was proved to let through all that the other does; "
+        "no example of it was found"
     )
 
 

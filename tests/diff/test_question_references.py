@@ -210,7 +210,7 @@ def test_a_reference_that_nothing_reads_is_a_patch() -> None:
         ({"rubric/outer": UNREAD}, "rubric/outer", {}, "rubric/outer floats"),
         ({"rubric/outer@^1.0": UNREAD}, "rubric/outer@^1.0", {}, "rubric/outer@^1.0 floats"),
         ({REF: UNREAD}, REF, {"bundle": "chat"}, "its bundle may read it"),
-        ({REF: UNREAD}, REF, {"rubric_ref": None}, "it names no rubric, and any may read it"),
+        ({REF: UNREAD}, REF, {"rubric_ref": None}, "it names no rubric, and any rubric may read it"),
         ({REF: {**UNREAD, "checks": [{"kind": "other"}]}}, REF, {}, "cannot be read in full"),
         ({REF: {**UNREAD, "checks": [{**PLAIN[12], "extra": 1}]}}, REF, {}, "cannot be read in full"),
         ({REF: {**UNREAD, "checks": [PLAIN[13]]}}, REF, {}, "judge/j0@1.0.0 is not there"),
@@ -240,7 +240,7 @@ def test_what_cannot_be_known_stays_major(held: Store, ref: str, more: Mapping, 
 def test_without_a_store_a_reference_stays_major() -> None:
     sides = ({"questions": [{"id": "q", "input": "i", "rubric_ref": REF, "expected": text}]} for text in "ab")
     (finding,) = compare(*sides).findings
-    assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not at hand")
+    assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not available")
 
 
 @pytest.mark.heavy
@@ -257,4 +257,4 @@ def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
     found = compare(*sides, load=context(held).load).findings
     assert {finding.level for finding in found} == {Bump.MAJOR}
     assert [len(finding.children) for finding in found] == [1] * 300 + [0] * 10
-    assert "too much changes to compare it one by one" in found[-1].message
+    assert "too much changes to compare item by item" in found[-1].message

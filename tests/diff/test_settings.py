@@ -264,9 +264,9 @@ def test_a_diff_names_the_rule_set_that_judged() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"rule_set": max(RULE_SETS) + 1}, "is not a rule set of this evalstore"),
-        ({"rule_set": "1"}, "is not a rule set of this evalstore"),
-        ({"rule_set": True}, "is not a rule set of this evalstore"),
+        ({"rule_set": max(RULE_SETS) + 1}, "this version of evalstore has no rule set"),
+        ({"rule_set": "1"}, "this version of evalstore has no rule set"),
+        ({"rule_set": True}, "this version of evalstore has no rule set"),
         ({"profile": "headlines"}, "profile: headlines is not a profile"),
         ({"profile": ["score"]}, "is not a profile"),
         ({"rules": {"question-added": "mayor"}}, "rules: question-added: mayor is not a level"),
@@ -276,9 +276,9 @@ def test_a_diff_names_the_rule_set_that_judged() -> None:
         ({"rules": {"question-added": "off"}}, "rules: question-added: off has no meaning"),
         ({"rules": {"judge-unvalidated": "minor"}}, "rules: judge-unvalidated: minor has no meaning"),
         ({"rules": ["question-added"]}, "rules is not a mapping"),
-        ({"rules": {"question-added": 1}}, "rules is not a mapping of texts"),
-        ({"cosmetic": "owner"}, "cosmetic is not a list of texts"),
-        ({"renames": {"dataset/d": {"a": 1}}}, "renames: dataset/d is not a mapping of texts"),
+        ({"rules": {"question-added": 1}}, "rules is not a mapping of strings"),
+        ({"cosmetic": "owner"}, "cosmetic is not a list of strings"),
+        ({"renames": {"dataset/d": {"a": 1}}}, "renames: dataset/d is not a mapping of strings"),
     ],
 )
 def test_a_word_that_means_nothing_is_not_ignored(settings: Mapping, told: str) -> None:

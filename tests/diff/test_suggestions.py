@@ -25,7 +25,7 @@ scoring: {combine: weighted_avg}
 # An edit of the text, what is said of it, and what that needs; None where nothing is known.
 CASES = {
     "a new check": (("scoring:", "  - {id: short, kind: format, max_chars: 80}\nscoring:"), "give short the weight 0", "minor"),
-    "another phrase": (("[please]", "[please, thanks]"), "add its new form as polite_2 with the weight 0", "minor"),
+    "another phrase": (("[please]", "[please, thanks]"), "add the new form as polite_2 with weight 0", "minor"),
     "a phrase and case": (("[please]", "[please, thanks], case_sensitive: true"), "polite_2", "minor"),
     "another id": (("id: tone", "id: manners"), "keep the id tone", "patch"),
     "another name of a check": (("id: calm", "id: quiet"), "keep the id calm", "patch"),

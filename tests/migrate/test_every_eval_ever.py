@@ -455,7 +455,7 @@ def test_numbers_keep_their_digits() -> None:
         ({"model_info": {"name": ""}}, "a judge names no model; here the model of the run that scores is asked"),
         (
             {"model_info": {"id": "a/b"}, "temperature": "hot"},
-            "the temperature of a judge is not a number from 0 up; here none is sent",
+            "the temperature of a judge is not a number of 0 or more; here none is sent",
         ),
     ],
 )

@@ -230,7 +230,7 @@ def test_the_formats_of_ci_are_those_of_a_check(cli: Cli, store: Path) -> None:
 def test_the_help_of_a_rule_is_that_of_the_catalogue(cli: Cli, store: Path) -> None:
     document = json.loads(cli("-C", store, "diff", "rubric/tone", "--format", "sarif").out)
     rules = {rule["id"]: rule for rule in document["runs"][0]["tool"]["driver"]["rules"]}
-    assert rules["ban-phrase-removed"]["fullDescription"]["text"] == "one way less to fail"
+    assert rules["ban-phrase-removed"]["fullDescription"]["text"] == "one fewer way to fail"
     assert "evalstore explain ban-phrase-removed" in rules["ban-phrase-removed"]["help"]["text"]
 
 

@@ -115,7 +115,7 @@ def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
         return [Fraction(1)]
     written = [member.get("weight", 1) for member in _list_members(params)]
     if any(isinstance(weight, bool | str) or weight < 0 for weight in written):
-        raise ValueError("a weight is not a number from 0 up")
+        raise ValueError("a weight is not a number of 0 or more")
     return [parse_fraction(weight) for weight in written]
 
 

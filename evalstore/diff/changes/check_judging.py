@@ -22,7 +22,7 @@ from evalstore.model import is_cosmetic, parse_ref
 Edits = Iterator[Change]
 _SINGLE, _JURY = "judge_prompt_ref", "jury"
 _MEMBER_KEYS, _JURY_KEYS = frozenset({_SINGLE, "weight"}), frozenset({"members", "aggregate"})
-_SAME_JUDGES = {"asks": "asks the same judges, written otherwise"}
+_SAME_JUDGES = {"asks": "asks the same judges, in another notation"}
 
 Member = Mapping[str, Any]
 

@@ -52,7 +52,7 @@ def reverse_edits(changes: list[Change]) -> Iterator[Change]:
             new_pointer=change.old_pointer,
             before=change.after,
             after=change.before,
-            words={**change.words, "stands": "takes the place of its checks"},
+            words={**change.words, "stands": "replaces its own checks"},
         )
 
 
@@ -122,7 +122,7 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
         new_pointer=("checks",),
         before=current,
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
-        words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
+        words={"check": check.id, "ref": ref, "stands": "is replaced by its own checks"},
         proof=Proof(reason),
         discriminator=write_canonical([make_canonical_demand(check), *map(make_canonical_demand, parts)]),
     )
@@ -143,9 +143,9 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     if mode in VERDICT_MODES and not 0 < _find_threshold(check, inner) <= 1:
         return None
     if mode in _NESTED:
-        return f"both rubrics combine by {mode}, and treat what is not scored alike"
+        return f"both rubrics combine by {mode} and treat unscored checks the same way"
     if mode is Combine.WEIGHTED_AVG and any(one.weight for one in inner.checks):
-        return "each check gets its share of the composite's weight, and each is always counted"
+        return "each check keeps its share of the composite's weight, and every check always counts"
     return None
 
 

@@ -139,9 +139,9 @@ _DIRECTIONS = {
     "incomparable": EITHER,
 }
 _REASONS = {
-    "narrower": "all outputs that pass now passed before, and some that passed do not",
-    "wider": "all outputs that passed before pass now, and some that did not do",
-    "incomparable": "some outputs passed before only, and others pass only now",
+    "narrower": "all outputs that pass now passed before, and some that passed before do not",
+    "wider": "all outputs that passed before still pass, and some more do",
+    "incomparable": "some outputs passed only before, others pass only now",
 }
 _EQUAL_LANGUAGES = Proof("the two languages are equal: the same outputs pass before and after")
 

@@ -137,7 +137,7 @@ def _find_last_index(items: list[str], item: str) -> int:
 
 Edits = Iterator[Change]
 _COMPOSITE = "composite"
-_NO_SUCH_CHECK = Proof("no check has this id, so nothing reads it")
+_NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
 
 
 def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:

@@ -38,8 +38,8 @@ def prove_by_enumeration(change: Change) -> Proof | None:
 def explain_same_result(effect: RubricEffect) -> str:
     """Say why an edit moves nothing, of an effect that does not."""
     if effect.ways == 1:
-        return "the checks answer every output alike, and the score and the verdict are the same before and after"
-    return f"the checks can answer in {effect.ways:,} ways, and each gives the same score and verdict before and after"
+        return "the checks give every output the same answers, and the score and verdict do not change"
+    return f"the checks have {effect.ways:,} possible answers, and each gives the same score and verdict as before"
 
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:
@@ -60,7 +60,7 @@ def prove_binary_threshold(change: Change) -> Proof | None:
     """Prove that a check that scores 0 or 1 passes exactly at 1, before and after."""
     if not all(check.binary for check in change.checks):
         return None
-    return Proof("the check scores 0 or 1, and both thresholds lie between")
+    return Proof("the check scores 0 or 1, and both thresholds are in between")
 
 
 @name_decider("shares")
@@ -71,11 +71,11 @@ def prove_no_share_between(change: Change) -> Proof | None:
     if before.bar is None or after.bar is None:
         return None
     if before.bar == after.bar:
-        return Proof(f"the bar is {format_decimal(after.bar)} before and after, as its rubric has it")
+        return Proof(f"the threshold stays {format_decimal(after.bar)}, the one its rubric has")
     low, high = sorted((before.bar, after.bar))
     if not scores or any(low <= score < high for score in scores):
         return None
-    return Proof(f"none of the {len(scores)} scores that the check can have is between")
+    return Proof(f"none of the {len(scores)} possible scores of the check is in between")
 
 
 @name_decider("verdict_unread")
@@ -86,7 +86,9 @@ def prove_verdict_unread(change: Change) -> Proof | None:
     if any(rubric.combine in VERDICT_MODES for rubric in change.states):
         return None
     combine = change.states[1].combine
-    return Proof(f"{combine} reads scores and it is not a gate: its verdict is shown, not counted", Bump.MINOR)
+    return Proof(
+        f"{combine} reads only scores and the check is not required, so its verdict does not count", Bump.MINOR
+    )
 
 
 @name_decider("share_unread")
@@ -94,7 +96,7 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of facts moves, and the rubric reads the check's verdict alone, which stays."""
     if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or prove_by_enumeration(change) is None:
         return None
-    return Proof("the rubric reads the check's verdict alone, and that stays whatever the checks answer", Bump.MINOR)
+    return Proof("the rubric reads only the check's verdict, which stays the same for every answer", Bump.MINOR)
 
 
 @name_decider("unattainable")
@@ -105,7 +107,7 @@ def prove_unattainable(change: Change) -> Proof | None:
     scores = find_attainable_scores(before)
     if scores is None or any(low <= score < high for score in scores):
         return None
-    return Proof(f"none of the {len(scores)} scores that this rubric can have is between")
+    return Proof(f"none of the {len(scores)} possible scores of this rubric is in between")
 
 
 def is_full_share_threshold(check: CheckState, parts: int) -> bool:
@@ -157,7 +159,7 @@ def prove_not_binding(change: Change) -> Proof | None:
     before, after = change.checks
     if limit.of(before.params) != limit.of(after.params) or before.may_miss is not after.may_miss:
         return None
-    return Proof("the bound does not bind: what it asks for holds anyway, before and after")
+    return Proof("the limit has no effect before or after: other demands imply it")
 
 
 def find_limit(change: Change) -> Limit | None:
@@ -173,7 +175,7 @@ def prove_demand_implied(change: Change) -> Proof | None:
     shorter, longer = sorted(change.checks, key=lambda check: _count_demands(check, change.name))
     if change.name == "no_h1":
         idle = shorter.params["max_heading_level"] < 1
-        return Proof("no heading is allowed at all") if idle else None
+        return Proof("no heading is allowed") if idle else None
     item = change.item
     others = list(longer.params[change.name])
     others.remove(item)
@@ -197,7 +199,7 @@ def prove_nothing_missing(change: Change) -> Proof | None:
     before, after = change.states
     unscorable = [check for check in before.checks if check.may_miss]
     if not unscorable:
-        return Proof("no check of this rubric can be without something to grade")
+        return Proof("every check of this rubric always has something to grade")
     return _prove_zeros_unread(before, after, unscorable)
 
 
@@ -207,10 +209,12 @@ def prove_nothing_errs(change: Change) -> Proof | None:
     before, after = change.states
     unscorable = [check for check in before.checks if check.may_err]
     if not unscorable:
-        return Proof("no check of this rubric needs a judge or another engine, or can take too many steps")
+        return Proof(
+            "every check of this rubric can always be graded: none needs a judge, another engine or too many steps"
+        )
     policies = {before.errors, after.errors}
     if policies == {"zero", "fail"} and all(_decides_alone(check, after) for check in unscorable):
-        return Proof("a check that counts as 0 makes this rubric 0 already")
+        return Proof("a check that counts as 0 already makes this rubric 0")
     return _prove_zeros_unread(before, after, unscorable) if policies == {"skip", "zero"} else None
 
 
@@ -220,11 +224,11 @@ def prove_gate_idle(change: Change) -> Proof | None:
     before, after = change.states
     check = after[change.token]
     if after.combine is Combine.ALL_PASS:
-        return Proof("all_pass is 0 already when one check fails")
+        return Proof("all_pass is already 0 when one check fails")
     if after.combine is Combine.MIN and check.binary:
-        return Proof("min is 0 already when this check fails")
+        return Proof("min is already 0 when this check fails")
     if _is_alone(check, after) and check.binary:
-        return Proof("it is the only check, and the score is 0 already when it fails")
+        return Proof("it is the only check, and the score is already 0 when it fails")
     if not any(_can_fail(check, rubric) for rubric in (before, after)):
         return Proof("it passes whatever it grades, so it cannot fail")
     return None
@@ -234,7 +238,7 @@ def _prove_zeros_unread(before: RubricState, after: RubricState, unscorable: lis
     if any(check.is_gate for check in unscorable):
         return None
     if not any(is_counted(check, after) for check in unscorable):
-        return Proof("what can be unscored has weight 0 in a weighted average, and is not a gate")
+        return Proof("the checks that can be unscored have weight 0 in a weighted average and are not required")
     sure = [check for check in before.checks if check not in unscorable and not before.may_leave_out(check)]
     if after.combine not in HIGHEST or not sure:
         return None
@@ -261,9 +265,9 @@ def prove_weights_unread(change: Change) -> Proof | None:
     """Prove that no weight is read: the mode ignores them, or there is only one check."""
     before, after = change.states
     if before.combine is not Combine.WEIGHTED_AVG:
-        return Proof(f"{before.combine} reads no weights")
+        return Proof(f"{before.combine} ignores weights")
     if len(before.checks) == 1 and before.checks[0].weight and after.checks[0].weight:
-        return Proof("there is one check, and its weight cancels out")
+        return Proof("there is one check, and its weight cancels")
     return None
 
 
@@ -285,7 +289,7 @@ def prove_weightless(change: Change) -> Proof | None:
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
             return None
-    return Proof("its weight is 0 in a weighted average and it is not a gate: it is shown, not counted", Bump.MINOR)
+    return Proof("its weight is 0 in a weighted average and it is not required, so it does not count", Bump.MINOR)
 
 
 _ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG
@@ -318,14 +322,14 @@ def find_modes_direction(change: Change) -> Direction:
 
 def _explain_equivalence(rubric: RubricState, modes: set[Combine]) -> str:
     if not rubric.checks:
-        return "no check is in both rubrics, so there is nothing that either mode combines"
+        return "the two rubrics have no check in common, so neither mode combines anything"
     binary = all(check.binary for check in rubric.checks)
     weights = [check.weight for check in rubric.checks]
     weighed = _AVG not in modes or all(weights)
     if len(weights) == 1 and weighed and (binary or modes <= {_AVG, _MIN, _MAX, _MEDIAN}):
         return "there is one check, and both modes give its score"
     if binary and modes in ({_ALL, _MIN}, {_ANY, _MAX}):
-        return "every check scores 0 or 1 and passes exactly at 1, so both modes give the same"
+        return "every check scores 0 or 1 and passes only at 1, so both modes give the same score"
     if modes == {_MEDIAN, _AVG} and len(weights) == 2 and 0 != weights[0] == weights[1]:  # noqa: PLR2004  # two checks
         return "the median of two checks is their mean, and their weights are equal"
     return ""

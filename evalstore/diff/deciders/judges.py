@@ -35,7 +35,7 @@ def prove_template_equivalent(change: Change) -> Proof | None:
     old, new = (_list_prompt_parts(template) for template in (change.old, change.new))
     if old is None or old != new:
         return None
-    return Proof("both give the same text, whatever fills them", rule="judge-template-equivalent")
+    return Proof("both templates give the same prompt for every value", rule="judge-template-equivalent")
 
 
 @name_decider("judged")
@@ -43,7 +43,7 @@ def prove_judge_reads(change: Change) -> Proof | None:
     """Prove that no text is compared: a judge reads the facts as they are written."""
     if any(check.params.get("judge_prompt_ref") is None for check in change.checks):
         return None
-    return Proof("a judge reads the facts as they are written, whatever their case")
+    return Proof("a judge reads the facts as written, so case_sensitive has no effect")
 
 
 @name_decider("variable_unread")
@@ -65,7 +65,7 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
     if old is None or new is None:
         return None
     if not old.score_type is new.score_type is ScoreType.CONTINUOUS:
-        return Proof(f"the replies of a judge of {_name_other_type(old, new, ScoreType.CONTINUOUS)} are on no scale")
+        return Proof(f"a judge of {_name_other_type(old, new, ScoreType.CONTINUOUS)} does not use the scale")
     if (old.least, old.most) != (new.least, new.most):
         return None
     return Proof(f"both scales run from {old.least} to {old.most}")
@@ -81,7 +81,7 @@ def prove_domain_unread(change: Change) -> Proof | None:
     """Prove that no score hangs on a domain that a judge no longer claims."""
     if not isinstance(change.old, list) or change.new is not None:
         return None
-    return Proof("no rubric and no question names a domain, so the claim is read by people alone", Bump.MINOR)
+    return Proof("only people read the claim: no rubric and no question names a domain", Bump.MINOR)
 
 
 @name_decider("levels_alike")
@@ -89,7 +89,7 @@ def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
     before, after = _read_judges(change)
     if before and after and not before.score_type is after.score_type is ScoreType.LEVELS:
-        return Proof(f"a judge of {_name_other_type(before, after, ScoreType.LEVELS)} reads no levels")
+        return Proof(f"a judge of {_name_other_type(before, after, ScoreType.LEVELS)} does not use levels")
     old, new = read_level_values(change)
     return Proof("every level keeps its name and its value") if old and old == new else None
 
@@ -99,9 +99,9 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
     """Prove that both patterns find the same answer in every reply."""
     old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))
     if old is not None and old == new:
-        return Proof("both patterns are read alike, so they find the same answer in every reply")
+        return Proof("both patterns find the same answer in every reply")
     if all(_is_idle(change, pattern) for pattern in (change.old, change.new)):
-        return Proof("neither can match an answer of this judge, so replies in JSON alone are read, as before")
+        return Proof("neither can match an answer of this judge, so it still reads only JSON replies")
     return None
 
 
@@ -231,20 +231,20 @@ def prove_rates_not_lower(change: Change) -> Proof | None:
     """Show that the judge is measured again, and no rate is lower than chance explains; or that its noise alone is."""
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
     if _drop_noise(old) == _drop_noise(new):
-        return Proof("only how far the judge disagrees with itself is measured")
+        return Proof("only the judge's own noise was measured")
     before, after = _read_rates(old), _read_rates(new)
     if len(after) < len(_RATES):
         return None
     lower = [name for name, rate in before.items() if after[name] < rate]
     if not before:
-        return Proof("it is measured for the first time, and no score reads it")
+        return Proof("it was measured for the first time, and scoring does not use it")
     if not lower:
-        return Proof("it is measured again, and no rate is lower")
+        return Proof("it was measured again, and no rate is lower")
     rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]
     if len(rows) < len((old, new)) or not all(_are_close(before[name], after[name], rows) for name in lower):
         return None
     within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
-    return Proof(f"it is measured again, and {' and '.join(lower)} lies within {within}")
+    return Proof(f"it was measured again, and {' and '.join(lower)} is within {within}")
 
 
 def _drop_noise(validation: Mapping[str, Any]) -> Mapping[str, Any]:

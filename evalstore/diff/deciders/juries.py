@@ -194,11 +194,11 @@ def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[
 
 def _explain_equivalence(before: Jury, after: Jury) -> str:
     if len(before.weight_by_judge) == 1 and after.aggregate != "majority":
-        return "one judge is asked, and its score stands alone"
+        return "there is one judge, and its score is the result"
     if after.aggregate in {"min", "max"}:
-        return f"{after.aggregate} reads no weights and counts a judge once"
+        return f"{after.aggregate} ignores weights and counts each judge once"
     if after.aggregate == "majority":
         return "the same judges together have more than half of the weight"
     if before.aggregate != after.aggregate:
         return "the median of two judges is their mean, and their weights are equal"
-    return "every judge keeps its share of the mean" if after.aggregate == "mean" else "the median reads no weights"
+    return "every judge keeps its share of the mean" if after.aggregate == "mean" else "the median ignores weights"

@@ -139,7 +139,9 @@ def prove_redundant(change: Change) -> Proof | None:
     part = next((text for text, other in zip(listed, others, strict=True) if other in phrase), None)
     if part is None:
         return None
-    return Proof(f"{make_excerpt(part, 60)!r}, also listed, is part of it and decides alone", rule="phrase-redundant")
+    return Proof(
+        f"{make_excerpt(part, 60)!r}, also listed, is part of it, so only that one matters", rule="phrase-redundant"
+    )
 
 
 @name_decider("reworded_alike")
@@ -147,7 +149,7 @@ def prove_rewording_equivalent(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
     if find_rewording_direction(change) is not NONE:
         return None
-    return Proof("the old and the new list find the same outputs: each phrase holds one of the other list")
+    return Proof("both lists match the same outputs: each phrase contains one from the other list")
 
 
 def find_rewording_direction(change: Change) -> Direction:
@@ -169,7 +171,7 @@ def prove_same_share(change: Change) -> Proof | None:
     old, new = map(_weigh_facts, change.checks)
     if not old or old != new:
         return None
-    return Proof("every fact has the same part in both lists, white space and ignored case apart")
+    return Proof("both lists have the same facts, apart from white space and ignored case")
 
 
 def _weigh_facts(check: CheckState) -> Mapping[str, Fraction]:

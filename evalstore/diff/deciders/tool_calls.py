@@ -61,7 +61,7 @@ def prove_demand_idle(change: Change) -> Proof | None:
     """Prove that the edit asks for nothing more and nothing less, whatever the calls."""
     if _direct_edit(change, partial=_counts_shares(change)) is not NONE:
         return None
-    return Proof("what it asks for holds anyway: the other demands imply it, or it asks for nothing")
+    return Proof("the demand changes nothing: the others imply it, or it asks for nothing")
 
 
 @name_decider("one_order")
@@ -90,7 +90,9 @@ def prove_tool_share_unread(change: Change) -> Proof | None:
         return None
     if change.name != "partial" and find_tool_verdict_direction(change) is not NONE:
         return None
-    return Proof("the rubric reads the check's verdict alone, and only all of the tools pass its bar", Bump.MINOR)
+    return Proof(
+        "the rubric reads the check's verdict alone, and only calling every tool reaches its threshold", Bump.MINOR
+    )
 
 
 def is_all_tools_threshold(check: CheckState) -> bool:

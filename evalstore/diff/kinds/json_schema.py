@@ -26,9 +26,9 @@ from evalstore.languages.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORD
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
-_SAME_VIEW = Proof("nothing that decides differs: notes, order and names of definitions are not read")
-_EQUIVALENT = Proof("both schemas let the same JSON through, and none takes either near its limit of steps")
-_UNSHOWN = "; no JSON was found that shows it"
+_SAME_VIEW = Proof("only notes, order or names of definitions differ, and they decide nothing")
+_EQUIVALENT = Proof("both schemas accept the same JSON, and neither comes near its limit of steps")
+_UNSHOWN = "; no example of it was found"
 
 
 class _SchemaRule(NamedTuple):
@@ -42,11 +42,13 @@ _RELATION_RULES = {
     SchemaRelation.SAME_NORMAL_FORM: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
     SchemaRelation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
     SchemaRelation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
-    SchemaRelation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before passes now"),
+    SchemaRelation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before still passes"),
     SchemaRelation.INCOMPARABLE: _SchemaRule(
-        "json-schema-changed", "some JSON passes before only, and other JSON now only"
+        "json-schema-changed", "some JSON passed only before, other JSON passes only now"
     ),
-    SchemaRelation.ASSUMED: _SchemaRule("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
+    SchemaRelation.ASSUMED: _SchemaRule(
+        "json-schema-changed", "the two schemas could not be compared", Certainty.ASSUMED
+    ),
 }
 
 
@@ -177,7 +179,7 @@ def _edit_fields(script: EditScript, check: CheckState, goal: CheckState) -> Cha
         rule = "json-schema-tightened" if more else "json-schema-loosened"
     at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
-    decision = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
+    decision = Decision(Certainty.BY_DEFINITION, "each named field must be as the question expects")
     return _edit_demand(script, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decision)
 
 

@@ -13,7 +13,7 @@ def _show_beside_scoring(change: Change) -> Proof | None:
     """Show that the key stands in no check, so that only a bundle may read it."""
     if change.token:
         return None
-    return Proof("scoring reads no such key; a bundle may", Bump.MINOR, certainty=Certainty.ASSUMED)
+    return Proof("scoring does not read this key, but a bundle may", Bump.MINOR, certainty=Certainty.ASSUMED)
 
 
 ROWS = (
@@ -23,10 +23,10 @@ ROWS = (
         level=Bump.MAJOR,
         direction=UNKNOWN,
         scope=Scope.SCORE,
-        message="{where} changes in a way that no rule knows ({what})",
-        reason="what cannot be judged may move a score",
+        message="{where} changes in a way no rule covers ({what})",
+        reason="an unknown change may move a score",
         example="nothing → bonus: 1",
-        instead="nothing → x_note: 1 (a key that begins with x_ is read by nobody)",
+        instead="nothing → x_note: 1 (evalstore ignores keys that begin with x_)",
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(
@@ -45,8 +45,8 @@ ROWS = (
         level=Bump.PATCH,
         direction=NEVER,
         scope=Scope.NOTHING,
-        message="the same is written otherwise ({what})",
-        reason="defaults are written out or left out, or a value has another spelling; all means what it meant",
+        message="only the notation changes ({what})",
+        reason="defaults are written out or left out, or a value is spelled differently; the meaning stays",
         example="nothing → missing: skip",
     ),
     ChangeRule(
@@ -56,9 +56,9 @@ ROWS = (
         direction=UNKNOWN,
         scope=Scope.SCORE,
         message="the extra key {where} changes",
-        reason="extra keys are allowed, and something may read them",
+        reason="evalstore ignores extra keys, but another tool may read them",
         example="values: [foo], severity: low → values: [foo], severity: high",
-        instead="severity: low → severity: high (beside the checks, or declared cosmetic in evalstore.yaml)",
+        instead="severity: low → severity: high (outside the checks, or declared cosmetic in evalstore.yaml)",
         deciders=(_show_beside_scoring,),
         certainty=Certainty.ASSUMED,
     ),
@@ -69,7 +69,7 @@ ROWS = (
         direction=NEVER,
         scope=Scope.NOTHING,
         message="the order of {where} changes",
-        reason="it is read as a set",
+        reason="the order has no meaning",
         example="values: [foo, bar, baz] → values: [baz, foo, bar]",
         headline=HeadlineLevel(Bump.MINOR, only="questions"),
     ),

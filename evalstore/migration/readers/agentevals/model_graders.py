@@ -147,9 +147,8 @@ def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
         return Fraction(1)
     weight = parse_number(raw["weight"])
     if weight is None or weight < 0:
-        raise CrashError(
-            f"{format_json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is not a number from 0 up"
-        )
+        written = make_excerpt(str(raw["weight"]))
+        raise CrashError(f"{format_json_pointer(pointer)}: the weight {written} is not a number of 0 or more")
     return weight
 
 

@@ -241,7 +241,7 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     if not all("id" in model for _, model in models):
         reasons.append("a judge names no model; here the model of the run that scores is asked")
     if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):
-        reasons.append("the temperature of a judge is not a number from 0 up; here none is sent")
+        reasons.append("the temperature of a judge is not a number of 0 or more; here none is sent")
     if scoring.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")
     return reasons
