@@ -111,5 +111,5 @@ def test_an_unknown_rule_answers_3(cli: Cli, tmp_path: Path) -> None:
 
 def test_facts_stand_in_their_sentences_by_name() -> None:
     assert render_template("{check} also bans {item!r}") == "<check> also bans <item>"
-    assert render_template("nothing fills {{{{ {found} }}}}") == "nobody fills {{ <found> }}"
+    assert render_template("nothing fills {{{{ {found} }}}}") == "nothing fills {{ <found> }}"
     assert render_template("{message}") == ""

@@ -224,7 +224,7 @@ def test_a_reference_that_nothing_reads_is_a_patch() -> None:
             {REF: {**UNREAD, "checks": [{"kind": "composite", "rubric_ref": REF}]}},
             REF,
             {},
-            "nests too deep",
+            "is nested too deeply",
         ),
         ({REF: {**UNREAD, "checks": [PLAIN[14]]}, **JUDGES}, REF, {}, "judge/j1@1.0.0 reads it"),
     ],
@@ -240,7 +240,7 @@ def test_what_cannot_be_known_stays_major(held: Store, ref: str, more: Mapping, 
 def test_without_a_store_a_reference_stays_major() -> None:
     sides = ({"questions": [{"id": "q", "input": "i", "rubric_ref": REF, "expected": text}]} for text in "ab")
     (finding,) = compare(*sides).findings
-    assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not available")
+    assert (finding.level, finding.message) == (Bump.MAJOR, "expected of q changes; its rubric is not available")
 
 
 @pytest.mark.heavy
