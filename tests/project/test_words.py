@@ -23,7 +23,7 @@ PHRASES = {
     "ruler": (r"\brulers?\b", 24),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
     "stand for": (r"\bstands? for\b", 5),  # is, means
-    "lies": (r"\blies\b", 5),  # is
+    "lies": (r"\blies\b", 4),  # is
     "cannot be told": (r"\bcannot be told\b", 2),  # undecided; nobody can say
     "otherwise than": (r"\botherwise than\b", 0),  # differently
 }
