@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
+from evalstore.checks.question_values import QuestionValue, fill_from_question, list_question_values
 from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
 from evalstore.identity_cache import IdentityCache
@@ -32,6 +33,7 @@ from evalstore.model import (
     Verdict,
     describe_misfit,
     find_check_pins,
+    parse_ref,
     read_call_name,
     read_rubric,
 )
@@ -225,9 +227,30 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
             return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
-        return KINDS[check.kind].prepare_grading({**check.params, **bar}, context)
+        params, values = {**check.params, **bar}, list_question_values(check.params)
+        if values:
+            return _prepare_each_question(params, values, context)
+        return KINDS[check.kind].prepare_grading(params, context)
     except MALFORMED_ERRORS as misfit:
         raise _explain_misfit(check, misfit) from misfit
+
+
+def _prepare_each_question(
+    params: Mapping[str, Any], values: tuple[QuestionValue, ...], context: CheckContext
+) -> GradeFunction:
+    """Return a check that is filled from each question, and then prepared as if it had been written so."""
+    for _, ref in find_check_pins((), params):
+        context.load_artifact(ref, parse_ref(ref).kind)  # what is not there is said before the first output
+
+    def prepare(question: Question | None) -> GradeFunction:
+        filled = fill_from_question(params, values, question)
+        if isinstance(filled, Grade):
+            return _answer_always(filled)
+        return KINDS[params["kind"]].prepare_grading(filled, context)
+
+    # The samples of a question come one after the other.
+    prepared = IdentityCache(prepare, size=8)
+    return lambda sample: prepared.find(sample.question)(sample)
 
 
 def _answer_always(graded: Grade) -> GradeFunction:

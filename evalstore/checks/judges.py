@@ -34,6 +34,8 @@ CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
 # The variable of a template that holds the one fact that `fact_match` asks about.
 FACT_VARIABLE = "fact"
+# The one that holds the statement which an `llm_judge` with `each` asks about.
+STATEMENT_VARIABLE = "statement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,12 @@ class PreparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """One reply of a judge, as received and as read."""
+    """One reply of a judge, as received and as read; `about` names the statement that it was asked about."""
 
     judge: PreparedJudge
     reply: JudgeReply
     parsed: ParsedReply
+    about: str = ""
 
 
 def prepare_judge(
@@ -105,7 +108,8 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     replies = compute_digest(texts) if any(texts) else ""
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
     if unscored:
-        reason = f"{unscored[0].judge.name}: {unscored[0].parsed.words}"
+        about = f"{make_excerpt(unscored[0].about)}: " if unscored[0].about else ""
+        reason = f"{about}{unscored[0].judge.name}: {unscored[0].parsed.words}"
         many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
         setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
@@ -184,7 +188,10 @@ def _name_models(answers: Sequence[JudgeAnswer]) -> str:
 
 
 def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
-    said = [describe_answer(answer.judge.name, answer.parsed) for answer in answers]
+    said = [
+        (f"{make_excerpt(answer.about)}: " if answer.about else "") + describe_answer(answer.judge.name, answer.parsed)
+        for answer in answers
+    ]
     between = "; " if any(answer.parsed.words for answer in answers) else ", "
     return make_excerpt(between.join(said), _WORDS)
 

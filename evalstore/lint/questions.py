@@ -24,6 +24,7 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.references import lint_pin, note_broken_bundle
+from evalstore.lint.values import ValueLinter
 from evalstore.lint.wording import QUESTION, lint_shape, load_schema, note_violation
 from evalstore.model import Artifact
 
@@ -46,13 +47,16 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
     first: dict[str, Pointer] = {}
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
+    values = ValueLinter(context.lookup, defaults)
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
         if (before := _find_first(row, pointer, first)) is not None:
             yield _note_duplicate_id(row, find_line(before), pointer)
-        yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context)
+        yield from values.lint_row(row, pointer)
+        yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context, values.list_keys(row))
         if _is_unscored(row, defaults):
             unscored.append(_note_unscored(row, pointer))
+    yield from values.report_absent(("questions",))
     yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
     if isinstance(value, dict) and value.get("questions") == []:
         yield make_note("dataset-empty", ("questions",), of_key=True)
@@ -73,8 +77,9 @@ def lint_rows(
     """
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
+    values = ValueLinter(context.lookup, defaults or {})
     for number, line in lines:
-        notes, row = _lint_line(line, number, at, context, defaults)
+        notes, row = _lint_line(line, number, at, context, values)
         if isinstance(row, dict):
             count += 1
             if not context.streamed and (before := _find_first(row, number, first)) is not None:
@@ -86,13 +91,14 @@ def lint_rows(
             unscored.clear()
         is_quiet = is_quiet and not notes
         yield from notes
+    yield from values.report_absent(pointer)
     yield from _weigh_unscored(unscored, count, pointer)
     if not count and is_quiet:
         yield make_note("dataset-empty", pointer, of_key=True)
 
 
 def _lint_line(
-    line: bytes, number: int, at: RowsPlace, context: ValidationContext, defaults: Mapping[str, Any] | None
+    line: bytes, number: int, at: RowsPlace, context: ValidationContext, values: ValueLinter
 ) -> tuple[list[Note], Any]:
     """Return what is wrong with one row by itself, and the row; None where it cannot be read."""
     try:
@@ -104,7 +110,8 @@ def _lint_line(
         return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
     # One broken row keeps no other from being scored.
     found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
-    found += _lint_row(row, (), _find_row_bundle(row, defaults or {}, at.root), context)
+    found += values.lint_row(row, (), Place(at.file, number, 1))
+    found += _lint_row(row, (), _find_row_bundle(row, values.defaults, at.root), context, values.list_keys(row))
     if isinstance(ref := row.get("rubric_ref"), str):
         found += lint_pin(("rubric_ref",), ref, context.lookup)
     return list(_add_columns(found, line, number, at)) if found else [], row
@@ -152,10 +159,14 @@ def _find_row_bundle(row: dict[str, Any], defaults: Mapping[str, Any], root: Pat
 
 
 def _lint_row(
-    row: dict[str, Any], pointer: Pointer, bundled: _RowBundle | None, context: ValidationContext
+    row: dict[str, Any],
+    pointer: Pointer,
+    bundled: _RowBundle | None,
+    context: ValidationContext,
+    read: frozenset[str],
 ) -> Iterator[Note]:
     bundle = context.bundles.find_bundle(*bundled) if bundled else None
-    declared = context.cosmetic.union(bundle.fields) if bundle else context.cosmetic
+    declared = context.cosmetic.union(bundle.fields if bundle else (), read)
     yield from lint_keys(QUESTION, row, pointer, declared=declared)
     if bundled and bundle is None and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root))):
         yield make_note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)

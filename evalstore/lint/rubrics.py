@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
-from evalstore.checks.judges import BUILTIN_VARIABLES, FACT_VARIABLE
+from evalstore.checks.judges import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.documents import Pointer
 from evalstore.lint.notes import (
     Mend,
@@ -22,6 +22,7 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.references import ReferenceLookup, find_referenced
+from evalstore.lint.values import takes_no_list
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, is_id, list_check_ids
 from evalstore.text import find_only_near
@@ -106,7 +107,8 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
     # A kind may rely on its schema; one that has no module yet has no problems either.
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
-        for problem in KINDS[kind].find_problems(check):
+        # A check that takes a list or a pattern from the question is looked at there, with each value written in.
+        for problem in KINDS[kind].find_problems(check) if takes_no_list(check) else ():
             rule = "check-broken" if problem.blocks else "check-problem"
             yield make_note(rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint)
 
@@ -114,10 +116,12 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
 def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup) -> Iterator[Note]:
     kind = check.get("kind")
     if kind == "llm_judge":
-        filled = get_mapping(check, "variables")
+        filled, statement = get_mapping(check, "variables"), (STATEMENT_VARIABLE,) if "each" in check else ()
         judges = [find_referenced(ref, lookup) for ref in _list_judge_refs(check)]
         where = (*pointer, "variables") if filled else pointer
-        yield from _lint_unfilled(judges, filled, where, "add it under `variables:`")
+        yield from _lint_unfilled(judges, (*filled, *statement), where, "add it under `variables:`")
+        for judge in judges if statement else ():
+            yield from _lint_unasked(judge, STATEMENT_VARIABLE, (*pointer, "each"))
         known = {name for judge in judges for name in _list_variables(judge)}
         for name in filled if all(judges) else ():
             if name not in known:
@@ -135,9 +139,14 @@ def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
     yield from _lint_unfilled(
         [judge], (FACT_VARIABLE,), where, f"remove it from the judge: a fact_match check fills only `{FACT_VARIABLE}`"
     )
-    if judge and FACT_VARIABLE not in _list_variables(judge):
-        hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT_VARIABLE} }}}} in its template"
-        yield make_note("variable-unknown", where, found=FACT_VARIABLE, hint=hint)
+    yield from _lint_unasked(judge, FACT_VARIABLE, where)
+
+
+def _lint_unasked(judge: Artifact | None, name: str, where: Pointer) -> Iterator[Note]:
+    """Yield that a judge does not ask about the one thing that it is given each time."""
+    if judge and name not in _list_variables(judge):
+        hint = f"list it under the judge's `variables:`, and ask about {{{{ {name} }}}} in its template"
+        yield make_note("variable-unknown", where, found=name, hint=hint)
 
 
 def _lint_unfilled(

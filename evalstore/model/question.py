@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from evalstore.documents import compute_digest, read_row
 from evalstore.errors import LoadError, SchemaError
+from evalstore.model.artifact import COSMETIC_KEYS
 from evalstore.model.outcome import Output
 from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
@@ -95,7 +96,9 @@ SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("conversation", "turns"), "messages"),
 }
 _TEXT_KEYS = ("id", "input", "rubric_ref")
-_DEFAULTS = ("rubric_ref", "bundle")
+# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for people.
+_OWN_KEYS = frozenset({"id", "input", "messages"})
+_UNREAD_KEYS = _OWN_KEYS | COSMETIC_KEYS | {"rubric_ref", "bundle", "group"}
 _DIGEST_OF_NOTHING = compute_digest({})
 
 
@@ -137,8 +140,8 @@ class Question:
 
     @cached_property
     def reference_digest(self) -> str:
-        """SHA-256 over what else a grader may read."""
-        return self._digest(REFERENCE_KEYS)
+        """SHA-256 over what else a grader may read: the reference, and each key that a rubric can take values from."""
+        return self._digest([key for key in self.row if key not in _UNREAD_KEYS and key[:2] != "x_"])
 
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
         """Return the words to add where `key` is missing (of the mapping under the key `within`) and a slip is near.
@@ -157,7 +160,7 @@ class Question:
         shown = shown if found == found.strip() else f"'{shown}'"
         return f" (did you mean {make_excerpt(meant)}? {where} has {shown})"
 
-    def _digest(self, keys: tuple[str, ...]) -> str:
+    def _digest(self, keys: Sequence[str]) -> str:
         row = self.row
         if row.keys().isdisjoint(keys):
             return _DIGEST_OF_NOTHING
@@ -217,4 +220,4 @@ def read_defaults(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the questions of a dataset have without saying it."""
     written = value.get("defaults")
     # A row's own keys win over the defaults of the dataset.
-    return {key: written[key] for key in _DEFAULTS if key in written} if isinstance(written, Mapping) else {}
+    return {key: item for key, item in written.items() if key not in _OWN_KEYS} if isinstance(written, Mapping) else {}

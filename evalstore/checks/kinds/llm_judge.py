@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,9 @@ from evalstore.checks.judges import (
     BUILTIN_VARIABLES,
     CALL_LIMIT,
     CRITERIA,
+    STATEMENT_VARIABLE,
     WEIGHTED_AGGREGATES,
+    JudgeAnswer,
     JudgeVote,
     PreparedJudge,
     ask_judge,
@@ -20,6 +23,8 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
+from evalstore.checks.question_values import find_question_key
+from evalstore.checks.statements import STATEMENT_AGGREGATES, Statement, find_weight_problem, read_statements
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error
@@ -30,18 +35,21 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
     All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
-    For `majority` a member passes the output when its score is at least the check's threshold.
+    For `majority` a member passes the output when its score is at least the check's threshold. With `each`, all are
+    asked about every statement, and `aggregate` makes one score of those of the statements.
     """
-    variables, samples, weights = params.get("variables", {}), _read_sample_count(params), _read_weights(params)
+    variables, statements, weights = params.get("variables", {}), _read_each(params), _read_weights(params)
+    samples, names = _read_sample_count(params), [*variables, *([STATEMENT_VARIABLE] if statements else ())]
     aggregate = _read_aggregate(params)
     combine, threshold = AGGREGATES[aggregate], parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
     judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
-        judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=variables)
+        judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
         if isinstance(judge, Grade):
             return _answer_always(judge)
         judges.append(judge)
-    if problem := _find_obstacle(aggregate, samples, weights):
+    problem = _find_obstacle(aggregate, samples, weights, statements) or _find_unread_statement(statements, judges)
+    if problem or (problem := find_weight_problem(_read_statement_aggregate(params), statements) if statements else ""):
         return _answer_always(grade_error(problem))
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
@@ -49,11 +57,24 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         means = (compute_mean_score(scores[start : start + samples]) for start in range(0, len(scores), samples))
         return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], threshold)
 
+    def combine_statements(scores: list[Fraction]) -> Fraction:
+        # And these statement by statement.
+        replies = len(judges) * samples
+        means = [combine_replies(scores[start : start + replies]) for start in range(0, len(scores), replies)]
+        return STATEMENT_AGGREGATES[_read_statement_aggregate(params)](statements, means)
+
+    def ask(sample: Sample, texts: Mapping[str, str]) -> list[JudgeAnswer]:
+        return [answer for judge in judges for answer in ask_judge(judge, sample, texts, context, times=samples)]
+
     def grade(sample: Sample) -> Grade:
-        return grade_answers(
-            [answer for judge in judges for answer in ask_judge(judge, sample, variables, context, times=samples)],
-            combine_replies,
-        )
+        if not statements:
+            return grade_answers(ask(sample, variables), combine_replies)
+        answers = [
+            replace(answer, about=one.id)
+            for one in statements
+            for answer in ask(sample, {**variables, STATEMENT_VARIABLE: one.text})
+        ]
+        return grade_answers(answers, combine_statements)
 
     return grade
 
@@ -61,8 +82,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
     samples, weights, refs = _read_sample_count(params), _read_weights(params), _list_judge_refs(params)
-    if problem := _find_obstacle(_read_aggregate(params), samples, weights):
-        too_many = len(weights) * samples > CALL_LIMIT
+    statements = () if find_question_key(params.get("each")) else _read_each(params)
+    if problem := _find_obstacle(_read_aggregate(params), samples, weights, statements):
+        too_many = len(weights) * samples * max(1, len(statements)) > CALL_LIMIT
         pointer: Pointer = ("samples",) if too_many else ("jury", "members")
         yield CheckProblem(
             pointer,
@@ -70,6 +92,8 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             "lower `samples`" if too_many else "give at least one member a weight above 0",
             blocks=True,
         )
+    if statements and (problem := find_weight_problem(_read_statement_aggregate(params), statements)):
+        yield CheckProblem(("each",), problem, "give a statement a weight above 0", blocks=True)
     first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
         if first[ref] < index:
@@ -86,13 +110,28 @@ def _answer_always(graded: Grade) -> GradeFunction:
     return lambda _: graded
 
 
-def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction]) -> str:
+def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]) -> str:
     """Return why no reply could make a score; empty when one can."""
-    if (calls := len(weights) * samples) > CALL_LIMIT:
+    if (calls := len(weights) * samples * max(1, len(statements))) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
     if aggregate in WEIGHTED_AGGREGATES and not any(weights):
         return f"the members' weights add up to 0, so there is no {aggregate}"
     return ""
+
+
+def _find_unread_statement(statements: Sequence[Statement], judges: Sequence[PreparedJudge]) -> str:
+    deaf = next((judge.name for judge in judges if STATEMENT_VARIABLE not in judge.template.names), "")
+    if not statements or not deaf:
+        return ""
+    return f"the template of {deaf} does not read {{{{ {STATEMENT_VARIABLE} }}}}, so no statement reaches it"
+
+
+def _read_each(params: Mapping[str, Any]) -> tuple[Statement, ...]:
+    return read_statements(params["each"]) if "each" in params else ()
+
+
+def _read_statement_aggregate(params: Mapping[str, Any]) -> str:
+    return str(params.get("aggregate", "mean"))
 
 
 def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:

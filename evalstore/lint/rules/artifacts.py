@@ -177,6 +177,27 @@ ARTIFACT_RULES = (
         "Nothing grades the answer, so no score includes it.",
     ),
     ValidationRule(
+        "question-value-missing",
+        _WARNING,
+        "{question} has no `{found}`, which the check {check} of {rubric} reads",
+        "write it, as other questions do, or leave it empty on purpose",
+        "The check is unscored for this question, and its score is that of the other checks.",
+    ),
+    ValidationRule(
+        "question-value-absent",
+        _WARNING,
+        "no question has `{found}`, which {rubric} reads",
+        "write it in each question, or once under `defaults:`",
+        "The check that reads it is unscored for every question.",
+    ),
+    ValidationRule(
+        "question-value-misfit",
+        _WARNING,
+        "`{found}` {message}",
+        "the check {check} of {rubric} takes its value from here",
+        "The check is unscored for this question: it could not be graded.",
+    ),
+    ValidationRule(
         "dataset-empty",
         _WARNING,
         "the dataset has no questions",

@@ -1,0 +1,170 @@
+"""Lints the values that a rubric's checks take from questions: their types, misspelt keys, and what siblings have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from evalstore.checks import KINDS
+from evalstore.checks.question_values import (
+    QuestionValue,
+    fill_params,
+    find_value_problems,
+    is_empty,
+    list_question_values,
+)
+from evalstore.documents import Pointer
+from evalstore.errors import Place
+from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, make_note
+from evalstore.lint.references import ReferenceLookup, find_referenced
+from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
+from evalstore.model import Artifact, Kind, list_check_ids
+from evalstore.model.question import find_slip
+
+# Of questions that lack one value, before any question is known to have it.
+_HELD_NOTES = 1000
+
+
+class ReadCheck(NamedTuple):
+    """A check that takes values from questions: its rubric as it was named, its id, its mapping and the places."""
+
+    rubric: str
+    id: str
+    params: Mapping[str, Any]
+    values: tuple[QuestionValue, ...]
+
+
+def list_read_checks(ref: Any, lookup: ReferenceLookup) -> tuple[ReadCheck, ...]:
+    """Return the checks of the rubric that `ref` names, and of rubrics within it, that take values from questions."""
+    rubric = find_referenced(ref, lookup)
+    return tuple(_find_read_checks(rubric, str(ref), lookup, deep=False)) if rubric else ()
+
+
+def _find_read_checks(rubric: Artifact, ref: str, lookup: ReferenceLookup, *, deep: bool) -> Iterator[ReadCheck]:
+    checks: list[Mapping[str, Any]] = [check for _, check in list_mappings(rubric.document.value, "checks")]
+    if rubric.kind is not Kind.RUBRIC or not all(isinstance(check.get("kind"), str) for check in checks):
+        return
+    for id_, check in zip(list_check_ids(checks), checks, strict=True):
+        inner = check.get("rubric_ref") if check["kind"] == "composite" and not deep else None
+        if found := find_referenced(inner, lookup):
+            yield from _find_read_checks(found, str(inner), lookup, deep=True)
+        # What its own schema refuses is a finding of the rubric.
+        elif (values := list_question_values(check)) and is_valid_by_schema(f"checks/{check['kind']}", check):
+            yield ReadCheck(ref, str(id_), check, values)
+
+
+@dataclass(slots=True)
+class ValueLinter:
+    """The values of one dataset's questions; those that lack one are reported when another question has it."""
+
+    lookup: ReferenceLookup
+    defaults: Mapping[str, Any]
+    _checks: dict[Any, tuple[ReadCheck, ...]] = field(default_factory=dict)
+    _present: set[tuple[str, str]] = field(default_factory=set)
+    _absent: dict[tuple[str, str], list[Note]] = field(default_factory=dict)
+    _seen_defaults: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def list_keys(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Return the keys that the rubric of a question reads."""
+        return frozenset(value.key for check in self._find_checks(row) for value in check.values)
+
+    def lint_row(self, row: Mapping[str, Any], pointer: Pointer, place: Place | None = None) -> Iterator[Note]:
+        """Yield what is wrong with the values of one question; `place` is its line in a file of rows."""
+        filled = {**self.defaults, **row}
+        for check in self._find_checks(row):
+            absent = [value for value in check.values if is_empty(filled.get(value.key))]
+            for value in check.values:
+                if value in absent:
+                    yield from self._note_absent(row, (pointer, place), check, value.key)
+                else:
+                    yield from self._note_present(check, value.key)
+            places = {value.pointer: self._place(row, pointer, check, value.key) for value in check.values}
+            if not absent:
+                yield from _lint_values(check, filled, places)
+
+    def report_absent(self, pointer: Pointer) -> Iterator[Note]:
+        """Yield the values that checks read and no question of the dataset has."""
+        for (rubric, key), notes in self._absent.items():
+            if (rubric, key) not in self._present and notes:
+                yield make_note("question-value-absent", pointer, of_key=True, found=key, rubric=rubric)
+
+    def _find_checks(self, row: Mapping[str, Any]) -> tuple[ReadCheck, ...]:
+        ref = row.get("rubric_ref", self.defaults.get("rubric_ref"))
+        if not isinstance(ref, str):
+            return ()
+        if ref not in self._checks:
+            self._checks[ref] = list_read_checks(ref, self.lookup)
+        return self._checks[ref]
+
+    def _note_absent(
+        self, row: Mapping[str, Any], where: tuple[Pointer, Place | None], check: ReadCheck, key: str
+    ) -> Iterator[Note]:
+        pointer, place = where
+        if key in row:  # left empty on purpose
+            return
+        if slip := find_slip(row, key, {}):
+            yield make_note("key-misspelt", (*pointer, slip), of_key=True, mend=Mend(key), found=slip, guess=key)
+            return
+        # A line of rows is gone when the note is given out.
+        note = make_note(
+            "question-value-missing",
+            pointer,
+            place=place,
+            found=key,
+            question=f"the question {describe_value(row['id'])}" if "id" in row else "the question",
+            rubric=check.rubric,
+            check=check.id,
+        )
+        if (check.rubric, key) in self._present:
+            yield note
+        elif len(held := self._absent.setdefault((check.rubric, key), [])) < _HELD_NOTES:
+            held.append(note)
+
+    def _note_present(self, check: ReadCheck, key: str) -> Iterator[Note]:
+        if (check.rubric, key) not in self._present:
+            self._present.add((check.rubric, key))
+            yield from self._absent.pop((check.rubric, key), ())
+
+    def _place(self, row: Mapping[str, Any], pointer: Pointer, check: ReadCheck, key: str) -> Pointer | None:
+        """Return where a question has a value; None where that is the dataset's default, which was looked at."""
+        if key in row:
+            return (*pointer, key)
+        name = (check.rubric, check.id, key)
+        if name in self._seen_defaults:
+            return None
+        self._seen_defaults.add(name)
+        return ("defaults", key)
+
+
+def _lint_values(
+    check: ReadCheck, filled: Mapping[str, Any], places: Mapping[Pointer, Pointer | None]
+) -> Iterator[Note]:
+    kind, is_plain = str(check.params["kind"]), True
+    for value in check.values:
+        for problem in find_value_problems(kind, value.pointer, filled[value.key]):
+            is_plain = False
+            if (at := places[value.pointer]) is not None:
+                yield make_note(
+                    "question-value-misfit",
+                    (*at, *problem.pointer),
+                    found=value.key,
+                    message=problem.message,
+                    rubric=check.rubric,
+                    check=check.id,
+                )._replace(soft=True)
+    if not is_plain or kind not in list_check_kinds():
+        return
+    params = fill_params(check.params, {value.pointer: filled[value.key] for value in check.values})
+    for found in KINDS[kind].find_problems(params):
+        own = next((own for own in places if found.pointer[: len(own)] == own), None)
+        # What is wrong with the rest of the check is the rubric's.
+        if own is not None and (at := places[own]) is not None:
+            rule = "check-broken" if found.blocks else "check-problem"
+            pointer = (*at, *found.pointer[len(own) :])
+            yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=True)
+
+
+def takes_no_list(check: Mapping[str, Any]) -> bool:
+    """Whether what a check takes from questions is read by judges alone, or is nothing."""
+    return all(value.pointer[0] in {"variables", "each"} for value in list_question_values(check))
