@@ -24,7 +24,6 @@ QUESTION_PARAMS = frozenset(
     | {"required_sections", "forbidden_patterns", "min_headings", "max_heading_level", "min_code_blocks"}
     | {"min_paragraphs", "min_chars", "max_chars", "min_matches"}
 )
-_MAPPINGS = frozenset({"schema"})  # which may be a mapping themselves
 _TYPE_NAMES = {"array": "a list", "string": "a text", "integer": "a whole number", "object": "a mapping"}
 _FROM = "from"
 _VARIABLES = "variables"
@@ -123,7 +122,6 @@ def _compile_param(kind: str, name: str, *, inner: bool) -> Schema:
     schema = json.loads(text)
     param = schema["properties"][name]
     param = param["additionalProperties"] if inner else param
-    plain = {key: item for key, item in param.items() if key not in {"if", "then"}}
-    if name not in _MAPPINGS:
-        plain["type"] = param["type"][0]  # the other is the mapping with `from`
-    return compile_shipped_schema({"$defs": schema["$defs"], **plain})
+    # Without the mapping that names a key of the question.
+    plain = {key: item for key, item in param.items() if key not in {"if", "then", "else"}}
+    return compile_shipped_schema({"$defs": schema["$defs"], **plain, **param.get("else", {})})

@@ -259,7 +259,9 @@ def _is_only_guess(key: str, guess: str, names: _Names) -> bool:
 
 
 def _fits_type(item: Any, wanted: Any) -> bool:
-    type_ = wanted.get("type") if isinstance(wanted, dict) else None
+    # What may come from the question has its own type where it does not.
+    plain = wanted.get("else", wanted) if isinstance(wanted, dict) else {}
+    type_ = plain.get("type")
     return not isinstance(type_, str) or isinstance(item, _PYTHON_TYPES[type_])
 
 

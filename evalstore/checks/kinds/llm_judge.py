@@ -94,6 +94,8 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
         )
     if statements and (problem := find_weight_problem(_read_statement_aggregate(params), statements)):
         yield CheckProblem(("each",), problem, "give a statement a weight above 0", blocks=True)
+    if "aggregate" in params and "each" not in params:
+        yield CheckProblem(("aggregate",), "without `each` there is nothing to aggregate", "remove it, or add `each`")
     first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
         if first[ref] < index:
