@@ -56,7 +56,7 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
         yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context, values.list_keys(row))
         if _is_unscored(row, defaults):
             unscored.append(_note_unscored(row, pointer))
-    yield from values.report_absent(("questions",))
+    yield from values.report_rest(("questions",))
     yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
     if isinstance(value, dict) and value.get("questions") == []:
         yield make_note("dataset-empty", ("questions",), of_key=True)
@@ -91,7 +91,7 @@ def lint_rows(
             unscored.clear()
         is_quiet = is_quiet and not notes
         yield from notes
-    yield from values.report_absent(pointer)
+    yield from values.report_rest(pointer)
     yield from _weigh_unscored(unscored, count, pointer)
     if not count and is_quiet:
         yield make_note("dataset-empty", pointer, of_key=True)

@@ -24,6 +24,7 @@ from evalstore.model.question import find_slip
 
 # Of questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000
+_DEFAULTS: Pointer = ("defaults",)
 
 
 class ReadCheck(NamedTuple):
@@ -64,6 +65,7 @@ class ValueLinter:
     _present: set[tuple[str, str]] = field(default_factory=set)
     _absent: dict[tuple[str, str], list[Note]] = field(default_factory=dict)
     _seen_defaults: set[tuple[str, str, str]] = field(default_factory=set)
+    _of_defaults: list[Note] = field(default_factory=list)
 
     def list_keys(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Return the keys that the rubric of a question reads."""
@@ -80,11 +82,16 @@ class ValueLinter:
                 else:
                     yield from self._note_present(check, value.key)
             places = {value.pointer: self._place(row, pointer, check, value.key) for value in check.values}
-            if not absent:
-                yield from _lint_values(check, filled, places)
+            for note in () if absent else _lint_values(check, filled, places):
+                # The defaults are in the dataset's own file, whatever file its rows are in.
+                if note.pointer[:1] == _DEFAULTS:
+                    self._of_defaults.append(note)
+                else:
+                    yield note
 
-    def report_absent(self, pointer: Pointer) -> Iterator[Note]:
-        """Yield the values that checks read and no question of the dataset has."""
+    def report_rest(self, pointer: Pointer) -> Iterator[Note]:
+        """Yield what is wrong with the defaults, and the values that checks read and no question of the dataset has."""
+        yield from self._of_defaults
         for (rubric, key), notes in self._absent.items():
             if (rubric, key) not in self._present and notes:
                 yield make_note("question-value-absent", pointer, of_key=True, found=key, rubric=rubric)
@@ -134,7 +141,7 @@ class ValueLinter:
         if name in self._seen_defaults:
             return None
         self._seen_defaults.add(name)
-        return ("defaults", key)
+        return (*_DEFAULTS, key)
 
 
 def _lint_values(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import CheckContext, evaluate
+from evalstore.checks.question_values import QUESTION_PARAMS, find_value_problems
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
@@ -64,6 +65,23 @@ def hold_case(document: dict[str, Any], case: dict[str, Any]) -> None:
     assert bool(answer.replies) is any(reply.text for _, reply in heard)
     prompts = [prompt for prompt, _ in heard]
     assert prompts == case.get("prompts", prompts)
+
+
+@pytest.mark.parametrize(("document", "cases"), _cases())
+def test_the_values_of_a_check_may_be_the_questions(document: dict[str, Any], cases: list[dict[str, Any]]) -> None:
+    """With every list, pattern, schema and number moved to the question, a check answers what it answered."""
+    moved = {f"own_{name}": item for name, item in document["check"].items() if _is_movable(document["check"], name)}
+    if not moved or (cases[0].get("needs") == "php" and shutil.which("php") is None):
+        return
+    sources = {key.removeprefix("own_"): {"from": key} for key in moved}
+    filled = {**document, "check": {**document["check"], **sources}}
+    for case in cases:
+        hold_case(filled, {**case, "question": {**(case.get("question") or {}), **moved}})
+
+
+def _is_movable(check: dict[str, Any], name: str) -> bool:
+    kind, value = check["kind"], check[name]
+    return name in QUESTION_PARAMS and value not in ("", [], {}) and not any(find_value_problems(kind, (name,), value))
 
 
 @each(FILES)
