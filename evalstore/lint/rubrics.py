@@ -22,7 +22,7 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.references import ReferenceLookup, find_referenced
-from evalstore.lint.values import takes_no_list
+from evalstore.lint.values import has_own_lists
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, is_id, list_check_ids
 from evalstore.text import find_only_near
@@ -108,7 +108,7 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     # A kind may rely on its schema; one that has no module yet has no problems either.
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
         # A check that takes a list or a pattern from the question is looked at there, with each value written in.
-        for problem in KINDS[kind].find_problems(check) if takes_no_list(check) else ():
+        for problem in KINDS[kind].find_problems(check) if has_own_lists(check) else ():
             rule = "check-broken" if problem.blocks else "check-problem"
             yield make_note(rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint)
 

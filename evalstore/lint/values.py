@@ -172,6 +172,6 @@ def _lint_values(
             yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=True)
 
 
-def takes_no_list(check: Mapping[str, Any]) -> bool:
-    """Whether what a check takes from questions is read by judges alone, or is nothing."""
+def has_own_lists(check: Mapping[str, Any]) -> bool:
+    """Whether no list, pattern or number of a check is a question's; what judges alone read may be."""
     return all(value.pointer[0] in {"variables", "each"} for value in list_question_values(check))
