@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from evalstore.diff.effects import attach_effects, join_effects
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.question_references import ReferenceReaders
+from evalstore.diff.question_references import VALUE_RULE, ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.diff.witness import Replay
@@ -133,6 +133,20 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
     return [parent if index == combine else item for index, item in enumerate(findings) if index not in children]
 
 
+def lift_value_findings(changes: list[Change], findings: list[DiffFinding]) -> Iterator[DiffFinding]:
+    """Yield what the kinds' own rules say of a question's values in place of the finding that holds it."""
+    for change, finding in zip(changes, findings, strict=True):
+        if change.rule != VALUE_RULE or not finding.children:
+            yield finding
+            continue
+        for child in finding.children:
+            message = f"{change.words['question']}: {child.message}"
+            print_ = _digest_facts([finding.fingerprint, child.fingerprint])
+            yield replace(
+                child, message=message, pointer=finding.pointer, old=finding.old, new=finding.new, fingerprint=print_
+            )
+
+
 def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     """Return the findings with a fingerprint each: of the same edit made twice, the second has another one."""
     seen: Counter[str] = Counter()
@@ -226,8 +240,8 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     # An override of one direction alone needs the directions.
     if detail in _FOR_BUMPS and any(":" in name for name in terms.overrides):
         detail = Detail.FINDINGS
-    # What was accepted is found by its fingerprint.
-    elif detail is Detail.LEVELS and terms.accepted:
+    # What was accepted is found by its fingerprint, and the rule of a question's value is that of its kind.
+    elif detail is Detail.LEVELS and (terms.accepted or terms.overrides):
         detail = Detail.BUMP
     return _Comparison(load, terms, detail=detail).run(old, new, rows)
 
@@ -264,7 +278,9 @@ class _Comparison:
             replay = self._prepare_replay(changes)
             findings = _add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
             total = _find_total(changes, findings, effect, replay)
-            findings = number_duplicates(group_under_combine(changes, findings))
+            # Only a rubric has a combine mode, only a dataset questions: each of the two finds nothing in the other.
+            findings = group_under_combine(changes, list(lift_value_findings(changes, findings)))
+            findings = number_duplicates(findings)
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         return self._summarise(sides, findings, total)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
+from evalstore.checks.question_values import fill_params, is_empty, list_question_values
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
@@ -22,16 +23,22 @@ from evalstore.model import Kind, is_cosmetic, parse_ref
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
+VALUE_RULE = "question-value-changed"
+_EXTRA_KEY = "extension-field-changed"
 
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
-    """The parts of a question that a rubric's own checks read, and those that others read, with their reference."""
+    """The parts of a question that a rubric's own checks read, and those that others read, with their reference.
+
+    `value_keys` are the keys that checks take values from.
+    """
 
     ref: str
     value: Mapping[str, Any]
     own_parts: frozenset[Pointer]
     other_parts: Mapping[Pointer, str]
+    value_keys: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -48,15 +55,26 @@ class ReferenceReaders:
 
     def trace_change(self, change: Change) -> Change:
         """Return the change with the diff of the checks that read the reference, or the reason why it is unknown."""
-        if change.rule != RULE or change.question is None:
+        if change.rule not in {RULE, _EXTRA_KEY} or change.question is None:
             return change
-        before, after = change.question
-        if before.get("bundle") is not None or after.get("bundle") is not None:
+        rows = change.question
+        if change.rule == _EXTRA_KEY and not any("rubric_ref" in row for row in rows):
+            return change  # nothing grades it, so nothing reads what is not a reference
+        readers = [self._find_reader(row.get("rubric_ref")) for row in rows]
+        known = [reader for reader in readers if isinstance(reader, RubricReads)]
+        is_value = any(change.name in reader.value_keys for reader in known)
+        if change.rule == _EXTRA_KEY and not is_value and len(known) == len(readers):
+            return change
+        # A rubric that cannot be read may take a value from any key.
+        if change.rule == _EXTRA_KEY or is_value:
+            change = replace(change, rule=VALUE_RULE)
+        if any(row.get("bundle") is not None for row in rows):
             return change.with_reason("its bundle may read it")
-        readers = [self._find_reader(row.get("rubric_ref")) for row in (before, after)]
         if reason := next((reader for reader in readers if isinstance(reader, str)), ""):
             return change.with_reason(reason)
-        return self._compare_readers(change, [reader for reader in readers if isinstance(reader, RubricReads)])
+        if not all(_reads_alike(reader, rows, other) for other in change.other_questions for reader in known):
+            return change.with_reason("its questions differ in what else is read of them")
+        return self._compare_readers(change, known)
 
     def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
         before, after = change.question or ({}, {})
@@ -118,7 +136,8 @@ class ReferenceReaders:
                 if isinstance(parts, str):
                     return parts
                 others.update(dict.fromkeys(parts, inner))
-        return RubricReads(ref, value, own, others)
+        keys = (value.key for check in value["checks"] for value in list_question_values(check))
+        return RubricReads(ref, value, own, others, frozenset(keys))
 
     def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:
         """Return the parts of a question that a nested rubric reads, or the reason why they are unknown."""
@@ -138,8 +157,27 @@ class ReferenceReaders:
 
 def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
     """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
-    checks = ({**check, **KINDS[check["kind"]].fill_from_question(check, row)} for check in rubric["checks"])
+    plain = [_fill_values(check, row) for check in rubric["checks"]]
+    checks = ({**check, **KINDS[check["kind"]].fill_from_question(check, row)} for check in plain)
     return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def _fill_values(check: Params, row: Row) -> Params:
+    """Return a check with the values that it takes from a question."""
+    values = list_question_values(check)
+    if missing := next((value.key for value in values if is_empty(row.get(value.key))), None):
+        raise UnreadableError(f"the question has no {missing}")
+    return fill_params(check, {value.pointer: row[value.key] for value in values})
+
+
+def _reads_alike(reader: RubricReads, rows: tuple[Row, Row], others: tuple[Row, Row]) -> bool:
+    """Whether the same is read of two questions, before and after: then an edit of both does the same to both."""
+    parts = [*reader.own_parts, *reader.other_parts, ("rubric_ref",), ("bundle",)]
+    return all(
+        is_same(_view_part(one, part), _view_part(other, part))
+        for one, other in zip(rows, others, strict=True)
+        for part in parts
+    )
 
 
 @name_decider("compared")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS, read_params
+from evalstore.diff.kinds import KINDS, find_compared_kind, find_plain_kind, list_scored_params, read_params
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
@@ -85,8 +85,8 @@ class CheckState:
 
     def to_check(self) -> Check:
         """Return the check that scoring runs; its id is its token."""
-        params = {name: value for name, value in self.params.items() if value is not None}
-        return Check(self.token, self.kind, params, self.threshold, self.negate)
+        params = {"kind": find_plain_kind(self.kind), **list_scored_params(self.kind, self.params)}
+        return Check(self.token, find_plain_kind(self.kind), params, self.threshold, self.negate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
 
 
 def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, is_gate: bool) -> CheckState:
-    kind = value["kind"]
+    kind, plain = find_compared_kind(value), value["kind"]
     params = read_params(kind, value)
     return CheckState(
         token=f"c{index}",
@@ -178,11 +178,11 @@ def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight:
         kind=kind,
         params=params,
         # None for a composite: it passes by the threshold of its rubric, which is not loaded here.
-        threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(kind),
+        threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(plain),
         negate=read_switch(value.get("negate", False)),
         weight=weight,
         is_gate=is_gate,
-        extras={key: item for key, item in value.items() if key not in _COMMON_KEYS and key not in params},
+        extras={key: item for key, item in value.items() if key not in {*_COMMON_KEYS, *KINDS[plain].params}},
     )
 
 

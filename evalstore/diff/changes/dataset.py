@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.documents import Pointer, write_canonical
+from evalstore.model import is_cosmetic
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.
@@ -123,13 +124,25 @@ def _canonicalise_content(row: Row) -> str:
 
 
 def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
+    defaults = dict(old.defaults)
     for key, before, after in find_key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
-        rule = _INHERITED_RULES.get(key, "unclassified-change")
         many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
-        words = {"question": f"the default of {many}", "users": str(len(users))}
-        yield Change(rule, before, after, at, at, name=key, words=words)
+        words = {"question": f"the default of {many}", "key": key, "users": str(len(users))}
+        change = Change("unclassified-change", before, after, at, at, name=key, words=words)
+        if key in _INHERITED_RULES:
+            yield replace(change, rule=_INHERITED_RULES[key])
+            continue
+        # What a question inherits is read as if it were written there.
+        edited = {**defaults, key: after} if key in new.defaults else {k: v for k, v in defaults.items() if k != key}
+        graders = [
+            {name: side.defaults[name] for name in _INHERITED_RULES if name in side.defaults} for side in (old, new)
+        ]
+        rows = [({**defaults, **old.own[id_], **graders[0]}, {**edited, **old.own[id_], **graders[1]}) for id_ in users]
+        rule = _OWN_RULES.get(key, "metadata-changed" if is_cosmetic(key) else "extension-field-changed")
+        yield replace(change, rule=rule, question=rows[0] if rows else None, other_questions=tuple(rows[1:]))
+        defaults = edited
 
 
 def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
@@ -142,8 +155,15 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
             yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
-    for change in find_extra_key_changes(old_row, new_row, at=at, known={*_OWN_RULES, *_INHERITED_RULES, "id"}):
+    known = {*_OWN_RULES, *_INHERITED_RULES, *_list_extra_keys(old_row, new_row), "id"}
+    for change in find_extra_key_changes(old_row, new_row, at=at, known=known):
         yield replace(change, words={"question": ids[1]})
+
+
+def _list_extra_keys(old_row: Row, new_row: Row) -> list[str]:
+    """Return the keys that some rubric may take values from, though no schema knows them."""
+    keys = dict.fromkeys((*old_row, *new_row))
+    return [key for key in keys if not is_cosmetic(key) and key not in {*_OWN_RULES, *_INHERITED_RULES, "id"}]
 
 
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
@@ -151,16 +171,18 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     at = (old.find_place(ids[0]), new.find_place(ids[1]))
     old_row, new_row = old.own[ids[0]], new.own[ids[1]]
     differ = {key: (before, after) for key, before, after in find_key_changes(old_row, new_row)}
-    current = {key: item for key, item in old_row.items() if key not in _INHERITED_RULES}
-    for key in filter(differ.__contains__, _OWN_RULES):
-        edited = {
-            name: item for name, item in {**current, key: new_row.get(key)}.items() if name != key or key in new_row
-        }
+    # The defaults were edited before: what a question inherits on both sides is as it is now.
+    inherited = {key: item for key, item in new.defaults.items() if key not in differ}
+    inherited |= {key: item for key, item in old.defaults.items() if key in differ}
+    current = {key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES}
+    for key in filter(differ.__contains__, (*_OWN_RULES, *_list_extra_keys(old_row, new_row))):
+        edited = {name: item for name, item in current.items() if name != key}
+        edited |= {key: side[key] for side in (new.defaults, new_row) if key in side}  # noqa: B035  # the last one wins
         yield Change(
-            _OWN_RULES[key],
+            _OWN_RULES.get(key, "extension-field-changed"),
             *differ[key],
-            (*at[0], key),
-            (*at[1], key),
+            (*at[0], key) if key in old_row or key in _OWN_RULES else None,
+            (*at[1], key) if key in new_row or key in _OWN_RULES else None,
             name=key,
             words={"question": ids[1], "key": key},
             question=(_add_graders(old, ids[0], current), _add_graders(new, ids[1], edited)),

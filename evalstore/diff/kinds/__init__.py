@@ -8,15 +8,17 @@ parameter falls under the rule that its `Param` names: rules for limits (`format
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from evalstore.checks.question_values import find_question_key, list_question_values
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
+from evalstore.text import make_excerpt
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]
@@ -114,11 +116,111 @@ class CheckKind:
     cost: int = 10
 
 
-KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, lambda module: module.KIND)
+_PLAIN_KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, lambda module: module.KIND)
+# The end of the kind of a check that takes values from the question: no decider knows such a kind.
+_OF_QUESTION = " with values of the question"
+_PARAMS = "params"
+_JUDGE_REF = "judge_prompt_ref"
+# What a question may read, whatever the check takes of it beside its values.
+_REFERENCE_PARTS: tuple[Pointer, ...] = (("expected",), ("also_valid",), ("expected_facts",), ("expected_tools",))
+
+
+class _Kinds(Mapping[str, CheckKind]):
+    """The kinds by name, and for each of them the one whose values are the question's."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, CheckKind] = {}
+
+    def __getitem__(self, kind: str) -> CheckKind:
+        plain = find_plain_kind(kind)
+        if plain == kind:
+            return _PLAIN_KINDS[kind]
+        if kind not in self._open:
+            self._open[kind] = _leave_open(_PLAIN_KINDS[plain])
+        return self._open[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLAIN_KINDS)
+
+    def __len__(self) -> int:
+        return len(_PLAIN_KINDS)
+
+
+def find_plain_kind(kind: str) -> str:
+    """Return the kind that scoring runs for a kind of `KINDS`."""
+    return kind.removesuffix(_OF_QUESTION)
+
+
+def find_compared_kind(check: Params) -> str:
+    """Return the kind by which a check's mapping is compared.
+
+    A judge is asked whatever a question says; of every other kind the question's values decide all that is known.
+    """
+    kind = str(check["kind"])
+    is_judged = _PLAIN_KINDS[kind].asks_judges is say_always
+    return f"{kind}{_OF_QUESTION}" if list_question_values(check) and not is_judged else kind
+
+
+def list_scored_params(kind: str, params: Params) -> dict[str, Any]:
+    """Return the parameters that scoring reads; `params` are those of `read_params`."""
+    written = params if find_plain_kind(kind) == kind else {**params[_PARAMS], _JUDGE_REF: params.get(_JUDGE_REF)}
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def _leave_open(known: CheckKind) -> CheckKind:
+    """Return a kind whose values nobody knows before there is a question."""
+    judge = {_JUDGE_REF: known.params[_JUDGE_REF]} if _JUDGE_REF in known.params else {}
+    return CheckKind(
+        params={_PARAMS: Param(REQUIRED, dict, edits=_yield_open_changes), **judge},
+        # Other shares than 0 and 1 come of values alone.
+        is_binary=known.is_binary if known.is_binary is say_always else say_never,
+        may_miss=say_always,
+        may_err=say_always,
+        question_parts=_list_open_parts,
+        sample_texts=lambda _: iter(()),
+        bans=known.bans,
+        asks_judges=known.asks_judges if judge else say_never,
+        reads_more_than_text=say_always,
+        is_portable=known.is_portable,
+        cost=known.cost,
+    )
+
+
+def _list_open_parts(params: Params) -> Iterator[Pointer]:
+    yield from ((value.key,) for value in list_question_values(params[_PARAMS]))
+    yield from _REFERENCE_PARTS
+
+
+def _yield_open_changes(walk: Any, token: str) -> Iterator[Any]:
+    old, new = (side[token].params[_PARAMS] for side in (walk.current, walk.goal))
+    for name in dict.fromkeys((*old, *new)):
+        check = walk.current[token]
+        before, after = old.get(name), new.get(name)
+        if before == after and (name in old) is (name in new):
+            continue
+        written = {key: item for key, item in check.params[_PARAMS].items() if key != name}
+        edited = replace(check, params={**check.params, _PARAMS: written | ({name: after} if name in new else {})})
+        at = (None if name not in old else (name,), None if name not in new else (name,))
+        words = {"name": name, **{side: describe_source(value) for side, value in (("old", before), ("new", after))}}
+        yield walk.edit_check("check-question-values-changed", name, edited, old=before, new=after, at=at, words=words)
+
+
+def describe_source(value: Any) -> str:
+    """Return a parameter in words: the key of the question that it comes from, or its value."""
+    if key := find_question_key(value):
+        return f"the question's {make_excerpt(key)}"
+    return "unset" if value is None else make_excerpt(value if isinstance(value, str) else write_canonical(value))
+
+
+KINDS: Mapping[str, CheckKind] = _Kinds()
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
     """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
+    if find_plain_kind(kind) != kind:
+        known = _PLAIN_KINDS[find_plain_kind(kind)].params
+        judge = {_JUDGE_REF: value.get(_JUDGE_REF)} if _JUDGE_REF in known else {}
+        return {_PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF}, **judge}
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
         if name not in value and param.default is REQUIRED:

@@ -7,8 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.judges import AGGREGATES
+from evalstore.checks.question_values import find_question_key, list_question_values
+from evalstore.checks.statements import STATEMENT_AGGREGATES
+from evalstore.diff.change import Change
 from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
+from evalstore.diff.changes.edit_script import EditScript, set_param
+from evalstore.diff.kinds import CheckKind, Param, describe_source, say_always, say_never
 from evalstore.diff.params import (
     Params,
     UnreadableError,
@@ -18,8 +22,96 @@ from evalstore.diff.params import (
     read_text,
     read_typed,
 )
+from evalstore.diff.plain_data import describe_value, is_same, pair_items
+from evalstore.documents import Pointer
 
 _read_aggregate = read_one_of(*AGGREGATES)
+_EACH = "each"
+_STATEMENTS_CHANGED = "check-statements-changed"
+
+
+def _read_each(value: Any) -> Any:
+    """Return statements with their weights written out, or the key of the question that has them."""
+    if find_question_key(value):
+        return value
+    return [
+        {"text": read_text(item), "weight": 1}
+        if isinstance(item, str)
+        else {**read_mapping(item), "text": read_text(item.get("text")), "weight": item.get("weight", 1)}
+        for item in read_typed(value, list)
+    ]
+
+
+def _yield_statement_changes(walk: EditScript, token: str) -> Iterator[Change]:
+    old, new = (side[token].params[_EACH] for side in (walk.current, walk.goal))
+    if not (isinstance(old, list) and isinstance(new, list)):
+        words = {"asks": f"asks about the statements of {describe_source(new)} (was {describe_source(old)})"}
+        edited = set_param(walk.current[token], _EACH, new)
+        yield walk.edit_check(_STATEMENTS_CHANGED, _EACH, edited, old=old, new=new, words=words)
+        return
+    # What is kept is paired first, then what has one name, then what has one place.
+    pairs = pair_items(old, new, is_same, lambda one, other: one["text"] == other["text"], _has_same_name)
+    left = [index for index in range(len(old)) if index not in pairs]
+    added = [index for index in range(len(new)) if index not in pairs.values()]
+    pairs |= dict(zip(left, added, strict=False))
+    for before in range(len(old)):
+        after = pairs.get(before)
+        if after is None or not is_same(old[before], new[after]):
+            yield _edit_statement(walk, token, old[before], None if after is None else new[after], (before, after))
+    for after in range(len(new)):
+        if after not in pairs.values():
+            yield _edit_statement(walk, token, None, new[after], (None, after))
+    walk.adopt_check(set_param(walk.current[token], _EACH, new))
+
+
+def _has_same_name(one: Params, other: Params) -> bool:
+    return "id" in one and one["id"] == other.get("id")
+
+
+def _edit_statement(
+    walk: EditScript, token: str, old: Params | None, new: Params | None, places: tuple[int | None, int | None]
+) -> Change:
+    check = walk.current[token]
+    edited, is_replaced = [], False
+    for item in check.params[_EACH]:
+        if old is not None and not is_replaced and is_same(item, old):
+            is_replaced = True
+            edited += [] if new is None else [new]
+        else:
+            edited.append(item)
+    edited += [new] if old is None and new is not None else []
+    at = tuple(None if place is None else (_EACH, place) for place in places)
+    words = {"asks": _word_statement(old, new)}
+    changed = set_param(check, _EACH, edited)
+    return walk.edit_check(_STATEMENTS_CHANGED, _EACH, changed, old=old, new=new, at=(at[0], at[1]), words=words)
+
+
+def _word_statement(old: Params | None, new: Params | None) -> str:
+    if old is None or new is None:
+        text = describe_value((new or old or {})["text"])
+        return f"also asks about {text!r}" if old is None else f"no longer asks about {text!r}"
+    before, after = (describe_value(side["text"]) for side in (old, new))
+    if not is_same(old["text"], new["text"]):
+        return f"asks about {after!r} instead of {before!r}"
+    if not is_same(old["weight"], new["weight"]):
+        return f"weighs {after!r} {describe_value(new['weight'])} (was {describe_value(old['weight'])})"
+    return f"names {after!r} {describe_value(new.get('id'))} (was {describe_value(old.get('id'))})"
+
+
+def _yield_aggregate_change(walk: EditScript, token: str) -> Iterator[Change]:
+    old, new = (side[token].params["aggregate"] for side in (walk.current, walk.goal))
+    edited = set_param(walk.current[token], "aggregate", new)
+    words = {"asks": f"makes one score of its statements by {new} (was {old})"}
+    yield walk.edit_check(_STATEMENTS_CHANGED, "aggregate", edited, old=old, new=new, words=words)
+
+
+def _list_question_parts(params: Params) -> Iterator[Pointer]:
+    # What its judges' templates read is followed to the judges.
+    yield from ((value.key,) for value in list_question_values(params))
+
+
+def _takes_values(params: Params) -> bool:
+    return bool(list_question_values(params))
 
 
 def _read_jury(value: Any) -> dict[str, Any]:
@@ -54,11 +146,13 @@ KIND = CheckKind(
         "variables": Param({}, read_mapping, edits=find_variable_changes),
         "model": Param({}, read_mapping, edits=find_model_changes),
         "samples": Param(1, read_integer, rule="judge-sampling-changed"),
+        _EACH: Param(None, _read_each, edits=_yield_statement_changes),
+        "aggregate": Param("mean", read_one_of(*STATEMENT_AGGREGATES), edits=_yield_aggregate_change),
     },
     is_binary=say_never,
-    may_miss=say_never,
+    may_miss=_takes_values,
     may_err=say_always,
-    question_parts=read_no_question,  # what its judges' templates read is followed to the judges
+    question_parts=_list_question_parts,
     sample_texts=_yield_texts,
     reads_threshold=_is_majority,
     asks_judges=say_always,

@@ -196,6 +196,18 @@ _JURY_ROWS = (
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(
+        id="check-statements-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
+        message="{check} {asks}",
+        reason="its score is made of what the judges say of each statement",
+        example="each: [is kind] → each: [is kind, is short]",
+        instead="each: [is kind] → each: [{text: is kind, weight: 1}] (the same, written out)",
+        certainty=Certainty.ASSUMED,
+    ),
+    ChangeRule(
         id="jury-member-changed",
         artifact="rubric",
         level=Bump.MAJOR,

@@ -203,6 +203,18 @@ ROWS = (
         instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
     ),
     ChangeRule(
+        id="check-question-values-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
+        message="{check} has {name} {new} (was {old})",
+        reason="it takes values from each question, which decide what the change moves",
+        example="values: {from: must_name} → values: {from: must_say}",
+        instead="must_name: [beta] → must_name: [beta, alpha beta] (in a question, of the same check)",
+        certainty=Certainty.ASSUMED,
+    ),
+    ChangeRule(
         id="check-engine-changed",
         artifact="rubric",
         level=Bump.MAJOR,
