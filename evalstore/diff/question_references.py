@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.question_values import fill_params, is_empty, list_question_values
+from evalstore.checks.question_values import fill_params, find_value_problems, is_empty, list_question_values
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
@@ -40,6 +40,10 @@ class RubricReads:
     other_parts: Mapping[Pointer, str]
     value_keys: frozenset[str]
 
+    def reads_key(self, key: str) -> bool:
+        """Whether some check, or what it refers to, reads a key of the question as a whole."""
+        return (key,) in self.own_parts or (key,) in self.other_parts
+
 
 @dataclass(slots=True)
 class ReferenceReaders:
@@ -62,11 +66,14 @@ class ReferenceReaders:
             return change  # nothing grades it, so nothing reads what is not a reference
         readers = [self._find_reader(row.get("rubric_ref")) for row in rows]
         known = [reader for reader in readers if isinstance(reader, RubricReads)]
-        is_value = any(change.name in reader.value_keys for reader in known)
-        if change.rule == _EXTRA_KEY and not is_value and len(known) == len(readers):
+        if (
+            change.rule == _EXTRA_KEY
+            and len(known) == len(readers)
+            and not any(reader.reads_key(change.name) for reader in known)
+        ):
             return change
         # A rubric that cannot be read may take a value from any key.
-        if change.rule == _EXTRA_KEY or is_value:
+        if change.rule == _EXTRA_KEY or any(change.name in reader.value_keys for reader in known):
             change = replace(change, rule=VALUE_RULE)
         if any(row.get("bundle") is not None for row in rows):
             return change.with_reason("its bundle may read it")
@@ -167,6 +174,9 @@ def _fill_values(check: Params, row: Row) -> Params:
     values = list_question_values(check)
     if missing := next((value.key for value in values if is_empty(row.get(value.key))), None):
         raise UnreadableError(f"the question has no {missing}")
+    for value in values:
+        if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
+            raise UnreadableError(f"the question's {value.key} is nothing that the check can have")
     return fill_params(check, {value.pointer: row[value.key] for value in values})
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import CheckContext, evaluate
+from evalstore.checks.question_values import list_question_values
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.diff.question_references import fill_from_question
@@ -31,6 +32,20 @@ FIELDS: dict[str, list[Any]] = {
     "context": [None, "", "c"],
     "criteria": [None, "d"],
     "format": [None, "json"],
+    "names": [None, [], ["a"], ["a", "ab"], ["b", "a"], ["A"], ["x", 1], "misfit"],
+    "least": [None, 1, 2, "misfit"],
+    "pattern": [None, "", "a", "a+", "ab?", "(", ["misfit"]],
+    "shape": [None, {}, {"required": ["a"]}, {"properties": {"a": {"const": 1}}}, False, "misfit"],
+    "rule": [None, "", "is a", "is b", ["misfit"]],
+    "statements": [
+        None,
+        [],
+        ["x"],
+        ["x", "y"],
+        [{"text": "x", "weight": 1}],
+        [{"text": "x", "weight": -2}],
+        ["y", "x"],
+    ],
 }
 TEXTS = ["", "a", "ab", "b a", "x", '{"a": 1}', '{"a": 2}', '{"a": true, "b": 1}', "{}"]
 RECORDS = [None, [], [{"name": "a"}], [{"name": "b"}, {"name": "a", "args": {"n": 1}}], [{"name": "a"}, {"name": "b"}]]
@@ -42,6 +57,8 @@ TEMPLATES = [
     "{{ output }} {{ expected }}",
     "{{#context}}{{ output }}{{/context}}",
     "{{ fact }} {{ expected }}",
+    "{{ output }} {{ rule }}",
+    "{{ output }} {{ statement }}",
 ]
 PLAIN: list[Mapping] = [
     {"kind": "fact_match"},
@@ -62,12 +79,28 @@ PLAIN: list[Mapping] = [
     {"kind": "llm_judge", "jury": {"members": [{"judge_prompt_ref": "judge/j2@1.0.0"}], "aggregate": "min"}},
     {"kind": "fact_match", "judge_prompt_ref": "judge/j3@1.0.0"},
 ]
+VALUES: list[Mapping] = [
+    {"kind": "must_contain_any", "values": {"from": "names"}},
+    {"kind": "must_contain_any", "values": {"from": "names"}, "min_matches": {"from": "least"}},
+    {"kind": "must_not_contain", "values": {"from": "names"}, "case_sensitive": True},
+    {"kind": "regex", "pattern": {"from": "pattern"}, "flags": "i"},
+    {"kind": "json_schema", "schema": {"from": "shape"}},
+    {"kind": "fact_match", "facts": {"from": "names"}, "threshold": 0.5},
+    {"kind": "fact_match", "facts": {"from": "expected_facts"}},
+    {"kind": "tool_usage", "tools": [{"name": "a"}], "forbidden": {"from": "names"}},
+    {"kind": "format", "min_chars": {"from": "least"}},
+    {"kind": "json_schema", "expected_fields": {"from": "names"}},
+    {"kind": "markdown_structure", "min_paragraphs": {"from": "least"}, "required_sections": {"from": "names"}},
+    {"kind": "llm_judge", "judge_prompt_ref": "judge/j4@1.0.0", "variables": {"rule": {"from": "rule"}}},
+    {"kind": "llm_judge", "judge_prompt_ref": "judge/j5@1.0.0", "each": {"from": "statements"}},
+]
+VALUE_KEYS = sorted({key for key in FIELDS if f"'from': '{key}'" in str(VALUES)})
 JUDGES: Store = {
     f"judge/j{place}@1.0.0": {
         "id": f"j{place}",
         "version": "1.0.0",
         "template": template,
-        "variables": ["fact"],
+        "variables": ["fact", "rule", "statement"],
         "model": {"id": "m"},
     }
     for place, template in enumerate(TEMPLATES)
@@ -84,7 +117,8 @@ REF = "rubric/outer@1.0.0"
 
 
 def rubric(random: Random, id_: str, *refs: str) -> Mapping:
-    checks = random.choices(PLAIN[: random.choice((13, 13, 17))], k=random.choice((1, 1, 2)))
+    kinds = random.choice((PLAIN[:13], PLAIN[:13], PLAIN, VALUES, VALUES))
+    checks = random.choices(kinds, k=random.choice((1, 1, 2)))
     checks += [{"kind": "composite", "rubric_ref": ref} for ref in refs if random.random() < 0.2]
     combine = random.choice(("all_pass", "any_pass", "weighted_avg", "weighted_avg", "min", "max", "median"))
     ids = [f"c{place}" for place in range(len(checks))]
@@ -110,6 +144,7 @@ def row(random: Random) -> Mapping:
 def edited(random: Random, old: Mapping, held: Store) -> Mapping:
     new = copy.deepcopy(old)
     read = [KEYS[check["kind"]] for check in held[REF]["checks"] if check["kind"] in KEYS]
+    read += [key for key in VALUE_KEYS if f"'from': '{key}'" in str(held)]
     for key in random.choices([*sorted(FIELDS), *read * 6], k=random.choice((1, 1, 1, 2))):
         if isinstance(new.get(key), list) and random.random() < 0.7:
             new[key].append(random.choice(("a", "b", "ab")))
@@ -170,17 +205,22 @@ def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int, sample
         diff = prove(old, new, held)
         found |= {(finding.rule, finding.level, finding.direction) for finding in diff.findings}
         assert (diff.findings == ()) is (write_canonical(old) == write_canonical(new))
-    assert {rule for rule, _, _ in found} == {"question-reference-changed", "question-reference-unread"}
-    assert {Direction.NONE, Direction.EITHER} < {direction for _, _, direction in found}
+    rules = {rule for rule, _, _ in found}
+    assert {"question-reference-changed", "question-reference-unread", "question-value-changed"} <= rules
+    assert rules - {rule for rule in rules if rule.startswith("question-")}, "no value was judged by its kind's rules"
+    assert {Direction.NONE, Direction.EITHER} <= {direction for _, _, direction in found}
 
 
 @pytest.mark.heavy
 def test_what_is_written_into_a_rubric_scores_as_the_question_does(samples: Callable[[int], int]) -> None:
     random = Random(7)  # noqa: S311  # chance, not secrets
     compared = 0
-    for check, _ in product((check for check in PLAIN if "judge" not in str(check)), range(samples(32))):
+    plain = [check for check in (*PLAIN, *VALUES) if "judge" not in str(check)]
+    for check, _ in product(plain, range(samples(32))):
         asked, one = {"checks": [check], "scoring": {"combine": "min"}}, row(random)
-        if "misfit" in str(one) or one.get("expected_tools") == [1]:
+        if "misfit" in str(one) or one.get("expected_tools") == [1] or one.get("names") == ["x", 1]:
+            continue
+        if not all(one.get(value.key) for value in list_question_values(check)):
             continue
         for output in OUTPUTS:
             assert evaluate(asked, output, one).score == evaluate(fill_from_question(asked, one), output).score, (
@@ -196,10 +236,11 @@ UNREAD = {"id": "outer", "version": "1.0.0", "checks": [PLAIN[12]], "scoring": {
 
 def test_a_reference_that_nothing_reads_is_a_patch() -> None:
     for key, some in FIELDS.items():
+        extra = key in VALUE_KEYS and key != "expected_facts"
         for value in some[1:]:
             diff = difference({"id": "q", "input": "i"}, {"id": "q", "input": "i", key: value}, {REF: UNREAD})
             assert [(finding.rule, finding.level) for finding in diff.findings] == [
-                ("question-reference-unread", Bump.PATCH)
+                ("extension-field-changed", Bump.MINOR) if extra else ("question-reference-unread", Bump.PATCH)
             ]
 
 
@@ -258,3 +299,69 @@ def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
     assert {finding.level for finding in found} == {Bump.MAJOR}
     assert [len(finding.children) for finding in found] == [1] * 300 + [0] * 10
     assert "too much changes to compare item by item" in found[-1].message
+
+
+NAMES = {**UNREAD, "checks": [{"kind": "must_not_contain", "values": {"from": "banned"}}]}
+
+
+@pytest.mark.parametrize(
+    ("check", "old", "new", "rule", "direction", "message"),
+    [
+        (VALUES[0], {"names": ["a"]}, {"names": ["a", "b"]}, "contain-phrase-added", "looser", "also accepts 'b'"),
+        (VALUES[0], {"names": ["a"]}, {"names": ["a", "ab"]}, "phrase-redundant", "none", "which decides nothing"),
+        (VALUES[2], {"names": ["a"]}, {"names": ["a", "b"]}, "ban-phrase-added", "stricter", "also bans 'b'"),
+        (VALUES[3], {"pattern": "a+"}, {"pattern": "a"}, "regex-pattern-equivalent", "none", ""),
+        (VALUES[3], {"pattern": "a|b"}, {"pattern": "a"}, "regex-pattern-narrowed", "stricter", ""),
+        (VALUES[4], {"shape": {"required": ["a"]}}, {"shape": {}}, "question-value-changed", "either", "one side"),
+        (VALUES[6], {"expected_facts": ["a"]}, {"expected_facts": ["b"]}, "fact-changed", "either", ""),
+        (VALUES[12], {"statements": ["x"]}, {"statements": ["y"]}, "check-statements-changed", "either", "about 'y'"),
+    ],
+)
+def test_a_value_is_judged_by_the_rules_of_its_kind(  # a row a case
+    check: Mapping, old: Mapping, new: Mapping, rule: str, direction: str, message: str
+) -> None:
+    held = {REF: {**UNREAD, "checks": [check]}, **JUDGES}
+    (finding,) = difference({"id": "q", "input": "i", **old}, {"id": "q", "input": "i", **new}, held).findings
+    assert (finding.rule, str(finding.direction)) == (rule, direction)
+    assert message in finding.message
+    assert finding.pointer == f"/questions/0/{next(iter(new))}"
+
+
+def compare_defaults(old: Mapping, new: Mapping, rows: list[Mapping], held: Store) -> Diff:
+    sides = ({"id": "d", "defaults": {"rubric_ref": REF, **side}, "questions": rows} for side in (old, new))
+    return compare(*sides, load=context(held).load)
+
+
+def test_a_default_that_a_check_reads_is_judged_as_each_question_has_it() -> None:
+    rows = [{"id": f"q{number}", "input": "i"} for number in range(3)] + [{"id": "own", "input": "i", "banned": ["c"]}]
+    (finding,) = compare_defaults({"banned": ["a"]}, {"banned": ["a", "b"]}, rows, {REF: NAMES}).findings
+    assert (finding.rule, str(finding.direction), finding.pointer) == (
+        "ban-phrase-added",
+        "stricter",
+        "/defaults/banned",
+    )
+    assert finding.message.startswith("the default of 3 questions: ")
+
+
+def test_a_default_of_questions_that_differ_is_major_either_way() -> None:
+    held = {REF: {**UNREAD, "checks": [VALUES[1]]}}
+    rows = [{"id": f"q{number}", "input": "i", "least": number} for number in (1, 2)]
+    (finding,) = compare_defaults({"names": ["a", "b"]}, {"names": ["a", "b", "c"]}, rows, held).findings
+    assert (finding.rule, finding.level, str(finding.direction)) == ("question-value-changed", Bump.MAJOR, "either")
+    assert "its questions differ in what else is read of them" in finding.message
+
+
+def test_a_value_that_moves_from_the_question_to_the_defaults_moves_nothing() -> None:
+    sides = (
+        {"id": "d", "defaults": {"rubric_ref": REF}, "questions": [{"id": "q", "input": "i", "banned": ["a"]}]},
+        {"id": "d", "defaults": {"rubric_ref": REF, "banned": ["a"]}, "questions": [{"id": "q", "input": "i"}]},
+    )
+    assert compare(*sides, load=context({REF: NAMES}).load).required_bump < Bump.MAJOR
+
+
+def test_an_extra_key_stays_minor_where_no_check_reads_it() -> None:
+    held = {REF: NAMES}
+    (finding,) = difference({"id": "q", "input": "i"}, {"id": "q", "input": "i", "severity": "high"}, held).findings
+    assert (finding.rule, finding.level) == ("extension-field-changed", Bump.MINOR)
+    (unknown,) = difference({"id": "q", "input": "i"}, {"id": "q", "input": "i", "severity": "high"}, {}).findings
+    assert (unknown.rule, unknown.level) == ("question-value-changed", Bump.MAJOR)

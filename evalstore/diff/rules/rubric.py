@@ -211,7 +211,7 @@ ROWS = (
         message="{check} has {name} {new} (was {old})",
         reason="it takes values from each question, which decide what the change moves",
         example="values: {from: must_name} → values: {from: must_say}",
-        instead="must_name: [beta] → must_name: [beta, alpha beta] (in a question, of the same check)",
+        instead="edit the values in the questions, where the rules of the kind judge them",
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(
