@@ -260,12 +260,18 @@ _TYPES = {
 }
 
 
+_FROM_QUESTION = {"$ref": "#/$defs/from_question"}
+
+
 def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     """Return in words what a value must be: `skip or zero`, `a number from 0 to 1`, `a list of texts`."""
     if "const" in node:
         return str(node["const"])
     if "enum" in node:
         return _join_choices([str(value) for value in node["enum"]])
+    if node.get("then") == _FROM_QUESTION:
+        plain = {key: item for key, item in node.items() if key not in {"if", "then", "else"}}
+        return f"{describe_shape(schema, {**plain, **node.get('else', {})})}, or `from` a key of the question"
     types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
     words = _join_choices([_TYPES[name] + _describe_range(node, name) for name in types])
     if "array" in types and isinstance(node.get("items"), dict):

@@ -308,7 +308,7 @@ NAMES = {**UNREAD, "checks": [{"kind": "must_not_contain", "values": {"from": "b
     ("check", "old", "new", "rule", "direction", "message"),
     [
         (VALUES[0], {"names": ["a"]}, {"names": ["a", "b"]}, "contain-phrase-added", "looser", "also accepts 'b'"),
-        (VALUES[0], {"names": ["a"]}, {"names": ["a", "ab"]}, "phrase-redundant", "none", "which decides nothing"),
+        (VALUES[0], {"names": ["a"]}, {"names": ["a", "ab"]}, "phrase-redundant", "none", "which has no effect"),
         (VALUES[2], {"names": ["a"]}, {"names": ["a", "b"]}, "ban-phrase-added", "stricter", "also bans 'b'"),
         (VALUES[3], {"pattern": "a+"}, {"pattern": "a"}, "regex-pattern-equivalent", "none", ""),
         (VALUES[3], {"pattern": "a|b"}, {"pattern": "a"}, "regex-pattern-narrowed", "stricter", ""),
