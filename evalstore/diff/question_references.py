@@ -40,7 +40,7 @@ class RubricReads:
     other_parts: Mapping[Pointer, str]
     value_keys: frozenset[str]
 
-    def reads_key(self, key: str) -> bool:
+    def has_part(self, key: str) -> bool:
         """Whether some check, or what it refers to, reads a key of the question as a whole."""
         return (key,) in self.own_parts or (key,) in self.other_parts
 
@@ -69,7 +69,7 @@ class ReferenceReaders:
         if (
             change.rule == _EXTRA_KEY
             and len(known) == len(readers)
-            and not any(reader.reads_key(change.name) for reader in known)
+            and not any(reader.has_part(change.name) for reader in known)
         ):
             return change
         # A rubric that cannot be read may take a value from any key.

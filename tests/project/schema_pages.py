@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_file_topics, load_topics
+from evalstore.catalogue.schema_topics import SchemaTopic, TopicSort, load_file_topics, load_topics, read_schema
 from evalstore.report.explain import format_example
 
 # What each page is about: the root of its topics -> its title, and what the schema does not say.
@@ -77,6 +77,10 @@ def _render_kinds() -> Iterator[str]:
     said = {_identify(key) for key in shared}
     yield "## Kinds of check\n\nEvery check has a `kind` and these keys. Under each kind are the others that it has, and those that mean something else there.\n"
     yield _render_table(shared)
+    value = read_schema("rubric")["$defs"]["from_question"]
+    yield f"### Values from the question\n\nA rubric is written once where what differs is each question's own. {value['description']}\n"
+    yield "```yaml\nchecks:\n  - kind: must_contain_any\n    values: {from: must_name}\n```\n"
+    yield f"| key | what it means |\n|---|---|\n| `from` | {value['properties']['from']['description']} |\n"
     for kind in _list_kinds():
         yield f"### {kind.path}\n\n{kind.description} [Schema](../schema/checks/{kind.path}.schema.json)\n"
         yield _render_example(kind)
