@@ -39,7 +39,9 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 sockets: .venv/sockets.stamp .venv/training.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
 
 docs: .venv/docs.stamp .venv/run.stamp  ## the site of docs/, in dist/site; a broken link ends it
-	$(BIN)/python -m tests.project.samples
+	rm -rf dist/demo dist/samples
+	$(BIN)/evalstore demo dist/demo --quiet
+	$(BIN)/evalstore -C dist/demo site ../samples --quiet
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "dist/site/index.html"
 

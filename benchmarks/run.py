@@ -17,7 +17,7 @@ from pathlib import Path
 from measuring import Measured, seal_environment
 
 BUDGETS = (
-    *("start", "small_store", "many_artifacts", "verify", "validate_rows"),
+    *("start", "small_store", "many_artifacts", "list_versions", "verify", "validate_rows"),
     *("score_outputs", "audit_records", "audit_again", "migrate_suites"),
 )
 

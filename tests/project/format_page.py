@@ -63,7 +63,7 @@ def _render_reasons(name: str) -> Iterator[str]:
     said = Counter(
         (entry["outcome"], reason) for case in cases for entry in _read_entries(case) for reason in entry["reasons"]
     )
-    yield f"What the {len(cases)} suites of its tests are told most often:\n"
+    yield f"What is reported most often of the {len(cases)} suites of its tests:\n"
     for outcome, title in _TITLES.items():
         # Of equally many, what comes first in the tests: they go from the common to the odd.
         if reasons := [reason for (one, reason), _ in said.most_common() if one == outcome][:_MOST_REASONS]:

@@ -13,7 +13,7 @@ SAMPLES = Path(os.environ.get("SAMPLES", ROOT / "dist/samples"))
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Serve each schema and each sample page at its own path: schema/rubric.schema.json, samples/audit.html."""
+    """Serve each schema and each sample page at its own path: schema/rubric.schema.json, samples/index.html."""
     schemas = (path for path in (ROOT / "schema").rglob("*.schema.json") if path.parent.name != "base")
     for path in sorted(schemas):
         files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))

@@ -19,7 +19,7 @@ import yaml
 
 import evalstore
 from evalstore.cli.main import COMMANDS, GROUPS
-from tests.project import generate, samples
+from tests.project import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -93,8 +93,7 @@ MKDOCS = ROOT / ".venv/docs/bin/mkdocs"
 @pytest.mark.skipif(not MKDOCS.exists(), reason="make .venv/docs.stamp installs MkDocs")
 def test_the_site_has_no_broken_link_and_serves_the_schemas(demo: Any, cli: Callable[..., Any], tmp_path: Path) -> None:
     made, site = tmp_path / "samples", tmp_path / "site"
-    made.mkdir()
-    samples.write_samples(made, lambda *argv: cli(*argv, cwd=demo.folder).out)
+    assert cli("site", str(made), "--quiet", cwd=demo.folder).code == 0
     env = {**os.environ, "SAMPLES": str(made), "NO_MKDOCS_2_WARNING": "1"}
     ran = subprocess.run(
         [MKDOCS, "build", "--quiet", "--site-dir", site], cwd=ROOT, env=env, capture_output=True, text=True, check=False
@@ -106,6 +105,7 @@ def test_the_site_has_no_broken_link_and_serves_the_schemas(demo: Any, cli: Call
     for page in site.glob("*.html"):
         for link in re.findall(r'(?:href|src)="?([^"\s>#?]+)', page.read_text("utf-8")):
             assert ":" in link or page.name == "404.html" or (site / link).exists(), (page.name, link)
+    assert "The score fell by 6.79 points" in (site / "samples/audits/1.html").read_text("utf-8")
     assert len(json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]) > 100
 
 
@@ -258,7 +258,7 @@ def test_the_tutorial_goes_from_an_empty_folder_to_an_audit(cli: Callable[..., A
     page = PAGES["docs/tutorial.md"]
     first, _, second = page.partition("## A tighter rubric")
     told = play(first, cli, tmp_path)
-    store = tmp_path / "rulers"
+    store = tmp_path / "evals"
     path = store / "rubrics/answer_style.yaml"
     path.write_text(path.read_text("utf-8").replace("      - RMA\n", "      - RMA\n      - Of course\n"), "utf-8")
     told += play(second.partition("From here")[0], cli, store)

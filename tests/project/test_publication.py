@@ -110,8 +110,10 @@ def test_only_the_job_that_publishes_has_rights_and_it_builds_nothing() -> None:
 
 
 def test_every_action_is_pinned_by_its_commit() -> None:
-    used = re.findall(r"uses: (.*)", WORKFLOW)
-    assert used
+    workflows = [path.read_text("utf-8") for path in sorted((ROOT / ".github/workflows").glob("*.yml"))]
+    used = [line for text in workflows for line in re.findall(r"uses: (.*)", text)]
+    assert len(workflows) > 1
+    assert all("permissions: {}" in text for text in workflows)
     for line in used:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
 
@@ -119,7 +121,11 @@ def test_every_action_is_pinned_by_its_commit() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("schema", "name"),
-    [("vendor.github-workflows", ".github/workflows/release.yml"), ("vendor.citation-file-format", "CITATION.cff")],
+    [
+        ("vendor.github-workflows", ".github/workflows/docs.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.citation-file-format", "CITATION.cff"),
+    ],
 )
 def test_it_is_valid_by_the_schema_of_its_format(schema: str, name: str) -> None:
     pytest.importorskip("check_jsonschema")

@@ -19,12 +19,12 @@ PHRASES = {
     "not resolvable": (r"\bresolvable\b", 1),  # could be chance
     "MDE": (r"\bMDE\b", 0),  # shows only changes of N points or more
     "part of no mean": (r"\bpart of (no|any) mean\b", 0),  # counted in no mean
-    "players": (r"\bplayers?\b", 3),  # what changed: the rubric, the outputs
-    "ruler": (r"\brulers?\b", 24),  # rubric, judge
+    "players": (r"\bplayers?\b", 1),  # what changed: the rubric, the outputs
+    "ruler": (r"\brulers?\b", 8),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
-    "stand for": (r"\bstands? for\b", 5),  # is, means
-    "lies": (r"\blies\b", 4),  # is
-    "cannot be told": (r"\bcannot be told\b", 2),  # undecided; nobody can say
+    "stand for": (r"\bstands? for\b", 2),  # is, means
+    "lies": (r"\blies\b", 2),  # is
+    "cannot be told": (r"\bcannot be told\b", 0),  # undecided; nobody can say
     "otherwise than": (r"\botherwise than\b", 0),  # differently
 }
 

@@ -84,7 +84,7 @@ def test_a_pipeline_passes_and_stops_a_change_without_its_version(
 
 @pytest.mark.slow
 def test_what_gitlab_reads_can_be_read(store: Path, shell: Callable[..., Any]) -> None:
-    gitlab = pipelines()[1]["rulers"]
+    gitlab = pipelines()[1]["evalstore"]
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("[please]", "[please, thanks]"))
     for command in lines(gitlab):
         shell(command)
