@@ -127,10 +127,7 @@ def _spell_part(row: CheckRow, part: Any) -> Any:
         texts = [row.escaped.replace("{}", re.escape(text)) for text in ([part] if isinstance(part, str) else part)]
         part = texts if isinstance(part, list) else texts[0]
     # A parameter that is a list takes a text as its only item; a pattern is one text.
-    if (
-        isinstance(part, str)
-        and load_schema(f"checks/{row.kind}")["properties"].get(row.into, {}).get("type") == "array"
-    ):
+    if isinstance(part, str) and "items" in load_schema(f"checks/{row.kind}")["properties"].get(row.into, {}):
         return [part]
     if row.kind == "regex" and isinstance(part, list):
         return part[0] if len(part) == 1 else "|".join(f"(?:{pattern})" for pattern in part)
