@@ -36,7 +36,7 @@ of this page.""",
     ),
 }
 _SCHEMAS = {"settings": "evalstore"}  # root -> the name of its schema, where that is another
-_LONGEST_EXAMPLE = 70  # characters; a longer one is shown as a block of its own or not at all
+_LONGEST_EXAMPLE, _LONGEST_PART = 200, 70  # characters: of a key; of one whose own keys have a section with an example
 
 
 def render_pages() -> dict[str, str]:
@@ -121,7 +121,8 @@ def _render_key(key: SchemaTopic) -> str:
     facts = [key.shape or "any value", *(["**required**"] if key.required else [])]
     facts += [f"default `{key.default}`"] if key.default else []
     shown = json.dumps(key.example, ensure_ascii=False, default=float)
-    if len(shown) <= _LONGEST_EXAMPLE and not set("\\`") & set(shown):
+    # A backtick would end the code, and a text of several lines needs a block.
+    if len(shown) <= (_LONGEST_PART if key.keys else _LONGEST_EXAMPLE) and "`" not in shown and "\\n" not in shown:
         facts.append(f"example `{shown}`")
     return f"| `{key.name}` | {_escape(key.description)}<br><small>{_escape(' · '.join(facts))}</small> |\n"
 
