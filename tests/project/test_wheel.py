@@ -52,7 +52,7 @@ def test_the_wheel_says_what_an_index_shows(wheel: Path) -> None:
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     said = email.message_from_string(archive.read(name).decode())
     assert (said["Name"], said["Version"], said["License-Expression"]) == ("evalstore", VERSION, "MIT")
-    assert said["Requires-Python"] == ">=3.11"
+    assert (said["Metadata-Version"], said["Requires-Python"]) == ("2.4", ">=3.11")
     assert "Typing :: Typed" in said.get_all("Classifier", [])
     assert f"{name.partition('/')[0]}/licenses/LICENSE" in archive.namelist()
     assert said.get_payload() == (ROOT / "README.md").read_text("utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,12 @@ def released(shop: Shop, template: Callable[..., Any]) -> Shop:
     """The same with rubric/tone@1.0.0."""
     template("rubric/tone@1.0.0", lambda: shop.bump() and None)
     return shop
+
+
+def count_killed(died: int) -> int:
+    """Print how many bumps of a test were killed, which `pytest -rP` shows; the next bump has finished every one."""
+    sys.stdout.write(f"killed: {died}\n")
+    return died
 
 
 def check_sound(shop: Shop) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.conftest import JUDGE, Shop, check_sound, count_killed, judged, rubric
 from tests.release.line import serving
 
 pytestmark = pytest.mark.chaos
@@ -105,12 +105,6 @@ def check_signed(room: Room) -> None:
     for tag in room.shop.tags() if room.far else ():
         if not tag.endswith("@1.0.0"):
             assert "BEGIN SSH SIGNATURE" in room.shop.git("cat-file", "tag", tag)
-
-
-def count_killed(died: int) -> int:
-    """Print how many bumps of a test were killed, which `pytest -rP` shows; the next bump has finished every one."""
-    sys.stdout.write(f"killed: {died}\n")
-    return died
 
 
 def storm(cli: Cli, room: Room, rounds: int) -> int:
