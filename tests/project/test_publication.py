@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from evalstore import about
-from tests.project.generate import list_files
 from tests.project.publication import ROOT, render_files
 
 REPOSITORY, PAGES = "https://git.example.org/ada/evalstore", "https://ada.example.org/evalstore"
@@ -23,7 +22,7 @@ CATALOG = json.loads((ROOT / "schema/schemastore.json").read_text("utf-8"))
 
 
 def test_every_generated_file_is_fresh() -> None:
-    stale = [path for path, text in list_files().items() if path.read_text("utf-8") != text]
+    stale = [name for name, text in render_files().items() if (ROOT / name).read_text("utf-8") != text]
     assert stale == [], "run `python -m tests.project.generate`"
 
 
