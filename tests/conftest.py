@@ -127,7 +127,7 @@ def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("HOME", str(home))
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     patch.delenv("XDG_CONFIG_HOME", raising=False)
-    for name in ("SOURCE_DATE_EPOCH", "FORCE_COLOR"):
+    for name in ("SOURCE_DATE_EPOCH", "FORCE_COLOR", "CLICOLOR_FORCE", "NO_COLOR", "COLUMNS"):
         patch.delenv(name, raising=False)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.cli.progress import make_stream_watch
 from evalstore.errors import ExitCode, UsageError
@@ -29,7 +30,8 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 
 
 @click.command(
-    cls=JudgedCommand,
+    cls=SectionedCommand,
+    first="--question --by --fail-on --undecided --static --ask --judge-url --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import PROSE, REF
 from evalstore.cli.progress import make_watch
 from evalstore.cli.ref_words import name_artifact, read_ref
@@ -19,12 +20,14 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 
 
 @click.command(
+    cls=SectionedCommand,
+    first="--all --dry-run --dependents --level --message --push --sign --no-tag --pre --format",
     epilog=format_examples(
         "evalstore bump rubric/answer_style",
         "evalstore bump --all --dry-run",
         'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
         "evalstore bump judge/tone --dependents --sign --push",
-    )
+    ),
 )
 @click.argument("refs", nargs=-1, type=REF)
 @click.option("--all", "all_", is_flag=True, help="Release everything that changed or was never released.")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalstore.cli.streams import find_screen, needs_pager, write_safely
 from evalstore.errors import FindingsError, GitError
+from evalstore.report.folding import fold_command
 from evalstore.report.formats import FORMATS
+from evalstore.report.text_layout import Part
 from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
@@ -24,7 +27,10 @@ if TYPE_CHECKING:
     from evalstore.errors import EvalstoreError, ExitCode
 
 PLAIN_FORMATS = ("text", "json")
+_TEXT_FORMATS = ("text", "everything")
+_NEXT = "next: "
 PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # of a command that finds problems
+_EXAMPLE = 74  # columns of an example: click indents it by four, and keeps two free
 _EPOCH_DIGITS = 10  # of SOURCE_DATE_EPOCH: a moment before the year 2287
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -73,8 +79,12 @@ class CommandSettings:
             raise
         return store
 
-    def print_result(self, result: Any, *, paged: bool = False) -> None:
-        """Print a result on stdout in the format asked for; `paged`: a long text on a terminal by the pager."""
+    def print_result(self, result: Any, *, paged: bool = False, then: str = "", at: Path | None = None) -> None:
+        """Print a result on stdout in the format asked for, and after a text what to do next.
+
+        `paged`: a long text on a terminal by the pager. `then` is the next command where the result does not know it,
+        and `at` the folder in which the next command runs, where it is not that of -C.
+        """
         if self.quiet and self.format == "text":
             return
         from evalstore.report import render
@@ -92,11 +102,30 @@ class CommandSettings:
             click.echo_via_pager(text, color=bool(result_screen.colours))
         else:
             sys.stdout.write(text)
+        if self.format in _TEXT_FORMATS:
+            self._print_next_steps(result, then, at or self.path)
+
+    def _print_next_steps(self, result: Any, then: str, folder: Path) -> None:
+        """Print the commands that lead on from a result, on stderr, as they can be pasted."""
+        from evalstore.report.next_steps import find_next_steps
+
+        sys.stdout.flush()  # both may lead to one file
+        steps = [then] if then else find_next_steps(result)
+        screen = find_screen(sys.stderr)
+        lines = [line for step in _place_steps(steps, folder) for line in screen.fold(step, len(_NEXT))]
+        for index, line in enumerate(lines):
+            self._write_message(f"{' ' * len(_NEXT) if index else _NEXT}{line}", Part.QUIET)
 
     def print_message(self, line: str) -> None:
         """Print a message that is not the result, on stderr."""
         if not self.quiet:
-            write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
+            self._write_message(line)
+
+    @staticmethod
+    def _write_message(line: str, part: Part | None = None) -> None:
+        screen = find_screen(sys.stderr)
+        safe = escape_ci_commands(make_printable(line))
+        write_safely(sys.stderr, screen.fit(screen.paint(part, safe) if part else screen.paint_lead(safe)) + "\n")
 
     def print_warnings(self, notes: Iterable[str]) -> None:
         """Print the notes of a result as warnings, on stderr."""
@@ -117,10 +146,9 @@ class CommandSettings:
             from evalstore.report.formats.github import format_annotation
 
             write_safely(sys.stdout, format_annotation(error) + "\n")
-        for line in error.lines if isinstance(error, FindingsError) else ():
-            write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
-        hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
-        write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
+        hints = [f"hint: {error.hint}"] if error.hint else []
+        for line in (*(error.lines if isinstance(error, FindingsError) else ()), f"error: {error}", *hints):
+            self._write_message(line)
         return code
 
 
@@ -169,8 +197,19 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
 
 
 def format_examples(*lines: str) -> str:
-    """Return an epilog of examples that click keeps as written."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+    """Return an epilog of examples that click keeps as written, each in lines that a narrow terminal holds.
+
+    Of a longer one the comment goes above the command, and the command goes on behind a backslash.
+    """
+    rows = [row for line in lines for row in (_fold_example(line) if len(line) > _EXAMPLE else [line])]
+    return "\b\nExamples:\n" + "\n".join(f"  {row}" for row in rows)
+
+
+def _fold_example(line: str) -> Iterator[str]:
+    command, _, comment = line.partition("  #")
+    if comment:
+        yield f"#{comment}"
+    yield from fold_command(command.rstrip(), _EXAMPLE)
 
 
 def read_clock() -> datetime:
@@ -220,6 +259,15 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
             **({"findings": list(error.lines)} if isinstance(error, FindingsError) else {}),
         }
     }
+
+
+def _place_steps(steps: Sequence[str], folder: Path) -> Iterator[str]:
+    """Yield commands as they run from the folder of the shell: in another one by `-C`, unless they go there first."""
+    is_here = folder.resolve() == folder.cwd() or any(step.startswith("cd ") for step in steps[:1])
+    for step in steps:
+        program, _, words = step.partition(" ")
+        is_placed = is_here or program not in {"evalstore", "git"} or words.startswith("-C ")
+        yield step if is_placed else f"{program} -C {shlex.quote(str(folder))} {words}"
 
 
 def _search_folders(directory: Path) -> list[Path]:

@@ -17,6 +17,7 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
+from evalstore.report.folding import fold_command, fold_text
 from evalstore.report.text_layout import Part, Screen, wrap_lines
 from evalstore.text import make_printable
 
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from evalstore.api import CommandResult, StoryStep
 
 _FAREWELL = """
-The repository is yours to play in:
-
-  cd {folder}
+The repository is yours to play in: cd {folder}
   {program} status
   git log --oneline --graph"""
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
@@ -53,7 +52,9 @@ def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> Ex
     screen = find_screen(sys.stdout)
     told = [step for step in story.steps if step.show or all_]
     steps = []
-    _print_text(settings, screen.paint(Part.HEAD, story.title) + "\n")
+    _print_text(
+        settings, "\n".join(screen.paint(Part.HEAD, line) for line in wrap_lines(story.title, width=screen.width))
+    )
     for step, results in replay_story(story, target, {**os.environ, **_describe_screen(settings, screen)}):
         steps.append((step, tuple(results)))
         if step in told:
@@ -78,12 +79,12 @@ def _print_step(
 ) -> None:
     _print_text(settings, "\n" + screen.paint(Part.HEAD, f"── {title} ".ljust(screen.width, "─")))
     say = f"{step.say} ({step.author}, {step.date[:10]})"
-    _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)) + "\n")
+    _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)))
     for result in results:
-        _print_text(settings, screen.paint(Part.HEAD, f"$ evalstore {shlex.join(result.words)}"))
+        command = fold_command(f"$ evalstore {shlex.join(result.words)}", screen.width)
+        _print_text(settings, "\n" + "\n".join(screen.paint(Part.HEAD, line) for line in command))
         # A warning is one line for a log, and several on a screen.
-        err = wrap_lines(*result.err.splitlines(), width=screen.width, inner="  ")
-        _print_text(settings, _join_streams(result.out, "\n".join(err)))
+        _print_text(settings, _join_streams(result.out, fold_text(result.err, screen.width)))
         if result.code:
             _print_text(settings, screen.paint(Part.MAJOR, f"(exit code {result.code})"))
 

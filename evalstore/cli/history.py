@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, REF, USER_FILE
 from evalstore.cli.ref_words import check_ref
 from evalstore.errors import ExitCode, UsageError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=JudgedCommand,
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore history rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore history 'rubric/answer_style@^1' --run A.json --run B.json",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF, USER_FILE
 from evalstore.errors import ExitCode
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=JudgedCommand,
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore infer foreign/run.json",
         "evalstore infer foreign/run.json --rubric rubric/answer_style",

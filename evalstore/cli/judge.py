@@ -11,6 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
@@ -53,6 +54,8 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
 
 
 @command.command(
+    cls=SectionedCommand,
+    first="--labels --against --judge-url --judge-model --threshold --var --check --no-write --dry-run --format",
     short_help="Measure how well a judge agrees with people.",
     epilog=format_examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
@@ -129,6 +132,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 
 @command.command(
     "noise",
+    cls=SectionedCommand,
     short_help="Measure how far a judge disagrees with itself.",
     epilog=format_examples(
         "evalstore judge noise judge/accuracy --run runs/answers.json --dry-run",

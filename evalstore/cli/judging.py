@@ -27,19 +27,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class JudgeOption(click.Option):
     """An option about the endpoint or the cache of judges, which --help lists apart."""
 
-
-class JudgedCommand(click.Command):
-    """A command whose --help lists the options about judges under a heading of their own."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then those about judges."""
-        for title, about_judges in (("Options", False), ("Judges", True)):
-            options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-            rows = [
-                option.get_help_record(ctx) for option in options if isinstance(option, JudgeOption) is about_judges
-            ]
-            with formatter.section(title):
-                formatter.write_dl([row for row in rows if row])
+    section = "Judges"
 
 
 class StoppedError(EvalstoreError):

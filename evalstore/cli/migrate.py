@@ -10,6 +10,7 @@ import click
 
 from evalstore.api import list_formats
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import FormatChoice, add_table_option
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
@@ -22,6 +23,8 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 
 
 @click.command(
+    cls=SectionedCommand,
+    first="--into --from --dry-run --merge --keep --force --judges-from --strict --report --verbose",
     epilog=format_examples(
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
@@ -30,7 +33,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
         "evalstore migrate --explain odd/cases.json > odd.yaml",
         "evalstore migrate odd --table odd.yaml --dry-run",
-    )
+    ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")

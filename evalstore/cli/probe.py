@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, USER_FILE
 from evalstore.errors import ExitCode
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=JudgedCommand,
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore probe rubric/answer_style                                # the empty text, a refusal, its phrases",
         "evalstore probe rubric/answer_style --dataset dataset/web_answers  # questions and references, too",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
-from evalstore.cli.judging import JudgedCommand, add_judge_options
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.errors import ExitCode
 
@@ -33,7 +34,7 @@ def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -
     return selection
 
 
-class ScoreCommand(JudgedCommand):
+class ScoreCommand(SectionedCommand):
     """The command, whose --worktree takes a value after = only: the next word is most often DATASET."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -45,6 +46,7 @@ class ScoreCommand(JudgedCommand):
 
 @click.command(
     cls=ScoreCommand,
+    first="--out --model --rubric --worktree --judge-url --judge-model --fail-under --min-scored --dry-run --format",
     epilog=format_examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers outputs/model_a.jsonl --worktree   # before anything is released",

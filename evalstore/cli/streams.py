@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from evalstore.report.text_layout import Screen
 
-_NARROWEST, _WIDEST = 60, 160
+_NARROWEST, _WIDEST = 20, 160
+_DIGITS = 4  # of COLUMNS
 _STANDARD = ("stdin", "stdout", "stderr")
 
 
@@ -32,20 +33,17 @@ def write_safely(stream: TextIO, text: str) -> None:
 
 
 def find_screen(stream: TextIO) -> Screen:
-    """Return the screen of a stream: `PAPER`, or a terminal with its width and, unless NO_COLOR is set, colours.
+    """Return the screen of a stream: `PAPER`, or a terminal with its width and colours.
 
-    FORCE_COLOR asks for the terminal where there is none, as for the log of a CI system; COLUMNS is its width then.
+    COLUMNS is the width wherever it is set. NO_COLOR wants none; FORCE_COLOR and CLICOLOR_FORCE want the colours of a
+    terminal where there is none, as for the log of a CI system; CLICOLOR=0 wants none on a terminal.
     """
-    from evalstore.report.text_layout import PAPER
-
-    return _make_terminal() if stream.isatty() or os.environ.get("FORCE_COLOR") else PAPER
+    return _make_screen(stream, at_terminal=stream.isatty())
 
 
 def find_git_screen() -> Screen:
     """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says that there is one."""
-    from evalstore.report.text_layout import PAPER
-
-    return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
+    return _make_screen(sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE")))
 
 
 def needs_pager(text: str) -> bool:
@@ -73,14 +71,30 @@ def close_streams() -> OSError | None:
     return error
 
 
-def _make_terminal() -> Screen:
-    from shutil import get_terminal_size
+def find_columns(stream: TextIO) -> int | None:
+    """Return how wide a stream may be written: COLUMNS, or the width of its terminal; None where neither is known."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and len(columns) <= _DIGITS and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):  # it is no terminal, or no file
+        return None
 
+
+def _make_screen(stream: TextIO, *, at_terminal: bool) -> Screen:
     from evalstore.report.text_layout import COLOURS, PAPER, Screen
 
-    width = min(max(get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), _WIDEST)
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return Screen(width, {} if plain else COLOURS, drawn=True)
+    columns = find_columns(stream)
+    width = PAPER.width if columns is None else min(max(columns, _NARROWEST), _WIDEST)
+    is_forced = _is_set("FORCE_COLOR") or _is_set("CLICOLOR_FORCE")
+    can_paint = at_terminal and os.environ.get("CLICOLOR") != "0" and os.environ.get("TERM", "dumb") != "dumb"
+    has_colours = (is_forced or can_paint) and not os.environ.get("NO_COLOR")
+    return Screen(width, COLOURS if has_colours else {}, drawn=at_terminal or is_forced, fits=columns is not None)
+
+
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "") not in {"", "0"}
 
 
 def _fill_descriptors() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,13 @@ RENDERERS = {
 }
 
 
+# Results whose text can be a file, and when it is one: no line of it is wrapped then.
+_FILES: Mapping[str, Callable[[Any], bool]] = {
+    "ExportResult": lambda result: result.out is None,
+    "FormatExplanation": lambda result: bool(result.draft),
+}
+
+
 def find_renderer(result: Any, format: str) -> Callable[..., Any] | None:  # noqa: A002  # the word of the command line
     """Return the function that renders `result` in a format; None where its module has none."""
     module, _, suffix = RENDERERS[type(result).__name__].partition(".")
@@ -106,11 +113,13 @@ def render(
         return dump_json(make_document(result))
     if renderer is None:
         raise LookupError(f"no renderer of {type(result).__name__} as {format}")
-    if format == "text" and has_screen(renderer):
+    if has_screen(renderer):
         from evalstore.report.text_layout import PAPER
 
-        text: str = renderer(result, screen or PAPER)
-        return text
+        screen = screen or PAPER
+        text: str = renderer(result, screen)
+        is_file = _FILES.get(type(result).__name__)
+        return text if is_file and is_file(result) else screen.fit(text)
     written: str = renderer(result)
     return written
 

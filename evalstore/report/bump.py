@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
 from evalstore.text import make_printable
 from evalstore.versions import Bump
 
@@ -19,24 +18,26 @@ _LINES_PER_PIN = 4  # lines of text about one artifact that others pin
 
 
 def text(result: Released, screen: Screen = PAPER) -> str:
-    """Return the releases with their commit, the pins that stay behind, and the commands to run next."""
+    """Return the releases with their commit, the pins that stay behind, and what was pushed."""
     blocks = []
     if result.recovered:
         blocks += _format_block("Finished an interrupted bump:", result.recovered, "pins", screen)
     if result.released:
         verb = "would pin" if result.dry_run else "now pins"
-        blocks += _format_block(_format_heading(result), result.released, verb, screen)
+        heading = _format_heading(result)
+        heading = heading if result.dry_run else screen.paint_verb(heading)
+        blocks += _format_block(heading, result.released, verb, screen)
     elif not result.recovered:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
-    blocks += [_format_followers(version, would=result.dry_run) for version in result.followers]
+    blocks += [_format_followers(version, screen, would=result.dry_run) for version in result.followers]
     blocks += screen.shorten_list([_format_lowered(version) for version in result.lowered])
     if result.unreviewed:
         blocks.append(_describe_unreviewed(result.unreviewed))
     if result.bypassed:
         blocks.append(_describe_bypassed_hooks(result.bypassed))
     if result.push:
-        blocks.append("\n".join(_format_push(result.push, would=result.dry_run)))
+        blocks.append("\n".join(_format_push(result.push, screen, would=result.dry_run)))
     return "\n".join(blocks)
 
 
@@ -54,7 +55,8 @@ def _format_heading(result: Released) -> str:
 
 
 def _format_block(heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
-    lines = format_columns([_release_row(release) for release in releases]).split("\n")
+    table = screen.paint_words(format_columns([_release_row(release) for release in releases]), LEVELS)
+    lines = table.split("\n")
     pin_lines = ("".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen)) for release in releases)
     return [heading, *screen.shorten_list([line + below for line, below in zip(lines, pin_lines, strict=True)])]
 
@@ -87,15 +89,15 @@ def _describe_unchanged(names: Sequence[str]) -> str:
 
 def _format_pins_left_behind(result: Released, screen: Screen) -> list[str]:
     if result.followed or screen.can_hold(len(result.pinned) * _LINES_PER_PIN):
-        return [_format_pinned_version(pin, followed=result.followed) for pin in result.pinned]
+        return [_format_pinned_version(pin, screen, followed=result.followed) for pin in result.pinned]
     users = sorted({name for pin in result.pinned for name in pin.by})
     sentence = (
         f"{count_noun(len(users), 'artifact')} {'pins' if len(users) == 1 else 'pin'} {len(result.pinned):,} of these"
     )
-    return [f"{sentence} at the version before: evalstore bump --all --dependents\n{_format_names(users)}"]
+    return [f"{sentence} at the version before:\n{_format_names(users, screen)}"]
 
 
-def _format_pinned_version(pin: PinnedVersion, *, followed: bool) -> str:
+def _format_pinned_version(pin: PinnedVersion, screen: Screen, *, followed: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in pin.by)
     verb = "pins" if len(pin.by) == 1 else "pin"
     subject = (
@@ -103,18 +105,18 @@ def _format_pinned_version(pin: PinnedVersion, *, followed: bool) -> str:
     )
     if followed:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
-        return f"{subject} {next_}\n{_format_names(pin.by)}"
-    return f"{subject}: evalstore bump {pin.ref.partition('@')[0]} --dependents\n{_format_names(pin.by)}"
+        return f"{subject} {next_}\n{_format_names(pin.by, screen)}"
+    return f"{subject}, the version before:\n{_format_names(pin.by, screen)}"
 
 
-def _format_followers(version: FollowedVersion, *, would: bool) -> str:
+def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in version.by)
     subject = join_names(count_noun(number, kind) for kind, number in kinds.items())
     verb = "would mean" if would else "means" if len(version.by) == 1 else "mean"
     # Until then `status --check` answers 1.
     next_ = ": pin it there, or write the next major version there" if version.bump is Bump.MAJOR else ""
     sentence = f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
-    return "\n".join([*wrap_lines(sentence, inner="  "), _format_names(version.by)])
+    return "\n".join([*wrap_lines(sentence, width=screen.width, inner="  "), _format_names(version.by, screen)])
 
 
 def _format_lowered(version: LoweredVersion) -> str:
@@ -132,31 +134,21 @@ def _describe_bypassed_hooks(hooks: Sequence[str]) -> str:
     return f"The {noun} {make_printable(join_names(hooks))} of this repository did not run."
 
 
-def _format_push(push: Push, *, would: bool) -> Iterator[str]:
+def _format_push(push: Push, screen: Screen, *, would: bool) -> Iterator[str]:
     tags = f" and {count_noun(len(push.tags), 'tag')}" if push.tags else ""
     content, remote = make_printable(push.branch) + tags, make_printable(push.remote)
     if push.outcome == "pushed":
-        yield f"Pushed {content} to {remote}."
+        yield screen.paint_verb(f"Pushed {content} to {remote}.")
     elif push.outcome == "up-to-date":
         yield f"{remote} has {content} already."
     elif push.outcome == "ready":
-        yield f"Would push {content} to {remote}:" if would else "Nothing was pushed; to push it:"
-        yield _fold_command(push.command)
+        yield f"Would push {content} to {remote}." if would else "Nothing was pushed."
     else:
-        yield f"Not pushed to {remote}: {make_printable(push.message or '')}. What was released here stands."
+        lead = screen.paint(Part.MAJOR, f"Not pushed to {remote}:")
+        yield f"{lead} {make_printable(push.message or '')}. What was released here stands."
         yield f"  {make_printable(push.hint or '')}"
-        yield _fold_command(push.command)
+        yield from (f"  {line}" for line in screen.fold(make_printable(push.command), len("  ")))
 
 
-def _fold_command(command: str) -> str:
-    """Return a command in lines that fit the page, each but the last ended by a backslash, so that it can be pasted."""
-    lines = [""]
-    for word in map(shlex.quote, shlex.split(make_printable(command))):
-        if lines[-1] and len(lines[-1]) + len(word) + 6 > PAPER.width:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
-
-
-def _format_names(names: Sequence[str]) -> str:
-    return "\n".join(wrap_lines(", ".join(names), lead="  ", inner="  "))
+def _format_names(names: Sequence[str], screen: Screen) -> str:
+    return "\n".join(wrap_lines(", ".join(names), width=screen.width, lead="  ", inner="  "))

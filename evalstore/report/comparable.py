@@ -53,6 +53,3 @@ def _describe_rest(found: Comparability, screen: Screen) -> Iterator[str]:
         yield from wrap_lines(f"{name}: {part.answer} ({part.reason})", width=screen.width, lead="  ", inner="    ")
     for note in found.notes:
         yield from wrap_lines(f"note: {make_printable(note)}", width=screen.width, inner="  ")
-    if found.dataset:
-        yield ""
-        yield from wrap_lines(f"next: evalstore score {found.dataset} {found.a}", width=screen.width, inner="  ")

@@ -165,9 +165,6 @@ def _validation_lines(agreement: Agreement) -> Iterator[str]:
         return
     yield f"written into {agreement.written}:" if agreement.written else "would be written:"
     yield from (make_printable(line) for line in agreement.diff.splitlines())
-    if agreement.written:
-        yield ""
-        yield f"evalstore bump {agreement.judge.ref.partition('@')[0]} releases it"
 
 
 def _format_percent(share: Fraction | None) -> str:

@@ -237,10 +237,6 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "a file in conflict stays as it is: run again with --force for the source's side, with --keep for yours"
     if states["orphan"]:
         yield "an orphan stays, too: delete it where `evalstore impact` finds nothing that needs it"
-    if report.written and states["updated"]:
-        yield "next: evalstore diff says what the changes mean, evalstore bump --all releases them"
-    elif report.written:
-        yield "next: evalstore validate, then evalstore bump --all"
     folders = [source.file for source in report.skipped if source.file.endswith("/")]
     if files := len(report.skipped) - len(folders):
         yield f"{count_noun(files, 'other file')} passed by{names}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from evalstore.report.text_layout import (
     draw_sparkline,
     format_columns,
     format_percent,
+    join_names,
     wrap_lines,
 )
 from evalstore.runs import CheckSummary, Run
@@ -48,7 +48,7 @@ def text(view: RunView, screen: Screen = PAPER) -> str:
     """Return what the run came to, a block for each output, the worst first, and what has no output."""
     shown = view.rows if screen.whole else view.rows[:_SHOWN]
     blocks = ["\n".join(_format_row(view, row, screen)) for row in shown]
-    tail = [*_format_missing(view, screen), *_format_rest(view, len(shown))]
+    tail = [*_format_missing(view, screen), *_format_rest(view, len(shown), screen)]
     return "\n\n".join([*_format_head(view, screen), *blocks, *(["\n".join(tail)] if tail else [])])
 
 
@@ -169,25 +169,25 @@ def _format_missing(view: RunView, screen: Screen) -> Iterator[str]:
     yield from screen.shorten_list(lines)
 
 
-def _format_rest(view: RunView, shown: int) -> Iterator[str]:
+def _format_rest(view: RunView, shown: int, screen: Screen) -> Iterator[str]:
     if view.found > shown:
         more = count_noun(view.found - shown, "more output")
         yield f"and {more}; --verbose lists them all, --failed those that did not pass"
-    yield from (f"note: {make_printable(note)}" for note in view.run.notes)
+    yield from (screen.paint_lead(f"note: {make_printable(note)}") for note in view.run.notes)
 
 
-def text_score(run: Run) -> str:
-    """Return the score, what it was measured with, and one line for each check."""
-    return "\n".join(_run_lines(run))
+def text_score(run: Run, screen: Screen = PAPER) -> str:
+    """Return the score, what it was measured with, and a line for each check that did not pass everywhere."""
+    return "\n".join(_run_lines(run, screen))
 
 
-def _run_lines(run: Run) -> Iterator[str]:
+def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     mark = "   unreleased" if run.unreleased else ""
-    yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}"
+    yield screen.paint(Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}")
     yield ""
     lead = f"score      {_format_hundredths(run.score)}   "
-    yield from wrap_lines(describe_score(run), lead=lead, inner=" " * len(lead))
+    yield from wrap_lines(describe_score(run), width=screen.width, lead=lead, inner=" " * len(lead))
     rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
     yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
     if run.unscored:
@@ -200,18 +200,38 @@ def _run_lines(run: Run) -> Iterator[str]:
     if run.unreleased:
         yield f"unreleased         {count_unreleased(run)}"
     yield ""
-    yield from _check_table(run.checks)
+    yield from _check_table(run.checks, screen)
     yield ""
     yield f"run  {make_printable(str(run.path))}"
 
 
-def _check_table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
-    names = [make_excerpt(id_, 60) for id_ in checks]
-    width = max(map(len, ["check", *names]))
-    yield f"{'check':<{width}}  {'mean':>6}  {'pass':>6}  {'fail':>6}  {'missing':>7}  {'error':>6}"
-    for name, check in zip(names, checks.values(), strict=True):
-        counts = f"{check.scored - check.fail:>6,}  {check.fail:>6,}  {check.unscored - check.errors:>7,}"
-        yield f"{name:<{width}}  {_format_hundredths(check.mean)}  {counts}  {check.errors:>6,}"
+_FEW = 3  # checks with nothing to say that have a row each, as the others have
+_NAMED = 3  # of more of them
+
+
+def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator[str]:
+    """Yield a row for each check; one for all that every output passed, where they are many."""
+    perfect = [id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored]
+    left_out = set() if screen.whole or len(perfect) <= _FEW else {*perfect}
+    rows = [
+        (
+            make_excerpt(id_, 60),
+            "-" if check.mean is None else format(float(check.mean * 100), ".2f"),
+            *(f"{count:,}" for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)),
+            f"{check.errors:,}",
+        )
+        for id_, check in checks.items()
+        if id_ not in left_out
+    ]
+    if rows:
+        head, *lines = format_columns(
+            [("check", "mean", "pass", "fail", "missing", "error"), *rows], right=range(1, 6)
+        ).split("\n")
+        yield screen.paint(Part.QUIET, head)
+        yield from lines
+    if left_out:
+        names = join_names((make_excerpt(id_, _NAME) for id_ in perfect), _NAMED)
+        yield f"{count_noun(len(perfect), 'check')} that every output passed: {names}"
 
 
 def _format_hundredths(score: Fraction | None) -> str:
@@ -223,8 +243,8 @@ _REASON = 200
 
 
 def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
-    """Return the score and the checks, the three worst outputs with a reason, and how to see them all."""
-    return "\n".join([text_score(scored.run), *_format_worst(scored, screen)])
+    """Return the score and the checks, and the three worst outputs with a reason."""
+    return "\n".join([text_score(scored.run, screen), *_format_worst(scored, screen)])
 
 
 def document_written(scored: WrittenRun) -> Any:
@@ -251,7 +271,6 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
         word = f"  {str(row.verdict).upper()}"
         yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
         yield from more
-    yield f"see  evalstore show {shlex.quote(str(scored.run.path))} --failed"
 
 
 def _find_reason(row: GradedRow) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import accumulate
 
 from evalstore.model import SourceLine
+from evalstore.report.folding import measure_columns
 from evalstore.report.text_layout import Part, Screen
 from evalstore.text import escape_ci_commands, make_printable
 
@@ -13,7 +13,6 @@ _TAB = "    "
 _CUT = "…"
 _HASH = "\\x23"  # what `escape_ci_commands` writes for a #
 _LEAST = 20  # columns for the line itself, however narrow the screen
-_WIDE = frozenset("WF")  # East Asian widths of two columns (UAX #11)
 
 
 def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, indent: str) -> list[str]:
@@ -27,9 +26,9 @@ def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, in
     gutter = screen.paint(Part.QUIET, f"{indent}{number} |")
     lines = [f"{gutter} {before}{shown}{after}".rstrip()]
     if source.end > source.start:
-        lead = len(before) + _measure(cells[first : source.start])
+        lead = len(before) + sum(map(measure_columns, cells[first : source.start]))
         # What is marked may stand behind the last character, or be of no width.
-        carets = "^" * max(min(_measure(cells[source.start : min(source.end, last)]), room - lead), 1)
+        carets = "^" * max(min(sum(map(measure_columns, cells[source.start : min(source.end, last)])), room - lead), 1)
         blank = screen.paint(Part.QUIET, f"{indent}{' ' * len(number)} |")
         lines.append(f"{blank} {' ' * lead}{screen.paint(part, carets)}")
     return lines
@@ -52,7 +51,7 @@ def _make_cell(text: str, index: int) -> str:
 
 def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int, int]:
     """Return the part of the cells that fits into `room` columns, with the marked ones in it as far as they fit."""
-    ends = list(accumulate(map(_measure_cell, cells), initial=0))
+    ends = list(accumulate(map(measure_columns, cells), initial=0))
     if ends[-1] <= room:
         return 0, len(cells)
     start = min(source.start, len(cells))
@@ -64,16 +63,3 @@ def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int
     limit = ends[first] + room - bool(first) - 1
     last = max((index for index in range(first, len(cells) + 1) if ends[index] <= limit), default=first)
     return first, last
-
-
-def _measure(cells: list[str]) -> int:
-    return sum(map(_measure_cell, cells))
-
-
-def _measure_cell(cell: str) -> int:
-    """Return how many columns of a terminal a cell takes."""
-    if cell.isascii():
-        return len(cell)
-    if unicodedata.combining(cell) or unicodedata.category(cell) in {"Mn", "Me"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(cell) in _WIDE else 1

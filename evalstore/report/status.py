@@ -99,7 +99,7 @@ def _summary_sentences(status: Status) -> Iterator[str]:
     moved = [artifact for artifact in status.artifacts if artifact.state == _MOVED]
     broken = [artifact for artifact in status.artifacts if artifact.state == _BROKEN]
     if changed := [artifact for artifact in status.artifacts if artifact.state not in {_MOVED, _BROKEN}]:
-        yield _describe_change(changed, status.total, can_bump_all=not broken)
+        yield _describe_change(changed, status.total)
     elif not broken:
         yield f"{_count_artifacts(status.total)}, all as released"
     if broken:
@@ -112,21 +112,17 @@ def _summary_sentences(status: Status) -> Iterator[str]:
         yield f"{major:,} unchanged {verb} references that moved by a major change: {MOVED_HINT}"
 
 
-def _describe_change(changed: Sequence[ArtifactStatus], total: int, *, can_bump_all: bool) -> str:
+def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
     bumps_needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
     levels = ", ".join(f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True))
     needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
-    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
-    wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
-    is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
-    command = ": evalstore bump --all" if wants_bump and can_bump_all and not is_refused else ""
     differ = [one for one in changed if one.state != _NEW]
     new, of = len(changed) - len(differ), f" of {_count_artifacts(total)}"
     verbs = "differs" if len(differ) == 1 else "differ", "was" if new == 1 else "were"
     parts = [f"{len(differ):,}{of} {verbs[0]} from the last release{fault}"] if differ else []
     parts += [f"{new:,}{' more' if differ else of} {verbs[1]} never released"] if new else []
-    return f"{'; '.join(parts)}{command}"
+    return "; ".join(parts)
 
 
 def _count_artifacts(number: int) -> str:

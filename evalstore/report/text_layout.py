@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalstore.report.folding import COMMAND, fold_command, fold_text
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class Part(StrEnum):
     OLD = "old"
     NEW = "new"
     QUIET = "quiet"
+    VERB = "verb"
+    WARNING = "warning"
+    HINT = "hint"
 
 
 # Parameters of SGR, the control sequence for colours (ECMA-48, 8.3.117).
@@ -36,9 +40,20 @@ COLOURS: Mapping[Part, str] = {
     Part.OLD: "31",
     Part.NEW: "32",
     Part.QUIET: "2",
+    Part.VERB: "1;32",
+    Part.WARNING: "1;33",
+    Part.HINT: "1;36",
 }
-
-
+# What the words of a report say, wherever they stand by themselves in a line or a table.
+LEVELS: Mapping[str, Part] = {"major": Part.MAJOR, "minor": Part.MINOR, "patch": Part.PATCH}
+VERDICTS: Mapping[str, Part] = {"fail": Part.MAJOR, "unscored": Part.MINOR, "pass": Part.PATCH}
+_LEADS: Mapping[str, Part] = {
+    "error": Part.MAJOR,
+    "warning": Part.WARNING,
+    "hint": Part.HINT,
+    "note": Part.HINT,
+    "next": Part.QUIET,
+}
 _LONG = 40
 _NO_COLOURS: Mapping[Part, str] = {}
 
@@ -46,13 +61,14 @@ _NO_COLOURS: Mapping[Part, str] = {}
 class Screen(NamedTuple):
     """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list.
 
-    `drawn` says that somebody looks at it, so that bars are worth drawing.
+    `drawn` says that somebody looks at it, so that bars are worth drawing, and `fits` that no line may be wider.
     """
 
     width: int = 100
     colours: Mapping[Part, str] = _NO_COLOURS
     whole: bool = False
     drawn: bool = False
+    fits: bool = False
 
     def can_hold(self, number: int) -> bool:
         """Whether a list of that length is shown whole: it is short, or --verbose is set."""
@@ -68,6 +84,31 @@ class Screen(NamedTuple):
         """Return a text in the colour of a part; unchanged without colours or a part."""
         code = self.colours.get(part) if part else None
         return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+    def paint_words(self, text: str, parts: Mapping[str, Part]) -> str:
+        """Return a text in which each of some words has a colour, where it stands by itself."""
+        if not self.colours:
+            return text
+        words = "|".join(map(re.escape, parts))
+        return re.sub(rf"(?<!\S)(?:{words})(?![^\s,;:.])", lambda found: self.paint(parts[found[0]], found[0]), text)
+
+    def paint_verb(self, line: str) -> str:
+        """Return a line in which the first word, which says what was done, has the colour of success."""
+        verb, blank, rest = line.partition(" ")
+        return self.paint(Part.VERB, verb) + blank + rest
+
+    def paint_lead(self, line: str) -> str:
+        """Return a message in which `error:`, `hint:` and their like have a colour."""
+        lead, colon, rest = line.partition(":")
+        return self.paint(_LEADS.get(lead) if colon else None, lead + colon) + rest
+
+    def fit(self, text: str) -> str:
+        """Return a text with no line wider than the screen, where it has an end."""
+        return fold_text(text, self.width) if self.fits else text
+
+    def fold(self, command: str, margin: int = 0) -> list[str]:
+        """Return a command in lines that fit beside a margin, and can be pasted; in one where the screen has no end."""
+        return fold_command(command, self.width - margin) if self.fits else [command]
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -85,20 +126,6 @@ PAPER = Screen()
 _LEAST_WIDTH = 16  # of a last column that is worth wrapping
 _GAP = "  "  # between two columns
 _NO_BREAK = "\x00"  # for a blank: no printable text has it
-# A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does no harm.
-_PROSE = (
-    "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|has|have|here|"
-    "holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|needs|of|on|once|one|or|pushes|"
-    "reads|releases|runs|says|sets|ships|shows|some|tells|that|the|their|them|then|there|this|to|until|what|when|"
-    "where|which|will|with|writes"
-)
-_GIT = (
-    "-C|add|branch|checkout|clone|commit|config|diff|fetch|init|log|ls-remote|merge|pull|push|rebase|remote|"
-    "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
-)
-_WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
-# Compiled when it is first used: most answers are not sentences.
-_COMMAND = rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
 
 
 def count_noun(number: int, word: str) -> str:
@@ -125,7 +152,7 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    kept = (re.sub(_COMMAND, _join_words, make_printable(sentence)) for sentence in sentences)
+    kept = (re.sub(COMMAND, _join_words, make_printable(sentence)) for sentence in sentences)
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
     from evalstore.release.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
     from evalstore.site.contents import WrittenSite
-    from evalstore.store.init import CreatedStore, ExampleRun
+    from evalstore.store.init import CreatedStore
 
 
-def text_acceptance(result: WrittenAcceptance) -> str:
+def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
     """Return the accepted change, the bump that its artifact needs now, and the file to review."""
     acceptance, status = result.acceptance, result.status
     until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
@@ -40,7 +38,8 @@ def text_acceptance(result: WrittenAcceptance) -> str:
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
         f"review and commit {result.file}",
     ]
-    return "\n".join(wrap_lines(*lines, inner="  "))
+    first, *rest = wrap_lines(*lines, width=screen.width, inner="  ")
+    return "\n".join([screen.paint_verb(first), *rest])
 
 
 def document_story(story: ReplayedStory) -> Any:
@@ -111,51 +110,24 @@ def _describe_problem(problem: IndexProblem) -> str:
     return make_printable(f"{problem.severity}: {place}: {problem.message}{hint}")
 
 
-_FIRST_STEPS = (
-    "then: evalstore new rubric ID begins a rubric, or evalstore migrate FILE takes legacy ones",
-    "      evalstore bump --all releases them",
-)
-
-
-def text_store(result: CreatedStore) -> str:
-    """Return what was created, and what to do next."""
+def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
+    """Return what was created."""
     if not (result.repository or result.written or result.merged or result.kept or result.next_steps):
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
     is_new = "evalstore.yaml" in result.written
     made = "made a git repository and a store" if result.repository else "made a store" if is_new else "the store is"
     lines = [
-        f"{made} in {make_printable(str(result.root))}",
+        screen.paint_verb(f"{made} in {make_printable(str(result.root))}"),
         *(f"  wrote {make_printable(name)}" for name in result.written),
         *(f"  added to {make_printable(name)}" for name in result.merged),
+        *(f"in every clone: {command}" for command in result.next_steps),
     ]
-    folder = shlex.quote(str(result.root))
     if result.example:
-        return "\n".join([*lines, *_example_lines(result.example, folder)])
-    if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
-        lines.append(f"next: git -C {folder} add -- {' '.join(map(shlex.quote, tops))}")
-    lines += [f"in every clone: {command}" for command in result.next_steps]
-    return "\n".join([*lines, *_FIRST_STEPS])
-
-
-def _example_lines(example: ExampleRun, folder: str) -> Iterator[str]:
-    yield f"the outputs score {format_percent(example.score)} of 100 by these files, which is kept in {example.run}"
-    yield from ("", "next:")
-    commands = (
-        f"cd {folder}",
-        f"evalstore show {example.run}",
-        f"evalstore score {example.dataset} {example.outputs} --worktree",
-        "git add .",
-        "evalstore validate",
-        "evalstore bump --all",
-        f"evalstore score {example.dataset}@1.0.0 {example.outputs}",
-    )
-    yield from (f"  {command}" for command in commands)
-    yield "edit rubrics/answer_style.yaml: score --worktree tries it before a release, diff says what changed since one"
-
-
-def _name_top(path: str) -> str:
-    """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
-    return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
+        score, run = format_percent(result.example.score), result.example.run
+        lines.append(f"the outputs score {score} of 100 by these files, which is kept in {run}")
+    elif is_new:
+        lines.append("evalstore migrate FILE turns legacy grader files into rubrics and datasets here")
+    return "\n".join(lines)
 
 
 def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
@@ -183,16 +155,15 @@ def _reference_row(reference: LockedRef) -> tuple[str, str, str]:
     )
 
 
-def text_file(file: StartedFile) -> str:
-    """Return the file, what it refers to, and what to do next."""
+def text_file(file: StartedFile, screen: Screen = PAPER) -> str:
+    """Return the file and what it refers to."""
     refers = f", which refers to {join_names(file.refers_to)}" if file.refers_to else ""
-    steps = f"next: edit it, then evalstore validate {file.file}, and evalstore bump {file.ref} releases it"
-    return f"wrote {file.file}{refers}\n{steps}"
+    return screen.paint_verb(f"wrote {file.file}{refers}: edit it, then release it as {file.ref}")
 
 
-def text_site(site: WrittenSite) -> str:
+def text_site(site: WrittenSite, screen: Screen = PAPER) -> str:
     """Return the first page's path, how many pages there are, and what was left out."""
-    notes = [f"note: {make_printable(note)}" for note in site.notes]
+    notes = [screen.paint_lead(f"note: {make_printable(note)}") for note in site.notes]
     return "\n".join(
         [f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}", *notes]
     )

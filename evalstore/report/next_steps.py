@@ -1,0 +1,201 @@
+"""Says what to do next after a result: commands that work as they are written, by a table of the results' classes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Severity
+
+if TYPE_CHECKING:
+    from evalstore.agreement import Agreement, JudgeNoise
+    from evalstore.audits.bisection import Bisection
+    from evalstore.audits.comparability import Comparability
+    from evalstore.audits.conditions import AuditReport
+    from evalstore.audits.score_history import RunReplay, ScoreHistory
+    from evalstore.diff import Diff
+    from evalstore.migration import MigrationReport
+    from evalstore.model import Findings
+    from evalstore.release import Released
+    from evalstore.release.accept import WrittenAcceptance
+    from evalstore.release.release_log import ReleaseLog
+    from evalstore.release.status_values import Status
+    from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.verify import Verification
+    from evalstore.runs import Run
+    from evalstore.runs.run_view import RunView, WrittenRun
+    from evalstore.store.init import CreatedStore, ExampleRun
+    from evalstore.store.listing import StoreListing
+
+_WORKTREE = "@worktree"
+
+
+def find_next_steps(result: Any) -> list[str]:
+    """Return the commands that lead on from a result, the next one first; empty where nothing does."""
+    finder = FINDERS.get(type(result).__name__)
+    return list(finder(result)) if finder else []
+
+
+def _write_command(*words: str) -> str:
+    return shlex.join(["evalstore", *words])
+
+
+def _after_init(result: CreatedStore) -> Iterator[str]:
+    folder = str(result.root)
+    if result.example:
+        yield from _try_example(result.example, folder)
+        return
+    if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
+        yield shlex.join(["git", "-C", folder, "add", "--", *tops])
+    if "evalstore.yaml" in result.written:
+        yield _write_command("-C", folder, "new", "rubric", "answer_style")
+
+
+def _try_example(example: ExampleRun, folder: str) -> Iterator[str]:
+    yield shlex.join(["cd", folder])
+    yield _write_command("show", example.run)
+    yield _write_command("score", example.dataset, example.outputs, "--worktree")
+    yield "git add ."
+    yield _write_command("validate")
+    yield _write_command("bump", "--all")
+    yield _write_command("score", f"{example.dataset}@1.0.0", example.outputs)
+
+
+def _name_top(path: str) -> str:
+    """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
+    return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
+
+
+def _after_migration(report: MigrationReport) -> Iterator[str]:
+    if report.written:
+        is_again = any(file.state == "updated" for file in report.files)
+        yield _write_command("diff") if is_again else _write_command("validate")
+
+
+def _explain_first(result: Findings | Verification) -> Iterator[str]:
+    worst = sorted(result.findings, key=lambda finding: finding.severity is not Severity.ERROR)
+    yield from (_write_command("explain", finding.rule) for finding in worst[:1])
+
+
+def _after_diff(diff: Diff) -> Iterator[str]:
+    ref = diff.new.ref or ""
+    if diff.required_bump and ref.endswith(_WORKTREE) and diff.old.ref:
+        yield _write_command("bump", ref.removesuffix(_WORKTREE))
+
+
+def _after_store_diff(result: StoreDiff) -> Iterator[str]:
+    if result.broken:
+        yield _write_command("validate")
+    elif result.new or any(diff.required_bump for diff in result.diffs):
+        yield _write_command("bump", "--all")
+
+
+def _after_status(status: Status) -> Iterator[str]:
+    changed = [artifact for artifact in status.artifacts if artifact.state != "moved"]
+    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
+    wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
+    is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
+    if any(artifact.state == "broken" for artifact in changed):
+        yield _write_command("validate")
+    elif wants_bump and not is_refused:
+        yield _write_command("bump", "--all")
+
+
+def _after_bump(result: Released) -> Iterator[str]:
+    if result.dry_run:
+        return
+    if result.pinned and not result.followed:
+        names = [pin.ref.partition("@")[0] for pin in result.pinned]
+        yield _write_command("bump", *(names if len(names) == 1 else ["--all"]), "--dependents")
+    if result.push and result.push.outcome == "ready":
+        yield result.push.command
+
+
+def _after_log(log: ReleaseLog) -> Iterator[str]:
+    versions = [str(entry.logged.version) for entry in log.releases[:2]]
+    if len(versions) > 1:
+        yield _write_command("diff", *(f"{log.name}@{version}" for version in reversed(versions)))
+
+
+def _after_listing(listing: StoreListing) -> Iterator[str]:
+    if any(artifact.working for artifact in listing.artifacts):
+        yield _write_command("status")
+
+
+def _after_acceptance(_: WrittenAcceptance) -> Iterator[str]:
+    yield _write_command("status")
+
+
+def _after_score(run: Run) -> Iterator[str]:
+    yield _write_command("show", str(run.path))
+
+
+def _after_written_run(written: WrittenRun) -> Iterator[str]:
+    yield _write_command("show", str(written.run.path), *(["--failed"] if written.failed else []))
+
+
+def _after_view(view: RunView) -> Iterator[str]:
+    if view.choice.question is None and view.rows:
+        yield _write_command("show", str(view.run.path), "--question", view.rows[0].id)
+
+
+def _after_audit(report: AuditReport) -> Iterator[str]:
+    audit = report.audit
+    shares = [share for factor in audit.factors if factor.changed for share in factor.worst]
+    if shares:
+        most = max(shares, key=lambda share: abs(share.share))
+        yield _write_command("audit", audit.a.run, audit.b.run, "--question", most.id)
+
+
+def _after_comparability(found: Comparability) -> Iterator[str]:
+    if found.dataset:
+        yield _write_command("score", found.dataset, found.a)
+
+
+def _after_history(history: ScoreHistory) -> Iterator[str]:
+    if history.runs and len(history.releases) > 1:
+        yield _write_command("history", history.name, "--run", history.runs[0].run, "--bisect")
+
+
+def _after_bisection(bisection: Bisection) -> Iterator[str]:
+    bad = bisection.first_bad
+    if bad and bad.version and bisection.last_good:
+        yield _write_command("diff", *(f"{bisection.name}@{at}" for at in (bisection.last_good, bad.version)))
+
+
+def _after_replay(replay: RunReplay) -> Iterator[str]:
+    if replay.moved and replay.recorded_ref and replay.recorded_ref.startswith(f"{replay.ruler.name}@"):
+        yield _write_command("diff", replay.recorded_ref, replay.ruler.ref)
+
+
+def _after_measurement(measured: Agreement | JudgeNoise) -> Iterator[str]:
+    if measured.written and measured.diff:
+        yield _write_command("bump", measured.judge.ref.partition("@")[0])
+
+
+FINDERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
+    "Agreement": _after_measurement,
+    "AuditReport": _after_audit,
+    "Bisection": _after_bisection,
+    "Comparability": _after_comparability,
+    "CreatedStore": _after_init,
+    "Diff": _after_diff,
+    "Findings": _explain_first,
+    "JudgeNoise": _after_measurement,
+    "MigrationReport": _after_migration,
+    "Released": _after_bump,
+    "ReleaseLog": _after_log,
+    "Run": _after_score,
+    "RunReplay": _after_replay,
+    "RunView": _after_view,
+    "ScoreHistory": _after_history,
+    "StartedFile": lambda _: [_write_command("validate")],
+    "Status": _after_status,
+    "StoreDiff": _after_store_diff,
+    "StoreListing": _after_listing,
+    "TopicList": lambda _: [_write_command("explain", "regex")],
+    "Verification": _explain_first,
+    "WrittenAcceptance": _after_acceptance,
+    "WrittenRun": _after_written_run,
+}

@@ -1,0 +1,136 @@
+"""What every command prints as text: no line wider than the terminal, a next step that works, and nothing under -q."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from evalstore.cli.main import COMMANDS, group
+from evalstore.cli.option_sections import SectionedCommand
+from evalstore.report.folding import measure_columns
+from tests.cli.test_documents import CASES, LABELS, RUNS, STORY, STYLE
+from tests.rows import thin
+
+Cli = Callable[..., Any]
+MOST_OPTIONS = 10  # that --help shows first
+MAIN = [
+    *(argv for argv, _ in (*CASES, *STORY)),
+    ["status", "--check"],
+    ["validate", "bad.yaml"],
+    ["show", RUNS[0]],
+    ["show", RUNS[0], "--failed"],
+    ["show", RUNS[0], "--question", "card_in_sidebar"],
+    ["audit", *RUNS, "--question", "card_in_sidebar"],
+    ["audit", *RUNS, "--static"],
+    ["audit", *RUNS, "--by", "check", "--fail-on", "delta<0.5"],
+    ["explain", "--schema", "rubric"],
+    ["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--dry-run"],
+    ["diff"],
+    ["migrate", "--explain", "legacy/drupal-forms/evals.json"],
+]
+# Their text is a file, which is printed as it is.
+FILES = {"show dataset/web_answers@worktree", f"show {STYLE}@1.0", "explain --schema rubric"}
+
+
+def list_commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield every command of the tree by its words."""
+    for name in COMMANDS:
+        command = importlib.import_module(f"evalstore.cli.{name}").command
+        yield name, command
+        yield from ((f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items())
+
+
+TREE = dict(list_commands())
+
+
+@pytest.fixture(scope="module")
+def told(demo: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the demo's store; one working file is changed, and one beside it is broken."""
+    target = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("text") / "store", symlinks=True))
+    (target / LABELS).parent.mkdir(exist_ok=True)
+    (target / LABELS).write_text('{"id": "a", "label": "pass", "verdict": "pass"}\n', "utf-8")
+    path = target / "rubrics/answer_style.yaml"
+    path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
+    (target / "bad.yaml").write_text("id: bad\nversion: 1.0.0\ncheks: []\nscoring: {combine: min}\n")
+    return target
+
+
+@pytest.mark.parametrize("width", thin([80, 120, 200, 40], 3))
+def test_no_text_is_wider_than_the_terminal(told: Path, cli: Cli, tmp_path: Path, width: int) -> None:
+    folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
+    wide = {}
+    for argv in MAIN:
+        ran = cli(*argv, cwd=folder, COLUMNS=str(width))
+        assert ran.code in {0, 1}, (argv, ran.err)
+        lines = ran.err.splitlines() + ([] if " ".join(argv) in FILES else ran.out.splitlines())
+        if most := [line for line in lines if measure_columns(line) > width]:
+            wide[" ".join(argv)] = most
+    assert wide == {}
+
+
+def test_nothing_is_printed_under_quiet(told: Path, cli: Cli, tmp_path: Path) -> None:
+    folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
+    for argv in MAIN:
+        ran = cli(*argv, "-q", cwd=folder)
+        assert (ran.code in {0, 1}, ran.out, ran.err) == (True, "", ""), argv
+
+
+def test_every_next_step_works_as_it_is_printed(told: Path, cli: Cli, tmp_path: Path) -> None:
+    folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
+    tried = set()
+    for argv in MAIN:
+        said = cli(*argv, cwd=folder).err
+        steps = re.findall(r"^next: (.*)$", said, re.MULTILINE)
+        assert len(steps) <= 1, argv
+        for step in steps:
+            tried.add(argv[0])
+            program, *words = shlex.split(step)
+            if program == "evalstore":
+                ran = cli(*words, cwd=folder)
+                assert ran.code in {0, 1}, (argv, step, ran.err)
+    assert tried >= {"validate", "diff", "status", "score", "show", "audit", "history", "log", "list", "new"}
+    assert "next:" not in said_as_json(cli, folder)
+
+
+def said_as_json(cli: Cli, folder: Path) -> str:
+    ran = cli("status", "--format", "json", cwd=folder)
+    return ran.out + ran.err
+
+
+@pytest.mark.parametrize("name", ["", *TREE])
+def test_help_fits_a_terminal_of_80_columns(name: str, cli: Cli) -> None:
+    ran = cli(*name.split(), "--help", COLUMNS="80")
+    assert ran.code == 0
+    assert [line for line in ran.out.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_help_shows_at_most_ten_options_first(name: str, cli: Cli) -> None:
+    if isinstance(TREE[name], click.Group):
+        return
+    first = cli(*name.split(), "--help").out.partition("\nOptions:\n")[2].partition("\n\n")[0]
+    options = [line for line in first.splitlines() if re.match(r"  -", line)]
+    assert 0 < len(options) <= MOST_OPTIONS
+
+
+def test_every_option_is_in_the_help_once(cli: Cli) -> None:
+    command = TREE["score"]
+    assert isinstance(command, SectionedCommand)
+    context = click.Context(command)
+    sections = command.list_sections(context)
+    assert list(sections) == ["Options", "More options", "Judges"]
+    listed = [option.name for options in sections.values() for option in options]
+    assert sorted(listed) == sorted(one.name for one in command.get_params(context) if isinstance(one, click.Option))
+
+
+def test_the_tree_is_whole() -> None:
+    assert set(COMMANDS) == {name.split()[0] for name in TREE}
+    assert group.name == "group"
