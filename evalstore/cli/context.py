@@ -44,6 +44,7 @@ class CommandSettings:
     format: str = "text"
     quiet: bool = False
     verbose: bool = False
+    next_steps: tuple[str, ...] = ()
 
     @classmethod
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
@@ -80,7 +81,7 @@ class CommandSettings:
         return store
 
     def print_result(self, result: Any, *, paged: bool = False, then: str = "", at: Path | None = None) -> None:
-        """Print a result on stdout in the format asked for, and after a text what to do next.
+        """Print a result on stdout in the format asked for, and note what to do next after a text.
 
         `paged`: a long text on a terminal by the pager. `then` is the next command where the result does not know it,
         and `at` the folder in which the next command runs, where it is not that of -C.
@@ -103,16 +104,18 @@ class CommandSettings:
         else:
             sys.stdout.write(text)
         if self.format in _TEXT_FORMATS:
-            self._print_next_steps(result, then, at or self.path)
+            from evalstore.report.next_steps import find_next_steps
 
-    def _print_next_steps(self, result: Any, then: str, folder: Path) -> None:
-        """Print the commands that lead on from a result, on stderr, as they can be pasted."""
-        from evalstore.report.next_steps import find_next_steps
+            steps = [then] if then else find_next_steps(result)
+            self.next_steps = tuple(_place_steps(steps, at or self.path))
 
+    def print_next_steps(self) -> None:
+        """Print the commands that lead on from the result, on stderr and as they can be pasted."""
+        if not self.next_steps:
+            return
         sys.stdout.flush()  # both may lead to one file
-        steps = [then] if then else find_next_steps(result)
         screen = find_screen(sys.stderr)
-        lines = [line for step in _place_steps(steps, folder) for line in screen.fold(step, len(_NEXT))]
+        lines = [line for step in self.next_steps for line in screen.fold(step, len(_NEXT))]
         for index, line in enumerate(lines):
             self._write_message(f"{' ' * len(_NEXT) if index else _NEXT}{line}", Part.QUIET)
 

@@ -82,7 +82,7 @@ def _print_step(
     _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)))
     for result in results:
         command = fold_command(f"$ evalstore {shlex.join(result.words)}", screen.width)
-        _print_text(settings, "\n" + "\n".join(screen.paint(Part.HEAD, line) for line in command))
+        _print_text(settings, "\n".join(screen.paint(Part.HEAD, line) for line in command))
         # A warning is one line for a log, and several on a screen.
         _print_text(settings, _join_streams(result.out, fold_text(result.err, screen.width)))
         if result.code:

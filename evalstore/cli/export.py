@@ -23,8 +23,9 @@ from evalstore.errors import UsageError
     "--to",
     "format_",
     type=FormatChoice(list_formats()),
+    metavar="FORMAT",
     required=True,
-    help="The format to write.",
+    help=f"The format to write: {', '.join(list_formats())}, or that of a --table.",
 )
 @add_table_option("The table of your own that the files were migrated by.")
 @click.option(

@@ -41,7 +41,8 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "--from",
     "format_",
     type=FormatChoice(list_formats()),
-    help="The format, of evalstore or of a --table, instead of finding it out.",
+    metavar="FORMAT",
+    help=f"The format, instead of finding it out: {', '.join(list_formats())}, or that of a --table.",
 )
 @add_table_option("A table of your own, in the shape of evalstore's: a format more.")
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")

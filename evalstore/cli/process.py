@@ -26,9 +26,11 @@ def prepare_process() -> None:
 
 
 def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
-    """Return the exit code of an action, after printing the error that it ends with."""
+    """Return the exit code of an action, after printing what to do next, or the error that it ends with."""
     try:
-        return action()
+        code = action()
+        settings.print_next_steps()
+        return code
     except EvalstoreError as error:
         return settings.print_error(error)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Screen, count_noun, wrap_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, wrap_columns, wrap_lines
 from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10
@@ -27,10 +27,10 @@ def text(audit: Audit, screen: Screen = PAPER) -> str:
     """Return the answer in a sentence, the waterfall, and the causes of each factor; points are hundredths."""
     width = screen.width
     parts = (
-        "\n".join(wrap_lines(audit.sentence, width=width)),
+        "\n".join(screen.paint(Part.HEAD, line) for line in wrap_lines(audit.sentence, width=width)),
         _format_sides(audit, width),
-        _format_waterfall(audit, width),
-        *(_format_factor(factor, width) for factor in audit.factors if factor.changed),
+        _format_waterfall(audit, screen),
+        *(_format_factor(factor, screen) for factor in audit.factors if factor.changed),
         _format_rest(audit, width),
     )
     return "\n\n".join(part for part in parts if part)
@@ -64,7 +64,7 @@ def _format_sides(audit: Audit, width: int) -> str:
     return "\n".join(wrap_columns(rows, width))
 
 
-def _format_waterfall(audit: Audit, width: int) -> str:
+def _format_waterfall(audit: Audit, screen: Screen) -> str:
     lines = audit.lines
     about = {
         "mix": _describe_mix(lines),
@@ -82,7 +82,8 @@ def _format_waterfall(audit: Audit, width: int) -> str:
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
     ]
-    return "\n".join(wrap_columns(rows, width))
+    head, *lines = wrap_columns(rows, screen.width)
+    return "\n".join([screen.paint(Part.QUIET, head), *map(screen.paint_change, lines)])
 
 
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ def _describe_silence(lines: Lines) -> str:
     return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
 
 
-def _format_factor(factor: Factor, width: int) -> str:
+def _format_factor(factor: Factor, screen: Screen) -> str:
     about = []
     if factor.order[0] != factor.order[1]:
         about.append(f"{_format_span(factor.order).strip()} depending on whose answers it is measured")
@@ -115,27 +116,24 @@ def _format_factor(factor: Factor, width: int) -> str:
         about.append(f"sign-flip p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
-    return "\n".join(
-        [
-            *wrap_lines(head, width=width, inner="  "),
-            *_format_causes(factor, width),
-            *_format_worst(factor, width),
-        ]
-    )
+    first, *rest = wrap_lines(head, width=screen.width, inner="  ")
+    causes, worst = _format_causes(factor, screen), _format_worst(factor, screen.width)
+    return "\n".join([screen.paint_change(first), *rest, *causes, *worst])
 
 
-def _format_causes(factor: Factor, width: int) -> Iterator[str]:
+def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
     effective_causes = [cause for cause in factor.causes if cause.share or cause.passes or cause.moved]
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
-        yield from wrap_lines(_format_origin(origin), width=width, lead="  ", inner="      ")
+        yield from wrap_lines(_format_origin(origin), width=screen.width, lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
-            yield from wrap_lines(f"{rule}{message}", width=width, lead=lead, inner=" " * 13)
+            first, *rest = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)
+            yield from (screen.paint_change(first), *rest)
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if silent_count := len(factor.causes) - len(effective_causes):

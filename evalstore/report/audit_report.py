@@ -13,18 +13,20 @@ from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
 _SLICE_HEAD = ("slice", "questions", "change", "of it", "p", "p (Holm)")
 _MOST_EDITS, _MOST_FLIPS = 20, 20
+_ANSWERS = {"holds": Part.PATCH, "fails": Part.MAJOR, "cannot tell": Part.MINOR}
 _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
-    lines = "\n".join(describe_result(result) for result in report.results)
+    results = [line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width)]
+    lines = "\n".join(screen.paint_words(line, _ANSWERS) for line in results)
     rows = [*_list_slices(report.audit)]
     slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
     return "\n\n".join(part for part in (plain.text(report.audit, screen), slices, lines) if part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalstore.audits import Origin
 from evalstore.documents import write_canonical
 from evalstore.report.formats.markdown import format_code, format_table
-from evalstore.report.text_layout import COMMIT, DAY, PAPER, Screen, format_columns, join_names
+from evalstore.report.text_layout import COMMIT, DAY, PAPER, Part, Screen, format_columns, join_names
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def text(blame: Blame, screen: Screen = PAPER) -> str:
     shown = [(*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1] for row in rows]
     gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
     lines = format_columns(shown).split("\n") if shown else ["nothing in it has a meaning"]
-    return "\n".join([blame.resolved.ref, *lines, *(f"note: {make_printable(gap)}" for gap in gaps)])
+    return "\n".join(
+        [screen.paint(Part.HEAD, blame.resolved.ref), *lines, *(f"note: {make_printable(gap)}" for gap in gaps)]
+    )
 
 
 def markdown(blame: Blame) -> str:

@@ -13,11 +13,11 @@ from evalstore.model import Kind
 from evalstore.report.diff import format_finding
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
+    LEVELS,
     PAPER,
     Part,
     Screen,
     count_noun,
-    format_columns,
     join_names,
     wrap_columns,
     wrap_lines,
@@ -209,14 +209,16 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
 _SHORT = 35  # characters of a message, so that a line has no more than 100
+_LEVELS = {**LEVELS, **{f"{level}*": part for level, part in LEVELS.items()}}
 _HEAD = ("RULE", "OF", "NEEDS", "MOVES", "")
 
 
-def text_rules(catalogue: RuleCatalogue) -> str:
+def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
     """Return a line a rule, and the number of the set."""
-    rows = [_HEAD, *map(_rule_row, catalogue.rules)]
+    head, *lines = wrap_columns([_HEAD, *map(_rule_row, catalogue.rules)], screen.width)
+    table = "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)])
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
-    return f"{format_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
+    return f"{table}\n\n{count}; evalstore explain RULE tells all of one"
 
 
 def _rule_row(rule: ChangeRule) -> tuple[str, ...]:

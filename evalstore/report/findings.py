@@ -23,10 +23,15 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
     end = [
         *_lines_of_mended(result.mended or (), screen),
-        summary(result),
+        *_paint_summary(result, screen),
         *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
     ]
     return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
+
+
+def _paint_summary(result: Findings, screen: Screen) -> list[str]:
+    part = None if result.findings else Part.PATCH
+    return [screen.paint(part, line) for line in wrap_lines(summary(result), width=screen.width, inner="  ")]
 
 
 def summary(result: Findings) -> str:
@@ -66,7 +71,7 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
     subject = f"{count_noun(len(moved), 'mended file')} {'counts' if len(moved) == 1 else 'count'} differently now"
     return [
         *lines,
-        *(wrap_lines(f"{subject}, and scores can move: evalstore diff") if moved else []),
+        *(wrap_lines(f"{subject}, and scores can move: evalstore diff", width=screen.width) if moved else []),
         *([""] if rows else []),
     ]
 

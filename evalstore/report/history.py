@@ -12,6 +12,7 @@ from evalstore.report.text_layout import (
     COMMIT,
     DAY,
     PAPER,
+    Part,
     Screen,
     count_noun,
     format_columns,
@@ -40,6 +41,7 @@ def text_bisection(bisection: Bisection, screen: Screen = PAPER) -> str:
     # The subject is the column that a narrow screen does without.
     if lines and max(map(len, lines)) > screen.width:
         lines = format_columns([row[:-1] for row in (_HEAD, *rows)]).split("\n")
+    lines = [screen.paint(Part.QUIET, line) for line in lines[:1]] + [screen.paint_change(line) for line in lines[1:]]
     wrapped = [line for note in _list_notes(bisection) for line in wrap_lines(note, width=screen.width, inner="  ")]
     parts = ["\n".join(wrap_lines(_summarize(bisection), width=screen.width)), "\n".join(lines), "\n".join(wrapped)]
     return "\n\n".join(part for part in parts if part)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.release.impact import Dependent, Impact, ReferencePin
@@ -33,7 +33,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
     if not impact.dependents:
         return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
     blocks = [
-        f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}",
+        screen.paint(Part.HEAD, f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}"),
         *_format_table(
             "referred to by", [_direct_row(impact, pin) for pin in _pins_of_working_files(impact, near=True)], screen
         ),

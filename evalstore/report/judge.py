@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.agreement import Agreement, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
-from evalstore.report.text_layout import count_noun, format_columns, format_percent
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
 from evalstore.scoring.judging import CallPlan
 from evalstore.statistics import compute_noise_reach
 from evalstore.text import make_excerpt, make_printable
@@ -27,9 +27,9 @@ _KAPPA_WORDS = (
 )
 
 
-def text(agreement: Agreement) -> str:
+def text(agreement: Agreement, screen: Screen = PAPER) -> str:
     """Return the table of labels against verdicts, its rates, the disagreements, and the diff of the judge's file."""
-    return "\n".join(_report_lines(agreement))
+    return "\n".join(_report_lines(agreement, screen))
 
 
 def document(agreement: Agreement) -> dict[str, Any]:
@@ -62,8 +62,10 @@ def _plain_entry(entry: Any) -> Any:
     return entry if isinstance(entry, str | int) else float(entry)
 
 
-def _report_lines(agreement: Agreement) -> Iterator[str]:
-    yield from _head_lines(agreement)
+def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
+    name, *rest = _head_lines(agreement)
+    yield screen.paint(Part.HEAD, name)
+    yield from rest
     yield ""
     yield from _confusion_table(agreement)
     yield ""
@@ -84,7 +86,7 @@ def _report_lines(agreement: Agreement) -> Iterator[str]:
         )
     if agreement.diff or agreement.written:
         yield ""
-        yield from _validation_lines(agreement)
+        yield from _validation_lines(agreement, screen)
 
 
 def _head_lines(agreement: Agreement) -> Iterator[str]:
@@ -159,12 +161,12 @@ def _format_verdict(case: LabelledCase) -> str:
     return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 
-def _validation_lines(agreement: Agreement) -> Iterator[str]:
+def _validation_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
     if not agreement.diff:
         yield f"{agreement.written} says so already"
         return
     yield f"written into {agreement.written}:" if agreement.written else "would be written:"
-    yield from (make_printable(line) for line in agreement.diff.splitlines())
+    yield from screen.paint_diff(agreement.diff)
 
 
 def _format_percent(share: Fraction | None) -> str:
@@ -180,9 +182,9 @@ _NOISIEST = 5
 _EXAMPLE = 100
 
 
-def text_noise(noise: JudgeNoise) -> str:
+def text_noise(noise: JudgeNoise, screen: Screen = PAPER) -> str:
     """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
-    return "\n".join(_noise_lines(noise))
+    return "\n".join(_noise_lines(noise, screen))
 
 
 def document_noise(noise: JudgeNoise) -> dict[str, Any]:
@@ -198,9 +200,9 @@ def document_noise(noise: JudgeNoise) -> dict[str, Any]:
     }
 
 
-def _noise_lines(noise: JudgeNoise) -> Iterator[str]:
+def _noise_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
     outputs, engines = count_noun(len(noise.judgements), "output"), make_excerpt(", ".join(noise.engines), 60)
-    yield f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}"
+    yield screen.paint(Part.HEAD, f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}")
     yield f"each judged {noise.repeat} times by {engines}"
     if noise.unjudged:
         yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
@@ -210,7 +212,10 @@ def _noise_lines(noise: JudgeNoise) -> Iterator[str]:
     flips = f"{float(noise.flip_rate * 100):>5.1f} %"
     yield f"flip rate           {flips}  of two judgements of one output, one passes and one fails"
     yield ""
-    yield f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again."
+    sentence = (
+        f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again."
+    )
+    yield from wrap_lines(sentence, width=screen.width)
     differing = [one for one in noise.judgements if one.variance]
     if differing:
         more = f"; the first {_NOISIEST}" if len(differing) > _NOISIEST else ""
@@ -219,7 +224,7 @@ def _noise_lines(noise: JudgeNoise) -> Iterator[str]:
         yield format_columns([_judgement_row(one) for one in differing[:_NOISIEST]])
     if noise.entries:
         yield ""
-        yield from _noise_block_lines(noise)
+        yield from _noise_block_lines(noise, screen)
 
 
 def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
@@ -227,17 +232,17 @@ def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
     return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores
 
 
-def _noise_block_lines(noise: JudgeNoise) -> Iterator[str]:
+def _noise_block_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
     if not noise.diff:
         yield f"{noise.written or 'the file'} says so already"
         return
     yield f"written into {noise.written}:" if noise.written else "would be written:"
-    yield from (make_printable(line) for line in noise.diff.splitlines())
+    yield from screen.paint_diff(noise.diff)
 
 
-def text_plan(plan: CallPlan) -> str:
+def text_plan(plan: CallPlan, screen: Screen = PAPER) -> str:
     """Return the number of calls, and a row for each judge and model."""
-    return "\n".join(_plan_lines(plan))
+    return "\n".join(_plan_lines(plan, screen))
 
 
 def document_plan(plan: CallPlan) -> dict[str, Any]:
@@ -245,10 +250,11 @@ def document_plan(plan: CallPlan) -> dict[str, Any]:
     return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(group) for group in plan.groups]}
 
 
-def _plan_lines(plan: CallPlan) -> Iterator[str]:
+def _plan_lines(plan: CallPlan, screen: Screen) -> Iterator[str]:
     reuse = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
     yield f"judge calls to make: {plan.calls:,}{reuse}"
     if plan.groups:
         rows = [(group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}") for group in plan.groups]
         table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
-        yield from (f"  {line}" for line in table.splitlines())
+        head, *lines = (f"  {line}" for line in table.splitlines())
+        yield from (screen.paint(Part.QUIET, head), *lines)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import DAY, PAPER, Screen, count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, count_noun, join_names, wrap_lines, wrap_rows
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -20,12 +20,18 @@ _MARGIN = " " * 4
 
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line for each release, newest first, its changes below, and since when scores are comparable."""
-    lines = format_columns([_release_row(log, entry.logged) for entry in log.releases]).split("\n")
+    lines = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
     blocks = (
-        "\n".join([line, *wrap_lines(*_change_lines(entry), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
+        "\n".join(
+            [
+                screen.paint_words(line, LEVELS),
+                *wrap_lines(*_change_lines(entry), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
+            ]
+        )
         for line, entry in zip(lines, log.releases, strict=True)
     )
-    return "\n".join([log.name, *blocks, *_comparable_lines(log)])
+    end = wrap_lines(*_comparable_lines(log), width=screen.width, inner="  ")
+    return "\n".join([screen.paint(Part.HEAD, log.name), *blocks, *([""] if end else []), *end])
 
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
@@ -63,7 +69,6 @@ def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
     newest = next((entry for entry in log.releases if entry.since), None)
     if newest is None:
         return
-    yield ""
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
     earlier = ", or earlier" if newest.open else ""
     yield f"{newest.logged.version} is comparable {since}{earlier}{_condition_of_floating(log)}"

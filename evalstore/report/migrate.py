@@ -97,6 +97,8 @@ def _plan_section(report: MigrationReport) -> Iterator[str]:
         yield f"- \u2026 and {len(plan) - _PLAN:,} more files"
 
 
+_OUTCOMES = {"migrated": Part.PATCH, "lossy": Part.MINOR, "unmapped": Part.MINOR, "refused": Part.MAJOR}
+_STATES = {"new": Part.NEW, "updated": Part.NEW, "renamed": Part.MINOR, "orphan": Part.MINOR, "conflict": Part.MAJOR}
 _CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
 _PLAN_OF_TEXT = 40  # files of a plan
 _REASON = " " * 12
@@ -111,31 +113,36 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
     end = describe_result(report, "; --verbose names them")
     return _join_lines(
         [
-            *_total_lines(groups),
+            *_total_lines(groups, screen),
             *_remark_lines(groups, screen),
             *_plan_lines(report, screen),
             *_blank_line(report),
-            *end,
+            *(line for sentence in end for line in _wrap_end(sentence, screen)),
         ]
     )
 
 
-def everything(report: MigrationReport) -> str:
+def _wrap_end(sentence: str, screen: Screen) -> list[str]:
+    return [screen.paint_words(line, _STATES) for line in wrap_lines(sentence, width=screen.width, inner="  ")]
+
+
+def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
     groups = group_by_source(report)
-    entry_lines = [line for group in groups for line in [*_source_heading(group, PAPER), *_entry_lines(group)]]
+    entry_lines = [line for group in groups for line in [*_source_heading(group, screen), *_entry_lines(group)]]
     skipped_lines = [
         f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
     ]
-    diffs = [line for file in report.files for line in map(make_printable, file.diff.splitlines())]
+    diffs = [line for file in report.files for line in screen.paint_diff(file.diff)]
     notes = [f"{file.state}: {file.path}, {make_printable(file.reason)}" for file in report.files if file.reason]
     end = [*notes, *skipped_lines, *_blank_line(report), *describe_result(report)]
-    return _join_lines([*_total_lines(groups), *entry_lines, *diffs, *_blank_line(report), *end])
+    return _join_lines([*_total_lines(groups, screen), *entry_lines, *diffs, *_blank_line(report), *end])
 
 
-def _total_lines(groups: Sequence[SourceGroup]) -> list[str]:
+def _total_lines(groups: Sequence[SourceGroup], screen: Screen) -> list[str]:
     rows = [tuple(map(str.upper, HEAD)), *count_by_format(groups)] if groups else []
-    return format_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
+    head, *lines = format_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else [""]
+    return [screen.paint(Part.QUIET, head), *lines]
 
 
 def _blank_line(report: MigrationReport) -> list[str]:
@@ -172,9 +179,10 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
     head, *lines = format_columns(
         [tuple(map(str.upper, REASON_HEAD[:-1])), *(row for _, row in rows)], right={1, 2}
     ).splitlines()
-    yield from ("", f"{head}  {REASON_HEAD[-1].upper()}, AND WHERE FIRST")
+    yield from ("", screen.paint(Part.QUIET, f"{head}  {REASON_HEAD[-1].upper()}, AND WHERE FIRST"))
     for line, (total, _) in zip(lines, rows, strict=True):
-        yield from _hang_sentence(f"{line}  ", total.reason, screen)
+        first, *rest = _hang_sentence(f"{line}  ", total.reason, screen)
+        yield from (screen.paint_words(first, _OUTCOMES), *rest)
         if total.first:
             yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(total.first))
 
@@ -186,7 +194,8 @@ def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, remarks[:_REMARKS], strict=False):
-        yield from _hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
+        first, *rest = _hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
+        yield from (screen.paint_words(first, _OUTCOMES), *rest)
     if len(remarks) > _REMARKS:
         yield f"  and {len(remarks) - _REMARKS:,} more remarks; {_HOW_TO_SEE_ALL}"
 
@@ -221,12 +230,12 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
     rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in shown]
     lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
     for line, file in zip(lines, shown, strict=True):
-        yield line
+        yield screen.paint_words(line, _STATES)
         yield from wrap_lines(file.reason, width=screen.width, lead=_REASON, inner=_REASON) if file.reason else ()
     yield from _folder_counts([file for file in listing if file not in shown])
     short = sum(file.diff.count("\n") for file in plan) <= _DIFF
     diffs = [file for file in plan if short or file.state != "new"][:_PLAN_OF_TEXT]
-    yield from (line for file in diffs for line in ["", *map(make_printable, file.diff.splitlines())])
+    yield from (line for file in diffs for line in ["", *screen.paint_diff(file.diff)])
     if len(diffs) < len(plan):
         yield ""
         yield f"{count_noun(len(plan) - len(diffs), 'file')} not shown line by line; {_HOW_TO_SEE_ALL}"

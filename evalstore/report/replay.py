@@ -12,11 +12,13 @@ from evalstore.report.formats.markdown import escape_prose, format_code, format_
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.text_layout import (
     PAPER,
+    VERDICTS,
     Screen,
     count_noun,
     format_columns,
     format_percent,
     join_names,
+    wrap_columns,
     wrap_lines,
 )
 from evalstore.text import make_excerpt, make_printable
@@ -112,11 +114,12 @@ def text(replay: RunReplay, screen: Screen = PAPER) -> str:
     """Return both totals, how many verdicts went from which to which, and the outputs that moved."""
     flips = [(output, *_describe_move(output)) for output in replay.moved]
     rows = [(f"  {make_excerpt(output.id, _ID)}", scores, verdicts) for output, scores, verdicts in flips]
+    moved = [screen.paint_words(line, VERDICTS) for line in wrap_columns(rows, screen.width)] if rows else []
     parts = [
         "\n".join(wrap_lines(_summarize(replay), width=screen.width)),
-        format_columns(_total_rows(replay), right={1, 2, 3}),
+        "\n".join(map(screen.paint_change, format_columns(_total_rows(replay), right={1, 2, 3}).split("\n"))),
         format_columns(_flip_rows(replay), right={1, 2, 3}),
-        "\n".join(["moved:", *screen.shorten_list(format_columns(rows).split("\n"))]) if rows else "",
+        "\n".join(["moved:", *screen.shorten_list(moved)]) if rows else "",
         "\n".join(line for note in _list_notes(replay) for line in wrap_lines(note, width=screen.width, inner="  ")),
     ]
     return "\n\n".join(part for part in parts if part)

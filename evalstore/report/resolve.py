@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import format_columns
+from evalstore.report.text_layout import PAPER, Part, Screen, wrap_columns
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 
 
-def text_listing(listing: StoreListing) -> str:
+_STATES = {"changed": Part.MINOR}
+
+
+def text_listing(listing: StoreListing, screen: Screen = PAPER) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return "no artifacts here: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
-    return format_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
+    head, *lines = wrap_columns([_HEAD, *map(_artifact_row, listing.artifacts)], screen.width)
+    return "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _STATES) for line in lines)])
 
 
 def _artifact_row(artifact: ArtifactSummary) -> tuple[str, ...]:
@@ -44,10 +48,10 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
 _WORDS = {True: "yes", False: "no", None: "-"}
 
 
-def text(resolution: Resolution) -> str:
+def text(resolution: Resolution, screen: Screen = PAPER) -> str:
     """Return one block of names and values a reference."""
     return "\n\n".join(
-        format_columns([_format_value(key, value) for key, value in write_json_value(resolved).items()])
+        "\n".join(wrap_columns([_format_value(*item) for item in write_json_value(resolved).items()], screen.width))
         for resolved in resolution.resolved
     )
 

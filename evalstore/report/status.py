@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evalstore.release.status_values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, count_noun, join_names, wrap_lines, wrap_rows
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4
 _NEW, _MOVED, _BROKEN = "new", "moved", "broken"
+_WORDS = {"ok": Part.PATCH, "NO": Part.MAJOR, **LEVELS}
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
 def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line for each artifact, those not ok first, with details below, and a summary with the next command."""
     if not status.artifacts:
-        return "\n".join([*_summary_sentences(status), *_lines_of_finding(status, screen)])
+        end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
+        return "\n".join([*end, *_lines_of_finding(status, screen)])
     artifacts = sorted(status.artifacts, key=lambda artifact: artifact.ok)
-    head, *lines = format_columns([_HEAD, *map(_status_row, artifacts)]).split("\n")
+    head, *lines = wrap_rows([_HEAD, *map(_status_row, artifacts)], screen.width)
     below = _detail_lines if screen.can_hold(len(lines)) else _key_lines
     rows = [
         "\n".join(
             [
-                screen.paint(None if artifact.ok else Part.MAJOR, line),
+                screen.paint_words(line, _WORDS),
                 *wrap_lines(*below(artifact), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
             ]
         )

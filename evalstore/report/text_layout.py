@@ -55,6 +55,7 @@ _LEADS: Mapping[str, Part] = {
     "next": Part.QUIET,
 }
 _LONG = 40
+_CHANGE = r"(?<!\S)([-+])(?=[0-9.]*[1-9])[0-9.]+(?!\S)"
 _NO_COLOURS: Mapping[Part, str] = {}
 
 
@@ -92,6 +93,11 @@ class Screen(NamedTuple):
         words = "|".join(map(re.escape, parts))
         return re.sub(rf"(?<!\S)(?:{words})(?![^\s,;:.])", lambda found: self.paint(parts[found[0]], found[0]), text)
 
+    def paint_change(self, line: str) -> str:
+        """Return a line in which the first signed number that is not 0 has the colour of what is lost or gained."""
+        sides = {"-": Part.OLD, "+": Part.NEW}
+        return re.sub(_CHANGE, lambda found: self.paint(sides[found[1]], found[0]), line, count=1)
+
     def paint_verb(self, line: str) -> str:
         """Return a line in which the first word, which says what was done, has the colour of success."""
         verb, blank, rest = line.partition(" ")
@@ -101,6 +107,11 @@ class Screen(NamedTuple):
         """Return a message in which `error:`, `hint:` and their like have a colour."""
         lead, colon, rest = line.partition(":")
         return self.paint(_LEADS.get(lead) if colon else None, lead + colon) + rest
+
+    def paint_diff(self, diff: str) -> list[str]:
+        """Return the lines of a unified diff, safe to show, old and new ones in their colours."""
+        sides = {"-": Part.OLD, "+": Part.NEW}
+        return [self.paint(sides.get(line[:1]), make_printable(line)) for line in diff.splitlines()]
 
     def fit(self, text: str) -> str:
         """Return a text with no line wider than the screen, where it has an end."""
@@ -188,15 +199,21 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
 
 def wrap_columns(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
     """Return the lines of `format_columns`; the last cell of a row that is too wide goes on below itself."""
+    return [line for row in wrap_rows(rows, width, right) for line in row.split("\n")]
+
+
+def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
+    """Return a text for each row, of one line, or of several where its last cell goes on below itself."""
     lines = format_columns(rows, right).split("\n")
     margin = len(format_columns([(*row[:-1], "x") for row in rows], right).partition("\n")[0]) - 1
     if width - margin < _LEAST_WIDTH:
         return lines
-    found: list[str] = []
-    for line in lines:
-        tail = wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin)
-        found += [line] if len(line) <= width else tail
-    return found
+    return [
+        line
+        if len(line) <= width
+        else "\n".join(wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin))
+        for line in lines
+    ]
 
 
 def dump_json(document: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.model import Findings
 from evalstore.report import findings
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import PAPER, Screen, count_noun, join_names
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.release.verify import Verification
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def text(result: Verification, screen: Screen = PAPER) -> str:
     """Return the findings in the layout of validate, and a line with the numbers of what was checked."""
-    return "\n\n".join(
-        [*([findings.format_groups(result.findings, screen)] if result.findings else []), summary(result)]
-    )
+    lines = wrap_lines(summary(result), width=screen.width, inner="  ")
+    end = "\n".join(screen.paint(None if result.findings else Part.PATCH, line) for line in lines)
+    return "\n\n".join([*([findings.format_groups(result.findings, screen)] if result.findings else []), end])
 
 
 def summary(result: Verification) -> str:

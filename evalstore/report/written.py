@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.text_layout import (
     PAPER,
+    Part,
     Screen,
     count_noun,
     format_columns,
@@ -60,7 +61,9 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
     if result.out is None:
         return "".join(file.text for file in result.files)
-    lines = [make_printable(f"wrote {result.out}/{file.file} from {file.ref}") for file in result.files]
+    lines = [
+        screen.paint_verb(make_printable(f"wrote {result.out}/{file.file} from {file.ref}")) for file in result.files
+    ]
     return "\n".join(
         [
             *screen.shorten_list(lines),
@@ -130,6 +133,9 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
     return "\n".join(lines)
 
 
+_SIGNS = {"+": Part.NEW, "~": Part.MINOR, "-": Part.OLD}
+
+
 def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
     """Return a line for each reference that is new, moved or removed, and how many the lock holds."""
     rows = [
@@ -140,7 +146,8 @@ def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
         f"{result.path} holds {count_noun(len(result.refs), 'reference')} and {count_noun(result.ledgers, 'ledger')}"
     )
     summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was so already'}")
-    return "\n".join([*screen.shorten_list(format_columns(rows).splitlines()), summary_line]) if rows else summary_line
+    lines = [screen.paint_words(line, _SIGNS) for line in format_columns(rows).splitlines()] if rows else []
+    return "\n".join([*screen.shorten_list(lines), summary_line])
 
 
 def _reference_row(reference: LockedRef) -> tuple[str, str, str]:
