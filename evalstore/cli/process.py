@@ -30,7 +30,6 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
     try:
         code = action()
         settings.print_next_steps()
-        return code
     except EvalstoreError as error:
         return settings.print_error(error)
     except KeyboardInterrupt:
@@ -45,6 +44,8 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
         hint = "run it again with --verbose for the trace, and report it"
         return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)
+    else:
+        return code
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:

@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalstore.model import Severity
-
 if TYPE_CHECKING:
     from evalstore.agreement import Agreement, JudgeNoise
     from evalstore.audits.bisection import Bisection
@@ -74,7 +72,7 @@ def _after_migration(report: MigrationReport) -> Iterator[str]:
 
 
 def _explain_first(result: Findings | Verification) -> Iterator[str]:
-    worst = sorted(result.findings, key=lambda finding: finding.severity is not Severity.ERROR)
+    worst = sorted(result.findings, key=lambda finding: finding.severity != "error")
     yield from (_write_command("explain", finding.rule) for finding in worst[:1])
 
 
