@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -47,11 +48,18 @@ _HOMES: list[Path] = []  # of this process
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command answered."""
+    """What a command answered; what it says to do next, at the end of its stderr, stands by itself."""
 
     code: int
     out: str
     err: str
+    next_steps: str = ""
+
+    @classmethod
+    def split(cls, code: int, out: str, err: str) -> Ran:
+        """Return an answer of which stderr is divided."""
+        steps = re.search(r"^next: (?s:.*)\Z", err, re.MULTILINE)
+        return cls(code, out, err[: steps.start()], steps[0]) if steps else cls(code, out, err)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -206,7 +214,7 @@ def cli_process() -> Callable[..., Ran]:
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return Ran.split(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -222,7 +230,7 @@ def _run_here(
         with _streams(patch, (stdin or "").encode(), terminal) as written, pytest.raises(SystemExit) as end:
             run_evalstore()
     assert "Traceback" not in written["stderr"], written["stderr"]
-    return Ran(int(end.value.code or 0), written["stdout"], written["stderr"])
+    return Ran.split(int(end.value.code or 0), written["stdout"], written["stderr"])
 
 
 @contextmanager
@@ -300,7 +308,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 def _play_command(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -> CommandResult:
     found = tuple(str(next(target.glob(word)).relative_to(target)) if "*" in word else word for word in words)
     ran = _run_here(*found, cwd=target, **env)
-    return CommandResult(found, ran.code, ran.out, ran.err)
+    return CommandResult(found, ran.code, ran.out, ran.err + ran.next_steps)
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> Ex
 def _describe_screen(settings: CommandSettings, screen: Screen) -> Mapping[str, str]:
     """Return the variables by which the commands of the story write for this terminal; for a document, none."""
     if settings.format != "text" or not screen.drawn:
-        return {"FORCE_COLOR": ""}
+        return {"FORCE_COLOR": "", "CLICOLOR_FORCE": ""}
     return {"FORCE_COLOR": "1", "COLUMNS": str(screen.width)}
 
 

@@ -173,11 +173,12 @@ def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callab
 
 
 def _make_bar(settings: CommandSettings, calls: int) -> AbstractContextManager[Any]:
-    return click.progressbar(
-        length=calls,
-        label="judging",
-        file=sys.stderr if can_show_bars(quiet=settings.quiet) else io.StringIO(),
-        show_pos=True,
-        show_percent=False,
-        item_show_func=lambda failed: f"failed: {failed:,}" if failed else None,
+    from evalstore.cli.progress import open_bar
+
+    bar: AbstractContextManager[Any] = open_bar(
+        calls,
+        "judging",
+        lambda failed: f"failed: {failed:,}" if failed else None,
+        sys.stderr if can_show_bars(quiet=settings.quiet) else io.StringIO(),
     )
+    return bar

@@ -147,7 +147,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"
-    settings.print_result(result)
+    settings.print_result(result, at=store)
     if report:
         _write_report(settings.path / report, result, _list_used_files(result, files, store))
     none_migrated = result.count(MigrationOutcome.REFUSED) and not (

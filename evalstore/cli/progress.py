@@ -6,16 +6,19 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
-from evalstore.cli.streams import can_show_bars
+from evalstore.cli.streams import can_show_bars, find_columns
 
 _FEWEST = 100  # things; with fewer a bar is gone before anybody has read it
 _PATIENCE = 0.5  # seconds, after which somebody wonders
 _STEPS = 500  # of a whole bar
 _UNCOUNTED = 500_000  # things, of which nobody knows how many there are
+_COLUMNS = 80  # of a terminal that does not say how wide it is
+_WIDTH, _LEAST = 36, 8  # columns of a bar
+_ROOM = _LEAST + len("  []  100%  1d 00:00:00  12,345,678/s")  # what else is on its line
 
 
 def _count_one(_: Any) -> int:
@@ -49,28 +52,36 @@ def _draw_bar(
     items: Iterable[Any], count: int | None, label: str, weigh: Callable[[Any], int] = _count_one
 ) -> Iterator[Any]:
     """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
-    bar, start, done = None, time.monotonic(), 0
+    bar, start, done, shown = None, time.monotonic(), 0, 0
     with ExitStack() as stack:
         for item in items:
             yield item
-            step = weigh(item)
-            done += step
+            done += weigh(item)
             elapsed = time.monotonic() - start
             if bar is None and elapsed >= _PATIENCE:
-                bar = stack.enter_context(_open_bar(count, label))
+                bar = stack.enter_context(open_bar(count, label, lambda rate: f"{rate:,.0f}/s" if rate else None))
                 bar.start -= elapsed  # the time left is reckoned from the beginning
-                bar.update(done - step)
             if bar is not None:
-                bar.update(step, done / max(elapsed, 1e-9))
+                now = done if count is None else min(done, count)  # how many there are may be an estimate
+                bar.update(now - shown, done / max(elapsed, 1e-9))
+                shown = now
 
 
-def _open_bar(count: int | None, label: str) -> Any:
+def open_bar(count: int | None, label: str, describe: Callable[[Any], str | None], file: TextIO | None = None) -> Any:
+    """Return a bar on stderr, or another file, that fits beside its label and its numbers on one line."""
+    columns = find_columns(sys.stderr) or _COLUMNS
+    numbers = len("  ") + 2 * len(str(count or _UNCOUNTED)) + 1
+    is_narrow = columns < len(label) + numbers + _ROOM
+    room = columns - len(label) - numbers - (len("  []") if is_narrow else _ROOM - _LEAST)
     return click.progressbar(
         (nothing for nothing in range(0)),  # a generator: click asks it for no length
         length=count,
         label=label,
-        file=sys.stderr,
+        file=file or sys.stderr,
+        width=max(min(room - 1, _WIDTH), 1),  # the last column makes some terminals begin a line
         show_pos=True,
-        item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
+        show_percent=not is_narrow,
+        show_eta=not is_narrow,
+        item_show_func=None if is_narrow else describe,
         update_min_steps=max(1, (count or _UNCOUNTED) // _STEPS),
     )

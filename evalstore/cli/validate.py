@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -74,8 +75,18 @@ def command(  # noqa: PLR0913  # one parameter for each option
         if not paths and not result.mended:
             # No name was mended, and there may be nothing that any command reads.
             _find_all_sources(settings, _find_root(settings.path), fix=False)
-    settings.print_result(result)
+    settings.print_result(result, then=_choose_next_step(settings.path, paths, result))
     return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
+
+
+def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings) -> str:
+    """Return the command that mends what can be mended, or goes on from a whole store; empty for any other result."""
+    from evalstore.store.locate import find_top, resolve_folder
+
+    if any(finding.edit for finding in result.findings):
+        return shlex.join(["evalstore", "validate", "--fix", *paths]) if result.mended is None else ""
+    is_whole = set(paths) <= {"."} and find_top(resolve_folder(directory)) is not None
+    return "evalstore status" if is_whole and not result.findings else ""
 
 
 def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:

@@ -68,7 +68,7 @@ def _name_top(path: str) -> str:
 def _after_migration(report: MigrationReport) -> Iterator[str]:
     if report.written:
         is_again = any(file.state == "updated" for file in report.files)
-        yield _write_command("diff") if is_again else _write_command("validate")
+        yield _write_command("diff") if is_again else _write_command("validate", ".")
 
 
 def _explain_first(result: Findings | Verification) -> Iterator[str]:

@@ -216,6 +216,14 @@ def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] 
     ]
 
 
+def hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:
+    """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
+    margin = len(lead) if len(lead) <= screen.width // 2 else 6
+    first = "" if margin == len(lead) else " " * margin
+    lines = wrap_lines(sentence, width=screen.width, lead=first or lead, inner=" " * margin)
+    return [*([lead.rstrip()] if first else []), *lines]
+
+
 def dump_json(document: Any) -> str:
     """Return the document in ASCII, with `##` escaped: it starts a command of a CI system within a log line."""
     import json

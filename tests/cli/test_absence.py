@@ -275,7 +275,7 @@ def test_a_second_store_of_a_repository_gets_a_prefix_of_its_own(repo: Path, git
     released(repo, git, cli)
     ran = cli("init", "more evals", cwd=repo)
     assert 'tag_prefix: "more-evals/"' in (repo / "more evals/evalstore.yaml").read_text()
-    assert "next: git -C" in ran.out
+    assert "next: git -C" in ran.next_steps
     (repo / "more evals/rubrics/tone.yaml").write_text(RUBRIC)
     assert cli("bump", "rubric/tone", cwd=repo / "more evals").code == 0
     assert git("tag", "--list").split() == ["more-evals/rubric/tone@1.0.0", "rubric/tone@1.0.0"]

@@ -32,7 +32,7 @@ def test_a_file_of_every_kind_is_valid_and_can_be_released(cli: Cli, store: Path
     assert cli("new", "rubric", "plain", cwd=store).code == 0
     for kind in KINDS:
         ran = cli("new", "rubric", f"r_{kind}", "--kind", kind, cwd=store)
-        assert (ran.code, ran.err) == (0, ""), kind
+        assert (ran.code, ran.next_steps) == (0, "next: evalstore validate\n"), kind
     words = [word for kind in KINDS for word in ("--kind", kind)]
     assert cli("new", "rubric", "everything", *words, cwd=store).code == 0
     assert cli("new", "dataset", "questions", cwd=store).code == 0
@@ -101,8 +101,9 @@ def test_without_a_store_init_is_named(cli: Cli, tmp_path: Path, git: Callable[.
 
 def test_the_example_is_valid_has_a_score_and_its_next_steps_work(cli: Cli, tmp_path: Path) -> None:
     ran = cli("init", "first", "--example", cwd=tmp_path)
-    assert (ran.code, ran.err) == (0, "")
-    steps = [line.split() for line in ran.out.partition("next:\n")[2].splitlines() if line.startswith("  ")]
+    assert ran.code == 0
+    steps = [line.split() for line in ran.next_steps.removeprefix("next: ").splitlines()]
+    assert steps[0] == ["cd", str(tmp_path / "first")]
     commands = [words[1:] for words in steps if words[0] == "evalstore"]
     assert {words[0] for words in commands} == {"show", "validate", "bump", "score"}
     for words in commands:

@@ -110,7 +110,7 @@ def test_no_link_stands_for_an_artifact(store: Path, cli: Cli, tmp_path: Path) -
 
 def test_diff_alone_is_everything_that_changed(store: Path, cli: Cli) -> None:
     ran = cli("-C", store, "diff")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.next_steps) == (0, f"next: evalstore -C {store} bump --all\n")
     assert ran.out.startswith(cli("-C", store, "diff", "rubric/tone").out)
     assert ran.out.endswith("\n1 of 3 artifacts changed since the last release: 1 major\n")
     assert cli("-C", store, "diff", "--exit-code").code == 1

@@ -104,3 +104,24 @@ def test_a_large_diff_counts_its_rows(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert shown.out == ""
     assert "reading rows" in shown.err
     assert "  3  " in shown.err
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+@pytest.mark.parametrize(("count", "items"), [(100, 100), (100, 250), (1_000_000, 300), (None, 300)])
+def test_a_bar_fits_its_terminal_and_never_goes_past_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int, count: int | None, items: int
+) -> None:
+    monkeypatch.setattr(progress, "can_show_bars", lambda **_: True)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_UNCOUNTED", 500)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    if count is None:
+        list(progress.make_count_watch("reading rows", quiet=False)(range(items)))
+    else:
+        list(make_stream_watch("reading rows", quiet=False, weigh=lambda _: max(1, count // 100))(range(items), count))
+    drawn = [line.rstrip() for line in re.split(r"[\r\n]|\x1b\[[0-9?]*[a-zA-Z]", capsys.readouterr().err)]
+    assert any("reading rows" in line for line in drawn)
+    assert max(map(len, drawn)) < columns
+    for place, whole in re.findall(r"(\d+)/(\d+)", " ".join(drawn)):
+        assert int(place) <= int(whole)

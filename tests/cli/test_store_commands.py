@@ -62,7 +62,7 @@ def valid(ran: Any, command: str) -> Any:
 
 def test_list_shows_release_file_and_change(cli: Cli, repo: Path) -> None:
     ran = cli("-C", repo, "list")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.next_steps) == (0, f"next: evalstore -C {repo} status\n")
     assert [line.split() for line in ran.out.splitlines()] == [
         ["ARTIFACT", "RELEASED", "RELEASES", "FILE"],
         ["rubric/tone", "2.0.0", "3", "2.1.0", "changed"],

@@ -294,7 +294,8 @@ def test_rows_are_rewritten_over_many_blocks(shop: Shop) -> None:
 def test_what_the_command_offers_and_does(cli: Cli, chain: Shop) -> None:
     change_judge(chain)
     ran = cli("-C", chain.root, "bump", "judge/accuracy")
-    assert "1 rubric pins judge/accuracy@1.0.0: evalstore bump judge/accuracy --dependents" in ran.out.split("\n")
+    assert "1 rubric pins judge/accuracy@1.0.0, the version before:" in ran.out.split("\n")
+    assert f"next: evalstore -C {chain.root} bump judge/accuracy --dependents" in ran.next_steps.split("\n")
     ran = cli("-C", chain.root, "bump", "judge/accuracy", "--dependents")
     assert "    now pins judge/accuracy@2.0.0 instead of 1.0.0" in ran.out.split("\n")
     change_judge(chain, "quite right?", "so?")

@@ -166,8 +166,10 @@ def test_score_ends_with_what_went_worst_and_how_to_see_it(cli: Any, tmp_path: P
     assert tail[0] == ""
     assert tail[1].split()[:3] == ["FAIL", "0.00", "export_data"]
     assert "no_filler: found 'as an AI'" in tail[1]
-    assert (len(tail), tail[-1]) == (5, "see  evalstore show runs/help_desk-worktree-bad.json --failed")
-    assert cli(*tail[-1].split()[2:], cwd=tmp_path).code == 0
+    assert len(tail) == 4
+    step = ran.next_steps.rstrip()
+    assert step == "next: evalstore show runs/help_desk-worktree-bad.json --failed"
+    assert cli(*step.split()[2:], cwd=tmp_path).code == 0
     good = cli(
         "score",
         "dataset/help_desk@worktree",

@@ -88,20 +88,19 @@ def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> No
         "pass rate  100.00\n"
         "unscored        1   counted in no mean\n"
         "\n"
-        "check          mean    pass    fail  missing   error\n"
-        "calm          50.00       1       1        0       0\n"
-        "code/polite  100.00       1       0        0       0\n"
-        "fenced       100.00       1       0        0       0\n"
-        "short        100.00       2       0        0       0\n"
-        "sound             -       0       0        1       0\n"
-        "tone/polite  100.00       2       0        0       0\n"
+        "check   mean  pass  fail  missing  error\n"
+        "calm   50.00     1     1        0      0\n"
+        "sound      -     0     0        1      0\n"
+        "4 checks that every output passed: code/polite, fenced, short and 1 more\n"
         "\n"
         "run  here/small-1.0.0-model_a.json\n"
         "\n"
         "1 output did not pass\n"
         "  UNSCORED  -  four  sound: the question lists no fact\n"
-        "see  evalstore show here/small-1.0.0-model_a.json --failed\n"
     )
+    assert ran.next_steps == "next: evalstore show here/small-1.0.0-model_a.json --failed\n"
+    whole = cli("score", "dataset/small@1.0.0", write(), "--out", "here", "-v", cwd=repo).out
+    assert "short        100.00     2     0        0      0\n" in whole
 
 
 def test_warnings_go_to_stderr(cli: Cli, repo: Path, write: Write) -> None:

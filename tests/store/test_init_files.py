@@ -36,7 +36,7 @@ def test_the_editor_finds_the_schemas_of_a_store_in_a_subfolder(repo: Path, cli:
     assert all((repo / schema).is_file() for schema in mapped)
     assert "  wrote ../.vscode/settings.json\n" in ran.out
     # The line that it ends with adds everything.
-    line = next(line for line in ran.out.splitlines() if line.startswith("next: "))
+    line = next(line for line in ran.next_steps.splitlines() if line.startswith("next: "))
     subprocess.run(["sh", "-c", line.removeprefix("next: ")], check=True)
     untracked = subprocess.run(
         ["git", "status", "--short"], cwd=repo, capture_output=True, text=True, check=True
