@@ -25,7 +25,7 @@ from evalstore.report.migrate_summary import (
     sort_files,
     summarize,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, hang_sentence, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_beside, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _source_heading(group: SourceGroup, screen: Screen) -> Iterator[str]:
     number = sum(entry.number for entry in group.entries)
     yield ""
     yield f"{make_printable(group.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
-    yield from (line for sentence in describe_detection(group.source) for line in hang_sentence("  ", sentence, screen))
+    yield from (line for sentence in describe_detection(group.source) for line in wrap_beside("  ", sentence, screen))
 
 
 def _remark_lines(groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
     ).splitlines()
     yield from ("", screen.paint(Part.QUIET, f"{head}  {REASON_HEAD[-1].upper()}, AND WHERE FIRST"))
     for line, (total, _) in zip(lines, rows, strict=True):
-        first, *rest = hang_sentence(f"{line}  ", total.reason, screen)
+        first, *rest = wrap_beside(f"{line}  ", total.reason, screen)
         yield from (screen.paint_words(first, _OUTCOMES), *rest)
         if total.first:
             yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(total.first))
@@ -192,7 +192,7 @@ def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, remarks[:_REMARKS], strict=False):
-        first, *rest = hang_sentence(f"{lead:<{width}}  ", remark.reason, screen)
+        first, *rest = wrap_beside(f"{lead:<{width}}  ", remark.reason, screen)
         yield from (screen.paint_words(first, _OUTCOMES), *rest)
     if len(remarks) > _REMARKS:
         yield f"  and {len(remarks) - _REMARKS:,} more remarks; {_HOW_TO_SEE_ALL}"

@@ -18,8 +18,8 @@ from evalstore.report.text_layout import (
     draw_sparkline,
     format_columns,
     format_percent,
-    hang_sentence,
     join_names,
+    wrap_beside,
     wrap_lines,
 )
 from evalstore.runs import CheckSummary, Run
@@ -119,7 +119,7 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
 
 def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[str]:
     lead = f"  {check.verdict:<8}{format_percent(check.score):>6}  {make_excerpt(check.id, _NAME):<{width}}  "
-    lines = hang_sentence(lead, check.reason, screen) or [lead.rstrip()]
+    lines = wrap_beside(lead, check.reason, screen) or [lead.rstrip()]
     word = f"  {check.verdict}"
     yield screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word) + lines[0][len(word) :]
     yield from lines[1:]
@@ -266,7 +266,7 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     ).split("\n")
     width = max(map(len, leads))
     for lead, row in zip(leads, scored.worst, strict=True):
-        first, *more = hang_sentence(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]
+        first, *more = wrap_beside(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]
         word = f"  {str(row.verdict).upper()}"
         yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
         yield from more

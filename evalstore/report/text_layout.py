@@ -216,7 +216,7 @@ def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] 
     ]
 
 
-def hang_sentence(lead: str, sentence: str, screen: Screen) -> list[str]:
+def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
     """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin

@@ -165,7 +165,7 @@ def _reference_row(reference: LockedRef) -> tuple[str, str, str]:
 def text_file(file: StartedFile, screen: Screen = PAPER) -> str:
     """Return the file and what it refers to."""
     refers = f", which refers to {join_names(file.refers_to)}" if file.refers_to else ""
-    return screen.paint_verb(f"wrote {file.file}{refers}: edit it, then release it as {file.ref}")
+    return screen.paint_verb(f"wrote {file.file}{refers}")
 
 
 def text_site(site: WrittenSite, screen: Screen = PAPER) -> str:

@@ -65,7 +65,7 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     (path.parent / ".accuracy.yaml.7.tmp").write_text("a killed process left it", "utf-8")
     labelled()
     ran = cli(*ARGV, *AGAINST, cwd=store)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err, ran.next_steps) == (0, "", "next: evalstore bump judge/accuracy\n")
     assert not list(path.parent.glob(".*"))
     assert re.sub(r"20[0-9]{2}-[0-9-]{5}", "<day>", ran.out) == TEXT.format(old="ab" * 32, new=scoring_digest(store))
     written = validation(store)
@@ -117,8 +117,6 @@ written into judges/accuracy.yaml:
 -  digest: {old}
 +  digest: {new}
  applicable_to: [drupal, web]
-
-evalstore bump judge/accuracy releases it
 """
 
 

@@ -19,6 +19,7 @@ from evalstore.cli.demo import _own_command_line as own_command_line
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.places import find_resource_folder
+from tests.conftest import _play_command as play_command
 
 LINES, COLUMNS = 46, 110
 RUBRIC = find_resource_folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"
@@ -100,6 +101,16 @@ def test_five_steps_are_told_by_default_and_the_answer_is_the_last(demo: Any) ->
     assert "$ evalstore audit " in steps[-1]
     assert "(exit code 1)" in steps[2]
     assert steps[-1].partition("\n")[2] == demo.text.split("\n── ")[-1].partition("\n")[2]
+
+
+def test_the_short_story_has_at_most_160_lines_of_80_columns(demo: Any, cli: Callable, tmp_path: Path) -> None:
+    import evalstore.demo.replay
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evalstore.demo.replay, "_run_command", play_command)
+        lines = cli("demo", tmp_path / "store", COLUMNS="80").out.splitlines()
+    assert len(lines) <= 160
+    assert [line for line in lines if len(line) > 80 and "-m evalstore" not in line and str(tmp_path) not in line] == []
 
 
 def test_the_numbers_need_no_php(demo: Any) -> None:
