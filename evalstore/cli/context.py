@@ -181,7 +181,7 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
                 is_flag=True,
                 expose_value=False,
                 callback=store_value,
-                help="Print no text result; the exit code answers.",
+                help="Print nothing but errors; the exit code answers.",
             ),
             click.option(
                 "--format",

@@ -82,8 +82,8 @@ def _format_waterfall(audit: Audit, screen: Screen) -> str:
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
     ]
-    head, *lines = wrap_columns(rows, screen.width)
-    return "\n".join([screen.paint(Part.QUIET, head), *map(screen.paint_change, lines)])
+    head, *table = wrap_columns(rows, screen.width)
+    return "\n".join([screen.paint(Part.QUIET, head), *map(screen.paint_change, table)])
 
 
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:

@@ -25,9 +25,13 @@ def render_commands() -> str:
 _FRAME = """## What all of them have
 
 `-C DIR` runs a command as if it had been started there, like git. `--format json` is one document, also on failure;
-`evalstore explain --schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Colours are for terminals;
-`NO_COLOR` turns them off, `FORCE_COLOR` on. Exit codes: 0 done · 1 done, and the answer is no · 2 wrong command line ·
-3 could not do it · 4 a bug in evalstore · 130 interrupted.
+`evalstore explain --schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Under `--quiet` a
+text result, warnings and what comes next are left out, and errors are not. A text ends with the command to run next,
+on stderr, where there is one. Nothing is wider than the terminal, or than `COLUMNS` where that is set, in a pipe too.
+
+Colours are for terminals. `NO_COLOR` turns them off, before all else; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on
+in a pipe; `CLICOLOR=0` turns them off on a terminal. Exit codes: 0 done · 1 done, and the answer is no · 2 wrong
+command line · 3 could not do it · 4 a bug in evalstore · 130 interrupted.
 """
 
 

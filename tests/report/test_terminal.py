@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.report.folding import measure_columns
 from evalstore.report.formats import FORMATS
 
 OWN = re.compile(rb"\x1b\[[0-9;]*m")
@@ -74,6 +75,41 @@ def test_a_terminal_has_colours_and_a_width(on_terminal: Shown, folder: Path) ->
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_who_wants_no_colours_gets_none(on_terminal: Shown, folder: Path, env: dict[str, str]) -> None:
     assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
+
+
+def test_clicolor_0_wants_none_on_a_terminal(on_terminal: Shown, folder: Path) -> None:
+    assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, CLICOLOR="0")
+
+
+@pytest.mark.parametrize(
+    ("env", "painted"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"CLICOLOR_FORCE": "1"}, True),
+        ({"CLICOLOR_FORCE": "0"}, False),
+        ({"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": ""}, True),
+        ({"FORCE_COLOR": "1", "CLICOLOR": "0"}, True),
+    ],
+    ids=str,
+)
+def test_colours_in_a_pipe(cli: Callable[..., Any], folder: Path, env: dict[str, str], *, painted: bool) -> None:
+    said = cli("diff", "old.yaml", "new.yaml", cwd=folder, **env)
+    assert ("\x1b[1;31mMAJOR\x1b[0m" in said.out) == painted
+    refused = cli("diff", "old.yaml", "none.yaml", cwd=folder, **env)
+    assert refused.code == 3
+    assert refused.err.startswith("\x1b[1;31merror:\x1b[0m" if painted else "error:")
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120", "200"])
+def test_columns_are_the_width_of_a_pipe_too(cli: Callable[..., Any], folder: Path, columns: str) -> None:
+    ran = cli("diff", "old.yaml", "new.yaml", cwd=folder, COLUMNS=columns)
+    assert int(columns) // 2 < max(map(measure_columns, ran.out.splitlines())) <= int(columns)
+    refused = cli("diff", "old.yaml", f"{'none' * 20}.yaml", cwd=folder, COLUMNS=columns)
+    assert max(map(len, refused.err.splitlines())) <= int(columns)
 
 
 @pytest.mark.heavy
