@@ -25,7 +25,9 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
-    results = [line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width)]
+    results = [
+        line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
+    ]
     lines = "\n".join(screen.paint_words(line, _ANSWERS) for line in results)
     rows = [*_list_slices(report.audit)]
     slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""

@@ -91,7 +91,7 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
     assert ask(runs["a"], runs["crashed"], *both, "--undecided", "pass")[0] == 0
     assert ask(runs["a"], runs["crashed"], *both, "--fail-on", "own<0", "--undecided", "pass")[0] == 1
     ran = cli("audit", runs["a"], runs["crashed"], *both, cwd=repo.root)
-    assert [line.split(" (")[0] for line in ran.out.splitlines()[-2:]] == [
+    assert [line.split(" (")[0] for line in ran.out.splitlines() if line.startswith(("mix<", "outputs<"))] == [
         "mix<0: holds at 0.0000",
         "outputs<-0.02: cannot tell",
     ]

@@ -10,6 +10,7 @@ import pytest
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
 from evalstore.release import ReleasedVersion
+from evalstore.report.next_steps import find_next_steps
 from evalstore.report.status import text
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import read_history
@@ -138,8 +139,8 @@ def test_a_lower_version_without_a_change_is_refused(released: Shop) -> None:
         released.bump()
     assert str(error.value.place) == "rubrics/tone.yaml:3:10"
     # `status` sends nobody to what is refused, and says what helps.
-    said = text(released.status())
-    assert "bump --all" not in said
+    said = " ".join(text(released.status()).split())
+    assert find_next_steps(released.status()) == []
     assert "0.9.0 is below the released 1.0.0, and nothing else changed: write 1.0.0 there again" in said
     released.write("rubrics/tone.yaml", rubric(ban="just", version="0.9.0"))
     assert text(released.status()).endswith("evalstore bump --all")
