@@ -281,7 +281,8 @@ class QuestionAttributor:
         if player is PlayerName.JUDGE_SERVICE:
             return _SERVICE_SOURCE
         if player is PlayerName.DATASET:
-            return trace_reference(self.history, shared.id, self._change_sources[PlayerName.DATASET].origin)
+            change = self._change_sources[PlayerName.DATASET].origin
+            return trace_reference(self.history, shared.id, shared.questions, change)
         return self._change_sources[player]
 
     @cached_property

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evalstore.checks.phrases import Phrase, read_phrase
+from evalstore.checks.question_values import list_question_values
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
@@ -206,9 +207,16 @@ def split_versions(
 
 
 def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> frozenset[str]:
-    """Return the names of the checks that every version has with the same kind, one that can be taken apart."""
+    """Return the names of the checks that every version has with the same kind, one that can be taken apart.
+
+    Where a list is the question's, its items are of the question.
+    """
     kinds = [
-        {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE_KINDS}
+        {
+            (named[check.id], check.kind)
+            for check in version.checks
+            if check.kind not in _WHOLE_KINDS and not list_question_values(check.params)
+        }
         for version, named in zip(versions, names, strict=True)
     ]
     return frozenset(name for name, _ in set.intersection(*kinds))

@@ -32,16 +32,20 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
+from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 _Item = TypeVar("_Item")
 _REFERENCE_RULE = "question-reference-changed"
+_VALUE_RULE = "question-value-changed"
+_REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
 _REFERENCE_MESSAGE = "graders read other expected answers"
 
 
@@ -199,9 +203,18 @@ def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> 
     )
 
 
-def trace_reference(history: QuestionHistory, id_: str, change: Origin) -> EditSource:
-    """Return the source of a question's reference: the commit that changed it last, else the change of the dataset."""
+def trace_reference(
+    history: QuestionHistory, id_: str, questions: tuple[Question, Question], change: Origin
+) -> EditSource:
+    """Return the source of what graders read of a question, before and after: the commit that changed it last.
+
+    Without one it is the change of the dataset.
+    """
     origin = history.references.get(id_, change)
+    old, new = (question.row for question in questions)
+    moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
+    if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
+        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"checks take other values: {names}")
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 

@@ -227,7 +227,7 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
             return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
-        params, values = {**check.params, **bar}, list_question_values(check.params)
+        params, values = {**check.params, **bar, "kind": check.kind}, list_question_values(check.params)
         if values:
             return _prepare_each_question(params, values, context)
         return KINDS[check.kind].prepare_grading(params, context)

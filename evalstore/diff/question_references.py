@@ -11,7 +11,7 @@ from evalstore.checks.question_values import fill_params, find_value_problems, i
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
-from evalstore.diff.kinds import KINDS, Row
+from evalstore.diff.kinds import KINDS, Row, find_compared_kind, read_params
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
@@ -79,8 +79,6 @@ class ReferenceReaders:
             return change.with_reason("its bundle may read it")
         if reason := next((reader for reader in readers if isinstance(reader, str)), ""):
             return change.with_reason(reason)
-        if not all(_reads_alike(reader, rows, other) for other in change.other_questions for reader in known):
-            return change.with_reason("its questions differ in what else is read of them")
         return self._compare_readers(change, known)
 
     def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
@@ -96,8 +94,12 @@ class ReferenceReaders:
         if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
             return change.with_reason(f"{ref} reads it")
         # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
+        # Of a default only those are filled that read it: what is claimed then holds whatever else a question gives.
+        key = change.name if change.other_questions else None
+        if not all(_reads_alike(readers[0].value, key, (before, after), other) for other in change.other_questions):
+            return change.with_reason("its questions differ in what else the check reads")
         try:
-            old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
+            old, new = (fill_from_question(readers[0].value, row, key) for row in (before, after))
         except UnreadableError:
             return change.with_reason("on one side it is not a value that checks can read")
         if _has_same_checks(old, new):
@@ -162,11 +164,18 @@ class ReferenceReaders:
         )
 
 
-def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
-    """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
-    plain = [_fill_values(check, row) for check in rubric["checks"]]
-    checks = ({**check, **KINDS[check["kind"]].fill_from_question(check, row)} for check in plain)
+def fill_from_question(rubric: Params, row: Row, key: str | None = None) -> dict[str, Any]:
+    """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit.
+
+    Where a `key` is given, only the checks that read it are filled, and the others left open.
+    """
+    checks = [_fill_check(check, row) if key is None or _reads(check, key) else check for check in rubric["checks"]]
     return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def _fill_check(check: Params, row: Row) -> Params:
+    plain = _fill_values(check, row)
+    return {**plain, **KINDS[plain["kind"]].fill_from_question(plain, row)}
 
 
 def _fill_values(check: Params, row: Row) -> Params:
@@ -180,13 +189,23 @@ def _fill_values(check: Params, row: Row) -> Params:
     return fill_params(check, {value.pointer: row[value.key] for value in values})
 
 
-def _reads_alike(reader: RubricReads, rows: tuple[Row, Row], others: tuple[Row, Row]) -> bool:
-    """Whether the same is read of two questions, before and after: then an edit of both does the same to both."""
-    parts = [*reader.own_parts, *reader.other_parts, ("rubric_ref",), ("bundle",)]
+def _reads(check: Params, key: str) -> bool:
+    return any(part[0] == key for part in _list_parts(check))
+
+
+def _list_parts(check: Params) -> Iterator[Pointer]:
+    """Yield the parts of a question that a check of a rubric's mapping reads, as far as its kind knows."""
+    kind = find_compared_kind(check)
+    yield from KINDS[kind].question_parts(read_params(kind, check))
+
+
+def _reads_alike(rubric: Params, key: str | None, rows: tuple[Row, Row], others: tuple[Row, Row]) -> bool:
+    """Whether the checks that read a key read the same of two questions: then an edit does the same to both."""
+    read = (part for check in rubric["checks"] if _reads(check, str(key)) for part in _list_parts(check))
     return all(
         is_same(_view_part(one, part), _view_part(other, part))
+        for part in [*read, ("rubric_ref",), ("bundle",)]
         for one, other in zip(rows, others, strict=True)
-        for part in parts
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS, find_compared_kind, find_plain_kind, list_scored_params, read_params
+from evalstore.diff.kinds import KINDS, find_compared_kind, find_plain_kind, list_written_params, read_params
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
@@ -85,8 +85,9 @@ class CheckState:
 
     def to_check(self) -> Check:
         """Return the check that scoring runs; its id is its token."""
-        params = {"kind": find_plain_kind(self.kind), **list_scored_params(self.kind, self.params)}
-        return Check(self.token, find_plain_kind(self.kind), params, self.threshold, self.negate)
+        kind, written = find_plain_kind(self.kind), list_written_params(self.kind, self.params)
+        params = {name: value for name, value in written.items() if value is not None}
+        return Check(self.token, kind, params, self.threshold, self.negate)
 
 
 @dataclass(frozen=True, slots=True)

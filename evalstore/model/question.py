@@ -106,6 +106,11 @@ def _find_no_line() -> int | None:
     return None
 
 
+def is_read_by_checks(key: str) -> bool:
+    """Whether some check may read a key of a question, as a reference or as a value that its rubric takes from it."""
+    return key not in _UNREAD_KEYS and key[:2] != "x_"
+
+
 # Without slots, as above.
 @dataclass(frozen=True)
 class Question:
@@ -141,7 +146,7 @@ class Question:
     @cached_property
     def reference_digest(self) -> str:
         """SHA-256 over what else a grader may read: the reference, and each key that a rubric can take values from."""
-        return self._digest([key for key in self.row if key not in _UNREAD_KEYS and key[:2] != "x_"])
+        return self._digest(list(filter(is_read_by_checks, self.row)))
 
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
         """Return the words to add where `key` is missing (of the mapping under the key `within`) and a slip is near.

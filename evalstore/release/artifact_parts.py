@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
 from evalstore.diff.plain_data import pair_checks
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import write_canonical
@@ -134,8 +134,9 @@ def _list_rubric_parts(rubric: RubricState) -> Iterator[tuple[ArtifactPart, str]
 def _list_check_parts(check: CheckState) -> Iterator[tuple[ArtifactPart, str]]:
     own = {"threshold": str(check.threshold), "negate": str(check.negate)}
     yield ArtifactPart("presence", check.id), ""
-    for key, value in check.params.items():
-        if KINDS[check.kind].params[key].is_set and isinstance(value, list):
+    known = KINDS[find_plain_kind(check.kind)].params
+    for key, value in list_written_params(check.kind, check.params).items():
+        if known[key].is_set and isinstance(value, list):
             own[key] = " ".join(sorted({write_canonical(item) for item in value}))
             for item in value:
                 yield ArtifactPart("item", check.id, key, str(item)), ""

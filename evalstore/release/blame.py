@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import Pointer, convert_fraction
 from evalstore.errors import LoadError
@@ -47,8 +47,9 @@ def _list_rubric_places(rubric: RubricState, value: Mapping[str, Any]) -> Iterat
 def _list_check_places(check: CheckState, written: Mapping[str, Any]) -> Iterator[tuple[ArtifactPart, PartPlace]]:
     at: Pointer = ("checks", check.index)
     yield ArtifactPart("check", check.id), PartPlace(at, dict(written))
-    for key, value in check.params.items():
-        if KINDS[check.kind].params[key].is_set and isinstance(value, list):
+    known = KINDS[find_plain_kind(check.kind)].params
+    for key, value in list_written_params(check.kind, check.params).items():
+        if known[key].is_set and isinstance(value, list):
             for index, item in enumerate(value):
                 yield ArtifactPart("item", check.id, key, str(item)), PartPlace((*at, key, index), item)
         else:

@@ -343,12 +343,19 @@ def test_a_default_that_a_check_reads_is_judged_as_each_question_has_it() -> Non
     assert finding.message.startswith("the default of 3 questions: ")
 
 
+def test_a_default_is_judged_whatever_else_the_questions_give_to_other_checks() -> None:
+    held = {REF: {**UNREAD, "checks": [*NAMES["checks"], VALUES[0]], "scoring": {"combine": "weighted_avg"}}}
+    rows = [{"id": f"q{number}", "input": "i", "names": [str(number)]} for number in range(3)]
+    (finding,) = compare_defaults({"banned": ["a"]}, {"banned": ["a", "b"]}, rows, held).findings
+    assert (finding.rule, str(finding.direction)) == ("ban-phrase-added", "stricter")
+
+
 def test_a_default_of_questions_that_differ_is_major_either_way() -> None:
     held = {REF: {**UNREAD, "checks": [VALUES[1]]}}
     rows = [{"id": f"q{number}", "input": "i", "least": number} for number in (1, 2)]
     (finding,) = compare_defaults({"names": ["a", "b"]}, {"names": ["a", "b", "c"]}, rows, held).findings
     assert (finding.rule, finding.level, str(finding.direction)) == ("question-value-changed", Bump.MAJOR, "either")
-    assert "its questions differ in what else is read of them" in finding.message
+    assert "its questions differ in what else the check reads" in finding.message
 
 
 def test_a_value_that_moves_from_the_question_to_the_defaults_moves_nothing() -> None:

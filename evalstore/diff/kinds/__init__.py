@@ -161,10 +161,11 @@ def find_compared_kind(check: Params) -> str:
     return f"{kind}{_OF_QUESTION}" if list_question_values(check) and not is_judged else kind
 
 
-def list_scored_params(kind: str, params: Params) -> dict[str, Any]:
-    """Return the parameters that scoring reads; `params` are those of `read_params`."""
-    written = params if find_plain_kind(kind) == kind else {**params[_PARAMS], _JUDGE_REF: params.get(_JUDGE_REF)}
-    return {name: value for name, value in written.items() if value is not None}
+def list_written_params(kind: str, params: Params) -> dict[str, Any]:
+    """Return the parameters by their keys in a file; `params` are those of `read_params`."""
+    if find_plain_kind(kind) == kind:
+        return dict(params)
+    return {**params[_PARAMS], **{key: item for key, item in params.items() if key != _PARAMS}}
 
 
 def _leave_open(known: CheckKind) -> CheckKind:
