@@ -136,6 +136,27 @@ def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_rea
     assert {cause.source.message for cause in dataset.causes} == {"graders read other expected answers"}
 
 
+def test_an_edit_of_what_a_check_takes_from_the_question_is_the_datasets_with_its_author(
+    repo: Any, answers: Answers
+) -> None:
+    values = "id: tone\nversion: {}\nchecks:\n  - {{kind: must_not_contain, values: {{from: banned}}{}}}\nscoring: {{combine: min}}\n"
+    repo.release("rubrics/tone", values.format("1.0.0", ""))
+    repo.release("rubrics/tone", values.format("1.1.0", ", case_sensitive: true"), author="Zoe")
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0", ", banned: [bad]"))
+    repo.release("datasets/small", questions("2.0.0", "tone@1.0.0", ", banned: [bad, one]"), author="Ines")
+    repo.release("datasets/small", questions("3.0.0", "tone@1.1.0", ", banned: [bad, one]"), author="Paul")
+    outputs = answers("a", one="One", two="one")
+    runs = [repo.score(f"dataset/small@{version}.0.0", outputs) for version in (1, 2, 3)]
+    dataset = factor(repo.audit(runs[0], runs[1]), "dataset")
+    (cause,) = dataset.causes
+    assert (cause.source.rule, cause.source.message) == ("question-value-changed", "checks take other values: banned")
+    assert (cause.source.origin.author, cause.share) == ("Ines", dataset.share)
+    assert dataset.share < 0
+    rubric = factor(repo.audit(runs[1], runs[2]), "rubric")
+    assert [(one.source.origin.author, one.share) for one in rubric.causes] == [("Zoe", rubric.share)]
+    assert rubric.share > 0
+
+
 def test_a_broken_release_on_the_way_is_passed_over_and_said(repo: Any, answers: Answers) -> None:
     repo.release("rubrics/tone", tone("1.0.0", "!"))
     repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))

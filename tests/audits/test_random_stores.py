@@ -30,6 +30,7 @@ def make_checks(chance: random.Random, version: int) -> list[dict[str, Any]]:
         {"id": "ban", "kind": "must_not_contain", "values": chance.sample(WORDS, chance.randint(1, 3))},
         {"id": "any", "kind": "must_contain_any", "values": chance.sample(WORDS, 2), "negate": chance.random() < 0.3},
         {"id": "facts", "kind": "fact_match"},
+        {"id": "own", "kind": "must_contain_any", "values": {"from": "names"}, "negate": chance.random() < 0.3},
         {"id": "brief", "kind": "format", "format": "text", "max_chars": chance.choice([8, 14, 20])},
         {"id": "j", "kind": "llm_judge", "judge_prompt_ref": f"judge/acc@{version}.0.0"},
         {"id": "c", "kind": "composite", "rubric_ref": f"rubric/inner@{version}.0.0"},
@@ -68,7 +69,8 @@ def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, se
         outer[version] = {"checks": checks, "scoring": make_scoring(chance, [check["id"] for check in checks])}
         desk.rubric(f"{version}.0.0", *checks, **outer[version]["scoring"])
         questions[version] = [
-            {"id": f"q{i}", "input": "x", "expected_facts": chance.sample(WORDS, 2)} for i in range(size)
+            {"id": f"q{i}", "input": "x", "expected_facts": chance.sample(WORDS, 2), "names": chance.sample(WORDS, 2)}
+            for i in range(size)
         ]
         desk.dataset(f"{version}.0.0", questions[version])
     lines = [
