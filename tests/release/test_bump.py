@@ -143,7 +143,7 @@ def test_a_lower_version_without_a_change_is_refused(released: Shop) -> None:
     assert find_next_steps(released.status()) == []
     assert "0.9.0 is below the released 1.0.0, and nothing else changed: write 1.0.0 there again" in said
     released.write("rubrics/tone.yaml", rubric(ban="just", version="0.9.0"))
-    assert text(released.status()).endswith("evalstore bump --all")
+    assert find_next_steps(released.status()) == ["evalstore bump --all"]
 
 
 def test_in_zero_versions_y_carries_major(shop: Shop) -> None:
