@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from evalstore.agreement.measurement import resolve_kind
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext
-from evalstore.checks.judges import FACT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
+from evalstore.checks.judges import FACT_VARIABLE, STATEMENT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
+from evalstore.checks.question_values import fill_from_question, list_question_values
+from evalstore.checks.statements import read_statements
 from evalstore.documents.edit import Scalar
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Artifact, Check, Grade, Kind, Rubric, Sample, parse_ref, read_rubric
+from evalstore.model import Artifact, Check, Grade, Kind, Question, Rubric, Sample, parse_ref, read_rubric
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
@@ -175,8 +177,14 @@ class NoiseMeasurement:
         context = CheckContext(self.resolver.load, self.session.ask, self.resolver.model)
         judgements, unjudged, engines = [], 0, set()
         for unit in units:
-            judge, variables = self._prepare(unit, context), self._fill_variables(unit)
-            sample = Sample(unit.row.output, self._find_question(unit.row))
+            question = self._find_question(unit.row)
+            params = {**unit.check.params, "kind": unit.check.kind}
+            filled = fill_from_question(params, list_question_values(params), question)
+            if isinstance(filled, Grade):
+                unjudged += 1
+                continue
+            variables = _list_variables(filled, question)
+            judge, sample = self._prepare(filled, variables, context), Sample(unit.row.output, question)
             answers = list(ask_judge(judge, sample, variables, context, times=self.request.repeat))
             scores = tuple(answer.parsed.score for answer in answers if answer.parsed.score is not None)
             if len(scores) < self.request.repeat:
@@ -195,27 +203,26 @@ class NoiseMeasurement:
             notes=(*self.resolver.notes, *self.session.list_notes()),
         )
 
-    def _prepare(self, unit: _Unit, context: CheckContext) -> PreparedJudge:
-        model: Mapping[str, Any] = unit.check.params.get("model", {})
-        judge = prepare_judge(
-            self.judge.ref,
-            context,
-            model=model,
-            variable_names=[*unit.check.params.get("variables", {}), FACT_VARIABLE],
-        )
+    def _prepare(self, params: Mapping[str, Any], variables: Mapping[str, str], context: CheckContext) -> PreparedJudge:
+        model: Mapping[str, Any] = params.get("model", {})
+        names = [*variables, FACT_VARIABLE, STATEMENT_VARIABLE]
+        judge = prepare_judge(self.judge.ref, context, model=model, variable_names=names)
         if isinstance(judge, Grade):
             raise RefusedError(judge.reason)
         return judge
 
-    def _fill_variables(self, unit: _Unit) -> Mapping[str, str]:
-        question = self._find_question(unit.row)
-        facts = unit.check.params.get("facts") or (question.row.get("expected_facts") if question else None)
-        fact = {FACT_VARIABLE: str(facts[0])} if facts else {}
-        return {**fact, **unit.check.params.get("variables", {})}
-
-    def _find_question(self, row: GradedRow) -> Any:
+    def _find_question(self, row: GradedRow) -> Question | None:
         found = self.questions.find(row.id)
         return found[1] if found else None
+
+
+def _list_variables(params: Mapping[str, Any], question: Question | None) -> dict[str, str]:
+    """Return what a check tells its judge once: of several facts or statements it asks about, the first."""
+    facts = params.get("facts") or (question.row.get("expected_facts") if question else None)
+    fact = {FACT_VARIABLE: str(facts[0])} if facts else {}
+    statements = read_statements(params.get("each", ()))
+    statement = {STATEMENT_VARIABLE: statements[0].text} if statements else {}
+    return {**fact, **statement, **params.get("variables", {})}
 
 
 def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:

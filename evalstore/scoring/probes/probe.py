@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext, combine_results, prepare_check, prepare_rubric
+from evalstore.checks.question_values import list_question_values
+from evalstore.diff.params import UnreadableError
 from evalstore.diff.plain_data import make_plain
+from evalstore.diff.question_references import fill_from_question
+from evalstore.diff.rubric_state import RubricState
 from evalstore.diff.rubric_state import read_rubric as read_state
 from evalstore.documents import format_json_pointer
 from evalstore.errors import Place, RefusedError
@@ -286,6 +290,16 @@ def _resolve(store: ArtifactStore, ref: str, kind: Kind) -> Resolved:
     return resolved
 
 
+def _fill_state(value: Mapping[str, Any], state: RubricState, question: Question | None) -> RubricState:
+    """Return a rubric with the values that a question gives it, where it gives them all."""
+    if question is None or not any(list_question_values(check) for check in value["checks"]):
+        return state
+    try:
+        return read_state(fill_from_question(value, make_plain(question.row))) or state
+    except UnreadableError:
+        return state
+
+
 def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None, session: JudgeSession) -> RubricProbe:
     value = make_plain(ruler.artifact.value)
     state = read_state(value)
@@ -297,7 +311,7 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     grade = prepare_rubric(rubric, context)
     for question in questions.iterate():
         count += question is not None
-        for text in build_texts(state, question):
+        for text in build_texts(_fill_state(value, state, question), question):
             result = grade(Sample(Output(text.text), question))
             tallies.setdefault(text.name, _ResultTally(text)).add(
                 result, rubric.scoring, question.id if question else ""
