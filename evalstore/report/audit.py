@@ -132,8 +132,8 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
             message = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
-            first, *rest = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)
-            yield from (screen.paint_change(first), *rest)
+            lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)
+            yield from (*map(screen.paint_change, lines[:1]), *lines[1:])
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if silent_count := len(factor.causes) - len(effective_causes):

@@ -179,10 +179,14 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
     ).splitlines()
     yield from ("", screen.paint(Part.QUIET, f"{head}  {REASON_HEAD[-1].upper()}, AND WHERE FIRST"))
     for line, (total, _) in zip(lines, rows, strict=True):
-        first, *rest = wrap_beside(f"{line}  ", total.reason, screen)
-        yield from (screen.paint_words(first, _OUTCOMES), *rest)
+        yield from _paint_outcome(wrap_beside(f"{line}  ", total.reason, screen), screen)
         if total.first:
             yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(total.first))
+
+
+def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
+    """Return the lines of a remark, of which the first begins with its outcome; an empty remark has none."""
+    return [*(screen.paint_words(line, _OUTCOMES) for line in lines[:1]), *lines[1:]]
 
 
 def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
@@ -192,8 +196,7 @@ def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, remarks[:_REMARKS], strict=False):
-        first, *rest = wrap_beside(f"{lead:<{width}}  ", remark.reason, screen)
-        yield from (screen.paint_words(first, _OUTCOMES), *rest)
+        yield from _paint_outcome(wrap_beside(f"{lead:<{width}}  ", remark.reason, screen), screen)
     if len(remarks) > _REMARKS:
         yield f"  and {len(remarks) - _REMARKS:,} more remarks; {_HOW_TO_SEE_ALL}"
 
