@@ -37,10 +37,9 @@ class QuestionValue(NamedTuple):
 
 
 def find_question_key(value: Any) -> str | None:
-    """Return the key that `{from: key}` names; None for any other value."""
-    if isinstance(value, Mapping) and len(value) == 1 and isinstance(key := value.get(_FROM), str):
-        return key
-    return None
+    """Return the key that `{from: key}` names; None for any other value. Beside `from`, nothing is read."""
+    key = value.get(_FROM) if isinstance(value, Mapping) else None
+    return key if isinstance(key, str) and key else None
 
 
 def is_empty(value: Any) -> bool:

@@ -220,7 +220,8 @@ def _note_unknown_key(
 def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(part, dict):
         return {}
-    reference = part.get("$ref")
+    # A mapping in place of a list or a text names a key of the question.
+    reference = part.get("$ref") or (part["then"].get("$ref") if "then" in part and "else" in part else None)
     return {**root["$defs"][reference.rsplit("/", 1)[1]], **part} if reference else part
 
 
