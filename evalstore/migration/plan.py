@@ -97,7 +97,7 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     # Names go to a trial first: a source that is refused below must not use up any id.
     trial = target.names.start_trial()
     try:
-        run = trial.claim_run_path(legacy.file, legacy.sha256) if extraction.is_run else ""
+        run = trial.claim_run_path(_find_run(place) or legacy.file, legacy.sha256) if extraction.is_run else ""
         batch = _start_batch(context, place, replace(target, names=trial), run)
         rubrics = _place_drafts(context, batch)
         main = _place_main(context, batch, rubrics)
@@ -124,6 +124,11 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
         stands,
         batch.claimed,
     )
+
+
+def _find_run(place: SuitePlace) -> str:
+    """Return the path of the run that a suite was migrated to, where that may be called otherwise today."""
+    return place.stored.origin.run if place.stored and not place.moved else ""
 
 
 def _plan_item(

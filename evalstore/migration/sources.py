@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,9 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import LARGE_FILE, read_below, read_user_file
 from evalstore.migration.extraction import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
-from evalstore.runs.run_files import decode_path
+from evalstore.runs.run_files import STORED_PATH, decode_path
+from evalstore.store.file_history import was_committed
+from evalstore.store.locate import find_top
 
 _OWN_FOLDERS = frozenset({".git", ".hg", ".jj", ".svn", ".evalstore", STAGE})  # of a store or a version control
 # What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor` folder is committed.
@@ -89,9 +92,15 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     files = sorted(found, key=lambda file: file.in_folder, reverse=True)
     # Named files come last and replace the same file found in a folder.
     by_path = {_make_absolute(file.path): file for file in files}
+    counts = Counter(file.name for file in by_path.values())
+    # Files of several repositories may have one name: only then it has the folder of its repository in front.
+    by_path = {
+        path: replace(file, name=_add_top(file, store)) if counts[file.name] > 1 else file
+        for path, file in by_path.items()
+    }
     names = {file.name for file in by_path.values()}
     # A run below `runs/` whose original is among the sources, too, is a copy of it.
-    copies = {name for name in names if decode_path(name) in names - {name}}
+    copies = {name for name in names if STORED_PATH.fullmatch(name) and decode_path(name) in names - {name}}
     marked = (
         replace(file, skip_reason=_COPY) if file.in_folder and file.name in copies else file
         for file in by_path.values()
@@ -99,21 +108,37 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     return sorted(marked, key=lambda file: file.name)
 
 
+def _add_top(file: LegacyFile, store: Path) -> str:
+    top = _find_top(file.path.parent, store)
+    return f"{_to_text(PurePosixPath(top.name))}/{file.name}" if top else file.name
+
+
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file lies below one of `paths`, or beside one, and is not there any more."""
-    roots = [
-        (_make_name(path, store, folder=True), path)
-        if path.is_dir()
-        else (_make_name(path, store, folder=False).parent, path.parent)
-        for path in paths
-    ]
-    # Outside of the store, a name without a folder says nothing of where it was.
+    """Return whether a recorded file lies below one of `paths`, or beside one, and is not there any more.
+
+    Of a repository outside of the store, its history must have had the file: another one may have one of that name.
+    """
+    folders = [path if path.is_dir() else path.parent for path in paths]
+    roots = [(_make_name(folder, store, folder=True), folder, _find_top(folder, store)) for folder in folders]
+    # Outside of the store and of git, a name without a folder says nothing of where it was.
     home = _make_absolute(store)
-    known = [(name, path) for name, path in roots if name.parts or _make_absolute(path).is_relative_to(home)]
+    plain = [
+        (name, path)
+        for name, path, top in roots
+        if not top and (name.parts or _make_absolute(path).is_relative_to(home))
+    ]
+    tops = [(name, top) for name, _, top in roots if top]
 
     def is_gone(file: str) -> bool:
-        below = [path / PurePosixPath(file).relative_to(name) for name, path in known if _is_below(file, name)]
-        return bool(below) and not any(os.path.lexists(path) for path in below)
+        below = [path / PurePosixPath(file).relative_to(name) for name, path in plain if _is_below(file, name)]
+        if below:
+            return not any(os.path.lexists(path) for path in below)
+        # Earlier releases put the name of the clone's folder in front.
+        forms = [file, file.partition("/")[2]]
+        found = [(top, form) for name, top in tops for form in forms if form and _is_below(form, name)]
+        return not any(os.path.lexists(top / form) for top, form in found) and any(
+            was_committed(top, form) for top, form in found
+        )
 
     return is_gone
 
@@ -137,14 +162,22 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
     if not path.is_dir():
         yield LegacyFile(_to_text(_make_name(path, store, folder=False)), path.parent, path.name, in_folder=False)
         return
-    name = _make_name(path, store, folder=True)
+    name, inner = _make_name(path, store, folder=True), _find_inner(path, store)
     for below in _walk_folder(path):
+        # What lies in the store is named from there, whichever folder around it is searched.
+        full = PurePosixPath(below.removeprefix(inner)) if inner and below.startswith(inner) else name / below
         if below.endswith("/"):
-            yield LegacyFile(f"{_to_text(name / below)}/", path, below, in_folder=True, skip_reason=_INSTALLED)
+            yield LegacyFile(f"{_to_text(full)}/", path, below, in_folder=True, skip_reason=_INSTALLED)
             continue
         # A link that leads nowhere is not a file to name instead: it is read, which says why it cannot be.
         reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
-        yield LegacyFile(_to_text(name / below), path, below, in_folder=True, skip_reason=reason)
+        yield LegacyFile(_to_text(full), path, below, in_folder=True, skip_reason=reason)
+
+
+def _find_inner(path: Path, store: Path) -> str:
+    """Return the path of a store below a folder, with a slash at its end; empty where it lies elsewhere."""
+    home, folder = _make_absolute(store), _make_absolute(path)
+    return f"{home.relative_to(folder).as_posix()}/" if home != folder and home.is_relative_to(folder) else ""
 
 
 def _walk_folder(root: Path) -> Iterator[str]:
@@ -184,14 +217,25 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 
 
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
-    """Return a path relative to the store if it lies there, else as the user wrote it; never an absolute one."""
+    """Return a path relative to the store if it lies there, else to its own repository; never an absolute one.
+
+    What lies in no repository is named as the user wrote it.
+    """
     absolute, home = _make_absolute(path), _make_absolute(store)
     if absolute.is_relative_to(home):
         return PurePosixPath(absolute.relative_to(home).as_posix())
+    if top := _find_top(path if folder else path.parent, store):
+        return PurePosixPath(absolute.relative_to(top).as_posix())
     if not path.is_absolute() and ".." not in path.parts:
         return PurePosixPath(path.as_posix())
-    # Outside of the store, the last one or two parts: an absolute path would differ between machines.
+    # The last one or two parts: an absolute path would differ between machines.
     return PurePosixPath(*absolute.parts[1:][-1 if folder else -2 :])
+
+
+def _find_top(folder: Path, store: Path) -> Path | None:
+    """Return the top of the working tree that a folder outside of the store lies in; None where there is none."""
+    absolute = _make_absolute(folder)
+    return None if absolute.is_relative_to(_make_absolute(store)) else find_top(absolute)
 
 
 def _resolve_below(folder: PurePosixPath, path: str) -> str | None:

@@ -256,7 +256,7 @@ _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
     (lambda suite: (suite.file, suite.name) if suite.name else None, False),
     (lambda suite: suite.file, False),
     *((_key_by_tail(length, named=True), False) for length in range(_TAIL, 0, -1)),
-    *((_key_by_tail(length, named=False), False) for length in range(_TAIL, 1, -1)),
+    *((_key_by_tail(length, named=False), False) for length in range(_TAIL, 0, -1)),
     (lambda suite: suite.name or None, True),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from evalstore.errors import GitError
 from evalstore.files import read_below
 from evalstore.store.contents import StoreContents
 from evalstore.store.git import Git
+from evalstore.store.locate import find_repository
 from evalstore.store.object_reader import is_oid
 from evalstore.store.objects import read_parents
 from evalstore.store.revisions import find_head
@@ -90,6 +92,13 @@ def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
     tips = ("--branches", "--remotes", "--tags", *([head] if head else []))
     out = store.git.run("rev-list", "--full-history", *tips, *files)
     return out.decode("ascii").split()
+
+
+def was_committed(top: Path, path: str) -> bool:
+    """Whether the history of a working tree's HEAD has a file at a path; False where git does not say."""
+    with suppress(GitError):
+        return bool(find_repository(top).git.run("log", "-1", "--format=%H", "HEAD", "--", path))
+    return False
 
 
 def read_shallow_commits(git: Git) -> frozenset[str]:

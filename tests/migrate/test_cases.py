@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,11 +38,15 @@ def test_every_quirk_that_was_seen_has_a_case() -> None:
 @pytest.mark.parametrize("case", FOLDERS, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_what_holds_of_every_case(case: Path, tmp_path: Path) -> None:
     """A dry run writes nothing, the files and the report are those of the case, a second run changes nothing, and back."""
-    hold_dry_run(case, tmp_path / "store")
-    first = migrate([case / "legacy"], into=tmp_path / "store")
-    hold_files(case, tmp_path / "store", first)
-    hold_second_run(case, tmp_path / "store", first)
-    hold_export(case, tmp_path / "store", tmp_path / "out", first)
+    # Copied, as a file of a repository is named from the top of that.
+    case = Path(shutil.copytree(case, tmp_path / "cases" / case.parent.name / case.name))
+    run = tmp_path / "run"
+    run.mkdir()
+    hold_dry_run(case, run / "store")
+    first = migrate([case / "legacy"], into=run / "store")
+    hold_files(case, run / "store", first)
+    hold_second_run(case, run / "store", first)
+    hold_export(case, run / "store", run / "out", first)
 
 
 def hold_dry_run(case: Path, store: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_walk_follows_no_link_and_passes_by_git(tmp_path: Path) -> None:
     (root / "link").symlink_to(outside.parent)
     (root / "evals.json").symlink_to(outside)
     os.mkfifo(root / "pipe.json")
-    assert names(root, into=tmp_path / "store") == ["root/a/evals.json"]
+    assert names(root, into=tmp_path / "store") == ["a/evals.json"]
 
 
 def test_a_named_link_is_read_and_a_named_gap_is_an_error(tmp_path: Path) -> None:
@@ -288,3 +288,84 @@ def test_installed_packages_are_passed_by_and_named(tmp_path: Path) -> None:
     assert [source.file for source in report.skipped] == ["in/node_modules/"]
     assert "installed packages" in report.skipped[0].reason
     assert names(installed.parents[1], into=tmp_path / "store") == ["node_modules/kit/evals.json"]
+
+
+def clone_sources(git: Any, folder: Path) -> Path:
+    """Make a repository with two suites and a store, as every clone of it is: only its folder is called otherwise."""
+    put(folder / "kit/forms/evals.json")
+    put(folder / "kit/nodes/cases.json", json.dumps({"evals": [{"id": 1, "prompt": "!", "must_contain_any": ["b"]}]}))
+    git("init", "-q", cwd=folder)
+    git("add", ".", cwd=folder)
+    git("commit", "-qm", "sources", cwd=folder)
+    (folder / "store").mkdir()
+    return folder
+
+
+def read_tree(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_name_does_not_depend_on_where_a_clone_lies(
+    tmp_path: Path, git: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (clone_sources(git, tmp_path / name / name) for name in ("one", "another"))
+    migrate([first], into=first / "store")
+    written = read_tree(first / "store")
+    assert "kit/nodes/cases.json" in written["datasets/cases.yaml"].decode()
+    ways: list[tuple[Path, str | Path]] = [
+        (second, "."),
+        (second / "store", ".."),
+        (second, second),
+        (second / "kit", "."),
+        (second / "kit/forms", "../../kit"),
+        (tmp_path, second),
+    ]
+    for folder, path in ways:
+        monkeypatch.chdir(folder)
+        for child in (second / "store").iterdir():
+            shutil.rmtree(child)
+        migrate([Path(path)], into=second / "store")
+        assert read_tree(second / "store") == written
+        assert migrate([Path(path)], into=second / "store").written == ()
+        # A store that another clone has written is known, and nothing is written a second time.
+        shutil.copytree(first / "store", second / "copy")
+        assert migrate([Path(path)], into=second / "copy").written == ()
+        shutil.rmtree(second / "copy")
+
+
+def test_a_store_with_the_names_of_clones_is_known_again(tmp_path: Path, git: Any) -> None:
+    clone = clone_sources(git, tmp_path / "here")
+    # As releases before this one named it: by the folder of the clone.
+    elsewhere = tmp_path / "there"
+    shutil.copytree(clone / "kit", elsewhere / "kit")
+    migrate([elsewhere], into=clone / "store")
+    old = read_tree(clone / "store")
+    assert b"file: there/kit/nodes/cases.json" in old["datasets/cases.yaml"]
+    assert migrate([clone], into=clone / "store").written == ()
+    assert read_tree(clone / "store") == old
+    (clone / "kit/forms/evals.json").unlink()
+    report = migrate([clone], into=clone / "store")
+    assert [(file.path, file.state) for file in report.files if file.state != "unchanged"] == [
+        ("datasets/given.yaml", "orphan"),
+        ("rubrics/given_b01.yaml", "orphan"),
+    ]
+
+
+def test_two_repositories_keep_their_files_apart(tmp_path: Path, git: Any) -> None:
+    one, two = (clone_sources(git, tmp_path / name) for name in ("one", "two"))
+    found = names(one, two, into=tmp_path / "store")
+    assert found == [
+        f"{name}/kit/{file}" for name in ("one", "two") for file in ("forms/evals.json", "nodes/cases.json")
+    ]
+    migrate([one], into=tmp_path / "store")
+    (two / "kit/nodes/cases.json").unlink()
+    put(two / "kit/nodes/other.json", json.dumps({"evals": [{"id": 1, "prompt": "?!", "must_contain_any": ["c"]}]}))
+    git("rm", "-q", "--cached", "kit/nodes/cases.json", cwd=two)
+    shutil.rmtree(two / ".git")
+    git("init", "-q", cwd=two)
+    git("add", "kit", cwd=two)
+    git("commit", "-qm", "others", cwd=two)
+    report = migrate([two], into=tmp_path / "store")
+    # Its history never had the file of the other repository.
+    assert "orphan" not in {file.state for file in report.files}
