@@ -7,7 +7,7 @@ import click
 from evalstore.api import list_formats
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.param_types import CONTENT_REF, FormatChoice, add_table_option
-from evalstore.errors import UsageError
+from evalstore.errors import ExitCode, UsageError
 
 
 @click.command(
@@ -34,10 +34,11 @@ from evalstore.errors import UsageError
 @add_output_options()
 def command(
     settings: CommandSettings, refs: tuple[str, ...], format_: str, tables: tuple[str, ...], out: str | None
-) -> None:
+) -> ExitCode:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
-    Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk. Runs
+    Without REF: all datasets on disk that came from the format, each at its last release. A dataset that has no release
+    is read from disk. What cannot be given back stops nothing: it is named, and the exit code is 1. Runs
     (every_eval_ever) come as they lie in runs/: all, those that a REF was taken from, or those named by path.
     Without --out the one file goes to stdout.
     """
@@ -58,3 +59,4 @@ def command(
     for file in result.files if out is None else ():
         for key in file.left_out:
             settings.print_message(f"left out, {format_} has no words for it: {key}")
+    return ExitCode.NO if result.refused else ExitCode.DONE

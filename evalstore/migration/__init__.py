@@ -12,6 +12,7 @@ from evalstore.migration.outcome import (
     MigrationReport,
     MigrationSource,
     PlannedFile,
+    UnexportedFile,
 )
 from evalstore.migration.own_tables import FormatExplanation, detect_file, explain_format
 from evalstore.migration.table import list_formats
@@ -27,6 +28,7 @@ __all__ = [
     "MigrationReport",
     "MigrationSource",
     "PlannedFile",
+    "UnexportedFile",
     "detect_file",
     "explain_format",
     "export",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
@@ -19,7 +20,7 @@ from evalstore.migration.extraction import (
     render_legacy,
 )
 from evalstore.migration.judge_prompts import collect_stored_prompts
-from evalstore.migration.outcome import ExportedFile, ExportResult
+from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.remainder import has_references
@@ -128,28 +129,50 @@ def export(
     table = load_tables(to, load_own_tables(map(Path, tables)))[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs
-        files = (
-            _export_runs(names, table, artifacts) if has_run_files(table) else _export_datasets(names, table, artifacts)
+        files, refused = (
+            (_export_runs(names, table, artifacts), ())
+            if has_run_files(table)
+            else _export_datasets(names, table, artifacts)
         )
     _refuse_twins(files)
-    if out is not None:
+    if out is not None and files:
         refuse_links_below(Path(store), Path(out))
         _write_files(Path(out), files)
-    return ExportResult(to, files, None if out is None else str(out))
+    return ExportResult(to, files, None if out is None else str(out), refused)
 
 
-def _export_datasets(names: Iterable[str], table: FormatTable, artifacts: ArtifactSource) -> tuple[ExportedFile, ...]:
+def _export_datasets(
+    names: Iterable[str], table: FormatTable, artifacts: ArtifactSource
+) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
+    """Return the files of all datasets that can be given back, and those that cannot; one alone is an error."""
     refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(table.format)
     if not refs:
         raise RefError(
             f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
         )
-    exports = [_export_valid(ref, table, artifacts) for ref in refs]
+    exports, refused = list[list[ExportedFile]](), list[UnexportedFile]()
+    for ref in refs:
+        try:
+            exports.append(_export_valid(ref, table, artifacts))
+        except EvalstoreError as error:
+            if not refs[1:]:
+                raise
+            refused.append(_describe_refusal(ref, error, artifacts))
     mains = [main for main, *_ in exports]
     # Several suites may name the same companion file: it is exported once.
     main_keys = {(main.file, main.text) for main in mains}
     companions = {(file.file, file.text): file for _, *others in exports for file in others}
-    return (*mains, *(file for key, file in companions.items() if key not in main_keys))
+    return (*mains, *(file for key, file in companions.items() if key not in main_keys)), tuple(refused)
+
+
+def _describe_refusal(ref: Ref, error: EvalstoreError, artifacts: ArtifactSource) -> UnexportedFile:
+    name, file = ref.name, ""
+    with suppress(EvalstoreError):
+        main = artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
+        name, source = f"{ref.name}@{main.version}", main.value.get("x_source")
+        file = str(source.get("file", "")) if isinstance(source, dict) else ""
+    rubric = error.rubric if isinstance(error, EditedRubricError) else None
+    return UnexportedFile(file, name, rubric, error.message, error.hint or "")
 
 
 def _parse_main_ref(text: str, table: FormatTable) -> Ref:

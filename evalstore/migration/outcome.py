@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evalstore.errors import RefusedError
 from evalstore.notebook import ReportValue, format_repr
 
 
@@ -187,13 +188,41 @@ class ExportedFile:
     left_out: tuple[str, ...] = ()
 
 
+EDITED = "it was edited since it was migrated"
+EDIT_HINT = "export an earlier version, or take the edit back"
+
+
+class EditedRubricError(RefusedError):
+    """A rubric does not say what it said when it was migrated, so that a question of it cannot be given back."""
+
+    def __init__(self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT) -> None:
+        """Name the question and the reference of its rubric, and say what is the matter with that."""
+        super().__init__(f"{question}, graded by {rubric}: {reason}", hint=hint)
+        self.rubric = rubric
+
+
+@dataclass(frozen=True, slots=True)
+class UnexportedFile:
+    """A file that could not be given back, the artifact that stands for it, the rubric that is why, and the reason."""
+
+    file: str
+    ref: str
+    rubric: str | None
+    reason: str
+    hint: str
+
+
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The files of one export; `out` is the folder they were written to, None when nothing was written."""
+    """The files of one export; `out` is the folder they were written to, None when nothing was written.
+
+    `refused` are the files that could not be given back.
+    """
 
     format: str
     files: tuple[ExportedFile, ...]
     out: str | None = None
+    refused: tuple[UnexportedFile, ...] = ()
 
 
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from evalstore.errors import RefusedError
 from evalstore.migration.artifact_merge import is_same_artifact
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
+from evalstore.migration.outcome import EditedRubricError
 from evalstore.migration.readers import restore_companions, restore_source
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import FormatTable
@@ -27,20 +28,20 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
     expand_stored, expand_draft = _expand_from_store(load), _expand_from_drafts(drafts)
     cases = extraction.usable_cases
     if main.kind is not Kind.DATASET:
-        rubrics = [(main.id, main.value, cases[0].rubric)]
+        rubrics = [(main.id, main.versioned, main.value, cases[0].rubric)]
     else:
         rubrics = [
-            (question.id, load(parse_ref(question.rubric_ref or "")).value, case.rubric)
+            (question.id, question.rubric_ref or "", load(parse_ref(question.rubric_ref or "")).value, case.rubric)
             for question, case in zip(_pair_questions(questions, cases), cases, strict=True)
             if case.rubric
         ]
     # References are expanded on both sides: artifacts may have been renamed by the plan.
-    for name, value, draft in rubrics:
+    for name, ref, value, draft in rubrics:
         if draft and not is_same_data(
             _expand_scoring(Kind.RUBRIC, value, expand_stored),
             _expand_scoring(Kind.RUBRIC, draft.value, expand_draft),
         ):
-            raise RefusedError(f"{name}: its rubric was edited since it was migrated", hint=_HINT)
+            raise EditedRubricError(name, ref)
 
 
 def check_restorable(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile
     from evalstore.demo import ReplayedStory
     from evalstore.index.written_index import IndexProblem, WrittenIndex
-    from evalstore.migration import ExportedFile, ExportResult
+    from evalstore.migration import ExportedFile, ExportResult, UnexportedFile
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
@@ -68,8 +68,15 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
         [
             *screen.shorten_list(lines),
             *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
+            *(line for refused in result.refused for line in _describe_refusal(refused, screen)),
         ]
     )
+
+
+def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:
+    place = f"{refused.file} from {refused.ref}" if refused.file else refused.ref
+    hint = f"; {refused.hint}" if refused.hint else ""
+    return wrap_lines(make_printable(f"not written: {place}, {refused.reason}{hint}"), width=screen.width, inner="  ")
 
 
 def document_export(result: ExportResult) -> Any:
@@ -78,6 +85,7 @@ def document_export(result: ExportResult) -> Any:
         "format": result.format,
         "out": result.out,
         "files": [_file_document(file, with_text=result.out is None) for file in result.files],
+        "refused": [select_json_keys(refused, "file ref rubric reason hint") for refused in result.refused],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,3 +24,9 @@ def plan_alone(
     stored = StoredArtifacts(Path("/nowhere"))
     target = StoreTarget(stored, ArtifactNames(), ConflictSide.NONE, lambda *_: None, lambda *_: None)
     return plan_source(SourceContext(extraction, legacy, table, companions or {}), SuitePlace("x", "x"), target)
+
+
+def copy_legacy(case: str, folder: Path) -> Path:
+    """Copy the legacy files of a case out of this repository, from whose top they would be named."""
+    cases = Path(__file__).resolve().parents[1] / "cases/migrations"
+    return Path(shutil.copytree(cases / case / "legacy", folder / "source/legacy"))

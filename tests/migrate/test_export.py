@@ -11,6 +11,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.migration import export, migrate
+from tests.migrate.planning import copy_legacy
 
 Suite = Callable[..., Path]
 TO = "ai_best_practices"
@@ -114,11 +115,18 @@ def test_a_case_that_was_set_aside_comes_back_whatever_its_keys(suite: Suite, tm
 
 def changed(store: Path, case: str, old: str, new: str) -> str:
     """Migrate a case, change its dataset, and return what an export says of it."""
-    migrate([Path(__file__).resolve().parents[1] / "cases/migrations" / case / "legacy"], into=store)
+    migrate([copy_legacy(case, store)], into=store)
     edit(next((store / "datasets").iterdir()), old, new)
-    with pytest.raises(RefusedError) as caught:
-        export(to=case.partition("/")[0], store=store)
-    return str(caught.value)
+    return say_refusal(to=case.partition("/")[0], store=store)
+
+
+def say_refusal(**options: Any) -> str:
+    """Return why the one dataset that cannot be given back is not: an error where there is no other."""
+    try:
+        (refused,) = export(**options).refused
+    except EvalstoreError as error:
+        return str(error)
+    return refused.reason
 
 
 def test_a_question_of_ones_own_has_no_words_in_other_formats(tmp_path: Path) -> None:
@@ -223,13 +231,11 @@ def test_a_bare_repository_is_no_place_to_write(git: Callable[..., str], suite: 
 def test_a_source_that_was_written_by_hand_is_one_sentence(
     tmp_path: Path, case: str, path: str, old: str, new: str
 ) -> None:
-    cases = Path(__file__).resolve().parents[1] / "cases/migrations"
-    migrate([cases / case / "legacy"], into=tmp_path / "store")
+    migrate([copy_legacy(case, tmp_path)], into=tmp_path / "store")
     edit(next((tmp_path / "store" / path).iterdir()), old, new)
-    with pytest.raises(EvalstoreError) as caught:
-        export([], to=case.partition("/")[0], store=tmp_path / "store", out=tmp_path / "out")
-    assert len(str(caught.value).splitlines()) == 1
-    assert not (tmp_path / "out").exists()
+    said = say_refusal(to=case.partition("/")[0], store=tmp_path / "store", out=tmp_path / "out")
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "out").exists() or list((tmp_path / "out").rglob("*.json"))
 
 
 @pytest.mark.parametrize("origin", ["pinned: rubric/names_the_hook", "pinned: 3\n      pin: 4", "pin: 4"])
@@ -238,3 +244,41 @@ def test_an_origin_that_somebody_broke_is_no_end(tmp_path: Path, origin: str) ->
     migrate([case], into=tmp_path)
     edit(next((tmp_path / "datasets").iterdir()), "pin: rubric/names_the_hook@1.10.0", origin)
     assert export(to="ai_eval", store=tmp_path).files
+
+
+def test_one_edited_rubric_stops_no_other_file(suite: Suite, tmp_path: Path, cli: Any) -> None:
+    sources = [suite({"must_contain_any": [name]}, name=name) for name in ("forms", "nodes", "views")]
+    store, out = tmp_path / "store", tmp_path / "out"
+    migrate(sources, into=store)
+    edit(store / "rubrics/nodes_b01.yaml", "case_sensitive: false", "case_sensitive: true")
+    done = cli("-C", store, "export", "--to", TO, "--out", out)
+    assert done.code == 1
+    assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.json")) == [
+        "forms/evals.json",
+        "views/evals.json",
+    ]
+    for word in ("nodes/evals.json", "dataset/nodes@1.0.0", "rubric/nodes_b01@1.0.0", "must_contain_any"):
+        assert word in " ".join(done.out.split())
+    (refused,) = json.loads(cli("-C", store, "export", "--to", TO, "--format", "json").out)["refused"]
+    assert (refused["file"], refused["ref"], refused["rubric"]) == (
+        "nodes/evals.json",
+        "dataset/nodes@1.0.0",
+        "rubric/nodes_b01@1.0.0",
+    )
+
+
+def test_an_edited_remainder_stops_no_other_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        suite = {
+            "name": name,
+            "tests": [{"id": "a", "criteria": "kind", "input": "?", "assert": [{"type": "contains", "value": name}]}],
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps(suite))
+    migrate([tmp_path / "one.json", tmp_path / "two.json"], into=tmp_path / "store")
+    (path,) = (path for path in (tmp_path / "store/rubrics").iterdir() if path.name.startswith("two"))
+    edit(path, "- two", "- three")
+    result = export(to="agentevals", store=tmp_path / "store")
+    assert [file.ref for file in result.files] == ["dataset/one@1.0.0"]
+    assert [(refused.ref, refused.rubric) for refused in result.refused] == [
+        ("dataset/two@1.0.0", f"rubric/{path.stem}@1.0.0")
+    ]

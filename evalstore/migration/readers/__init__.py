@@ -16,10 +16,16 @@ from types import ModuleType
 from typing import Any
 
 from evalstore.documents import Document, DoubledKey, OpaqueValue, Pointer
-from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
+from evalstore.migration.outcome import (
+    OUR_JUDGE,
+    EditedRubricError,
+    JudgeFacts,
+    MigrationOutcome,
+    find_judge_loss,
+    find_worst_outcome,
+)
 from evalstore.migration.remainder import decode_value, encode_value, restore_case, restore_parts, restore_root
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import find_unknown_keys
@@ -205,7 +211,8 @@ def may_have_companions(table: FormatTable) -> bool:
 def _restore_main(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> Any:
     remainder = main["x_source"]["kept"]
     # A rubric that stands for its source refers to itself.
-    return _restore_file(_unfold(remainder, main) if "checks" in main else remainder, main, rubrics, table, "")
+    own = _unfold(remainder, main, f"rubric/{main.get('id')}") if "checks" in main else remainder
+    return _restore_file(own, main, rubrics, table, "")
 
 
 def _restore_file(remainder: Any, main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable, path: str) -> Any:
@@ -222,19 +229,16 @@ def _unfold_row(row: Mapping[str, Any], rubrics: Rubrics) -> Mapping[str, Any]:
     source = row["x_source"]
     if "kept" not in source:
         return row
-    parts = {**rubrics.get(row.get("rubric_ref", ""), {}), "question": row}
-    return {**row, "x_source": {**source, "kept": _unfold(source["kept"], parts)}}
+    ref = row.get("rubric_ref", "")
+    parts = {**rubrics.get(ref, {}), "question": row}
+    return {**row, "x_source": {**source, "kept": _unfold(source["kept"], parts, ref)}}
 
 
-def _unfold(kept: Any, parts: Mapping[str, Any]) -> Any:
+def _unfold(kept: Any, parts: Mapping[str, Any], ref: str) -> Any:
     try:
         return restore_parts(kept, parts)
     except (LookupError, TypeError, ValueError):
-        name = parts.get("question", parts).get("id")
-        hint = "export an earlier version, or take the edit back"
-        raise RefusedError(
-            f"{name}: a check that its source needs was edited since it was migrated", hint=hint
-        ) from None
+        raise EditedRubricError(str(parts.get("question", parts).get("id")), ref) from None
 
 
 def _is_in_file(path: str, source: Mapping[str, Any]) -> bool:

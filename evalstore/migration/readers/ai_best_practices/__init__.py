@@ -10,7 +10,7 @@ from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import UniqueLabels, make_slug
 from evalstore.migration.detect import select_variant
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
+from evalstore.migration.outcome import EditedRubricError, MigrationOutcome, find_worst_outcome
 from evalstore.migration.readers.ai_best_practices.legacy_cases import (
     list_key_order,
     make_check,
@@ -71,7 +71,7 @@ def _restore_case(
         return restore_legacy_case(question, _list_checks(rubrics[ref], table) if ref else [], table)
     except RefusedError as error:
         hint = "export an earlier version of the dataset"
-        raise RefusedError(f"{question['id']}, graded by {ref}: {error.message}", hint=hint) from None
+        raise EditedRubricError(question["id"], str(ref), error.message, hint=hint) from None
 
 
 def _list_checks(rubric: Mapping[str, Any], table: FormatTable) -> Any:
