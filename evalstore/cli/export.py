@@ -59,4 +59,6 @@ def command(
     for file in result.files if out is None else ():
         for key in file.left_out:
             settings.print_message(f"left out, {format_} has no words for it: {key}")
+        for pin in file.behind:
+            settings.print_message(f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}")
     return ExitCode.NO if result.refused else ExitCode.DONE

@@ -23,7 +23,7 @@ from evalstore.lint.notes import (
     note_error,
     suggest_name,
 )
-from evalstore.lint.references import lint_pin, note_broken_bundle
+from evalstore.lint.references import LaggingPins, lint_pin, note_broken_bundle
 from evalstore.lint.values import ValueLinter
 from evalstore.lint.wording import QUESTION, lint_shape, load_schema, note_violation
 from evalstore.model import Artifact
@@ -35,11 +35,15 @@ _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dat
 
 
 class RowsPlace(NamedTuple):
-    """A file of rows: the folder that holds its bundles, its path below that, and how it is called in findings."""
+    """A file of rows: the folder that holds its bundles, its path below that, and how it is called in findings.
+
+    `pins` are those of its dataset, where that is known.
+    """
 
     root: Path | None
     path: str
     file: str
+    pins: LaggingPins | None = None
 
 
 def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
@@ -82,6 +86,8 @@ def lint_rows(
         notes, row = _lint_line(line, number, at, context, values)
         if isinstance(row, dict):
             count += 1
+            if at.pins and isinstance(ref := row.get("rubric_ref"), str):
+                notes += _add_columns([*at.pins.lint(ref, ("rubric_ref",))], line, number, at)
             if not context.streamed and (before := _find_first(row, number, first)) is not None:
                 notes += _add_columns([_note_duplicate_id(row, before, ())], line, number, at)
             if defaults is not None and _is_unscored(row, defaults):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -281,6 +282,46 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: 
         yield make_note(rule, pointer, found=text, hint=hint)
     elif ref.type is PinType.EXACT and key != _MEASURED_ON and (inner := lookup.find_floating_inside(ref)):
         yield make_note("reference-floating-inside", pointer, found=text, inner=inner.removesuffix(f" in {ref}"))
+
+
+@dataclass(frozen=True, slots=True)
+class LaggingPins:
+    """The pins of a dataset to rubrics of its own source that have moved on since; each is told of once.
+
+    `origin` is the format and the suite of its source; None where no migration has made it.
+    """
+
+    origin: tuple[Any, Any] | None
+    lookup: ReferenceLookup
+    _seen: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, dataset: Artifact, lookup: ReferenceLookup) -> LaggingPins:
+        """Return the pins of a dataset, none of them looked at."""
+        return cls(read_origin(dataset.document.value), lookup)
+
+    def lint(self, text: str, pointer: Pointer) -> Iterator[Note]:
+        """Yield a note on a pin whose rubric has a later version, made of the same source."""
+        if self.origin is None or text in self._seen:
+            return
+        self._seen.add(text)
+        with suppress(RefError):
+            ref = parse_ref(text)
+            found = self.lookup.find_artifact(ref.with_pin("worktree")) if ref.type is PinType.EXACT else None
+            if isinstance(found, Artifact) and is_behind(ref, found) and read_origin(found.value) == self.origin:
+                yield make_note("pin-behind", pointer, found=text, name=ref.name, version=found.version)
+
+
+def is_behind(ref: Ref, artifact: Artifact) -> bool:
+    """Whether an exact pin is below the version that a file has."""
+    version = find_version(artifact.version)
+    return ref.version is not None and version is not None and version > ref.version
+
+
+def read_origin(value: Any) -> tuple[Any, Any] | None:
+    """Return the format and the suite that a migrated artifact came from; None where it came from none."""
+    source = get_mapping(value, "x_source")
+    return (source.get("format"), source["suite"]) if "suite" in source else None
 
 
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:

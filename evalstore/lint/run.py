@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,7 @@ from evalstore.lint.references import (
     UNKNOWN,
     ArtifactFiles,
     Bundles,
+    LaggingPins,
     Load,
     ReferenceLookup,
     lint_composites,
@@ -52,7 +53,7 @@ from evalstore.lint.sources import (
     read_source,
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.model import Artifact, Finding, Findings, Kind, Severity
+from evalstore.model import Artifact, Finding, Findings, Kind, Severity, find_pins
 from evalstore.model.findings import SHOWN_ALIKE
 
 
@@ -182,7 +183,7 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
         yield from lint_settings(item.document.value, context.known)
         yield from lint_targets(item.document.value, context.lookup)
     elif source.role is FileRole.ROWS:
-        yield from _lint_rows_file(source, source.path, (), defaults=None, context=context)
+        yield from _lint_rows_file(source, source.path, (), None, context=context)
     elif source.root:
         name = PurePosixPath(source.path).name.removesuffix(BUNDLE_SUFFIX)
         if failed := read_bundle(source.root, source.path, name, source.file).broken:
@@ -216,10 +217,12 @@ def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[No
 
 
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
-    notes = lint_questions(artifact, item.source.root, context)
+    lagging = LaggingPins.of(artifact, context.lookup)
+    pins = find_pins(artifact.kind, artifact.document.value)
+    behind = (note for pointer, text in pins for note in lagging.lint(text, pointer))
+    notes = chain(lint_questions(artifact, item.source.root, context), behind)
     if rows := find_rows_path(item):
-        defaults = get_mapping(artifact.document.value, "defaults")
-        notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), defaults=defaults, context=context))
+        notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), artifact, context=context))
     for note in notes:
         # Rows that judges are compared with are there to be labelled, not to be scored.
         if note.rule != "dataset-unscored" or artifact.name not in _find_gold_names(item.source.root, context):
@@ -273,18 +276,16 @@ def name_rows_file(source: ValidationSource, path: str) -> str:
 
 
 def _lint_rows_file(
-    source: ValidationSource,
-    path: str,
-    pointer: Pointer,
-    *,
-    defaults: Mapping[str, Any] | None,
-    context: ValidationContext,
+    source: ValidationSource, path: str, pointer: Pointer, dataset: Artifact | None, *, context: ValidationContext
 ) -> Iterator[Note]:
-    file = name_rows_file(source, path)
+    file, defaults, pins = name_rows_file(source, path), None, None
+    if dataset:
+        defaults = get_mapping(dataset.document.value, "defaults")
+        pins = LaggingPins.of(dataset, context.lookup)
     try:
         if source.root:
             with open_below(source.root, path) as stream:
-                at = RowsPlace(source.root, path, file)
+                at = RowsPlace(source.root, path, file, pins)
                 yield from lint_rows(read_numbered_lines(stream), at, pointer, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

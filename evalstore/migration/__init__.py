@@ -11,6 +11,7 @@ from evalstore.migration.outcome import (
     MigrationOutcome,
     MigrationReport,
     MigrationSource,
+    PinBehind,
     PlannedFile,
     UnexportedFile,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "MigrationOutcome",
     "MigrationReport",
     "MigrationSource",
+    "PinBehind",
     "PlannedFile",
     "UnexportedFile",
     "detect_file",

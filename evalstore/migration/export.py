@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
 from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
+from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import (
     NO_PROMPTS,
     LegacySource,
@@ -20,7 +21,7 @@ from evalstore.migration.extraction import (
     render_legacy,
 )
 from evalstore.migration.judge_prompts import collect_stored_prompts
-from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, UnexportedFile
+from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.remainder import has_references
@@ -195,7 +196,18 @@ def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> li
     if not files or not all(isinstance(file.file, str) and "\0" not in file.file for file in files):
         hint = "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate wrote them"
         raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint)
-    return files
+    return [replace(files[0], behind=tuple(_list_pins_behind(ref, artifacts))), *files[1:]]
+
+
+def _list_pins_behind(ref: Ref, artifacts: ArtifactSource) -> Iterator[PinBehind]:
+    """Yield the pins of a dataset to rubrics of its source that have moved on since: it is given back as it was."""
+    main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (None, [])
+    for text in dict.fromkeys(question.rubric_ref for question in questions if question.rubric_ref):
+        with suppress(EvalstoreError):
+            pin = parse_ref(text)
+            rubric = artifacts.load_artifact(pin.with_pin("worktree"))
+            if main and is_behind(pin, rubric) and read_origin(rubric.value) == read_origin(main.value):
+                yield PinBehind(main.versioned, text, str(rubric.version))
 
 
 def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:

@@ -216,7 +216,9 @@ def _plan_files(
         claimed |= result.plan.claimed
         source = replace(result.source, entries=len(result.plan.entries))
         # The texts are on disk by now: a plan without them keeps memory flat.
-        results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
+        results.append(
+            replace(result, source=source, plan=SourcePlan({}, result.plan.entries, behind=result.plan.behind))
+        )
     return results, files, claimed
 
 
@@ -230,6 +232,7 @@ def _make_report(
         files=tuple(sorted(files, key=lambda file: file.path)),
         dry_run=dry_run,
         recovered=recovered,
+        behind=tuple(pin for result in results for pin in result.plan.behind),
     )
 
 

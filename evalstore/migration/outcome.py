@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from evalstore.errors import RefusedError
 from evalstore.notebook import ReportValue, format_repr
@@ -135,9 +136,17 @@ class PlannedFile:
         return self.load_diff()
 
 
+class PinBehind(NamedTuple):
+    """A pin of a dataset to a rubric of its own source that has a later version since the source changed."""
+
+    dataset: str
+    pin: str
+    version: str
+
+
 @dataclass(frozen=True, slots=True)
 class MigrationReport(ReportValue):
-    """Everything that one migration read, decided and wrote."""
+    """Everything that one migration read, decided and wrote; `behind` are pins that an earlier edit left behind."""
 
     sources: tuple[MigrationSource, ...]
     entries: tuple[MigrationEntry, ...]
@@ -145,6 +154,7 @@ class MigrationReport(ReportValue):
     files: tuple[PlannedFile, ...]
     dry_run: bool = False
     recovered: bool = False
+    behind: tuple[PinBehind, ...] = ()
 
     def __repr__(self) -> str:
         counts = (f"{self.count(outcome):,} {outcome}" for outcome in MigrationOutcome)
@@ -180,12 +190,16 @@ class MigrationReport(ReportValue):
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold."""
+    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold.
+
+    `behind` are pins of its dataset to rubrics that have a later version since their source changed.
+    """
 
     file: str
     ref: str
     text: str
     left_out: tuple[str, ...] = ()
+    behind: tuple[PinBehind, ...] = ()
 
 
 EDITED = "it was edited since it was migrated"

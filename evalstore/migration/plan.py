@@ -20,7 +20,7 @@ from evalstore.migration.extraction import (
     LegacySource,
     MigrationNote,
 )
-from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, classify_losses
+from evalstore.migration.outcome import FileState, MigrationEntry, MigrationOutcome, PinBehind, classify_losses
 from evalstore.migration.planned_writes import (
     PlannedText,
     build_path,
@@ -36,6 +36,7 @@ from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
+from evalstore.versions import find_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class SourcePlan:
     entries: tuple[MigrationEntry, ...]
     target: str | None = None
     claimed: AbstractSet[str] = frozenset()
+    behind: tuple[PinBehind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,21 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
         tuple(sorted([*_list_set_aside(extraction, legacy, stands, run or None), *case_entries], key=_entry_order)),
         stands,
         batch.claimed,
+        tuple(_list_pins_behind(batch)),
     )
+
+
+def _list_pins_behind(batch: SuiteBatch) -> Iterator[PinBehind]:
+    """Yield the pins of a dataset that stays as it is to rubrics whose files have later versions."""
+    versions = {f"{item.draft.kind}/{item.draft.id}": item.draft.version for item in batch.planned}
+    main = next((item for item in batch.planned if item.draft.kind is Kind.DATASET), None)
+    if main is None or main.result.state in {FileState.NEW, FileState.UPDATED}:
+        return
+    for pin in dict.fromkeys(batch.pins.values()):
+        name, _, pinned = pin.partition("@")
+        pair = find_version(pinned), find_version(versions.get(name, ""))
+        if pair[0] and pair[1] and pair[0] < pair[1]:
+            yield PinBehind(f"dataset/{main.draft.id}", pin, versions[name])
 
 
 def _find_run(place: SuitePlace) -> str:

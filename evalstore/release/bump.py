@@ -172,7 +172,7 @@ def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
 def _commit_release(store: ArtifactStore, repository: LockedRepository, request: BumpRequest) -> Released:
     plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     if not plan.steps:
-        return Released((), plan.unchanged)
+        return Released((), plan.unchanged, pinned=plan.pinned)
     # Everything that can be refused is refused here, before the first object is written.
     checkout = find_checkout(repository.git)
     files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))

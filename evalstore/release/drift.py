@@ -6,8 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.diff import ComparisonSettings, Detail
-from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.model import Ref, parse_ref
+from evalstore.errors import EvalstoreError, LoadError, RefusedError
+from evalstore.files import read_below
+from evalstore.lint import VALIDATION_RULES
+from evalstore.lint.context import read_policy
+from evalstore.lint.references import read_origin
+from evalstore.model import Finding, Kind, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.acceptances import ChangePolicy
@@ -15,12 +19,15 @@ from evalstore.release.comparison import compare_versions
 from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.objects import find_file
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
+from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version
 
+_BEHIND = VALIDATION_RULES["pin-behind"]
 _UNKNOWN = "nobody can say what its references meant when it was released"
 
 
@@ -155,3 +162,50 @@ def _summarize_moves(moved: Sequence[MovedReference]) -> str:
     first = max(moved, key=lambda move: move.level)
     more = f", and {len(moved) - 1} more" if moved[1:] else ""
     return f"{first.ref} now means {first.now}, was {first.was} ({first.level}){more}"
+
+
+def find_lagging_pins(
+    store: ArtifactStore, graph: ReferenceGraph, releases: Mapping[str, Sequence[Release]]
+) -> Iterator[tuple[ArtifactReference, Version]]:
+    """Yield the pins of working datasets to rubrics of the same source, with the last release that they do not pin."""
+    last = {
+        name: release.version
+        for name, all_ in releases.items()
+        if name.startswith(f"{Kind.RUBRIC}/") and all_[1:] and (release := find_last_release(all_))
+    }
+    for key, mentions in graph.mentions.items():
+        if not key.startswith(f"{Kind.DATASET}/") or not mentions.names & last.keys() or not _is_migrated(store, key):
+            continue
+        for reference in graph.read_references(key).references:
+            ref, version = reference.ref, last.get(reference.ref.name)
+            is_below = version and ref.type is PinType.EXACT and ref.version and ref.version < version
+            origin = _read_origin(store, key) if is_below else None
+            if version and origin and origin == _read_origin(store, f"{ref.name}@worktree"):
+                yield reference, version
+
+
+def make_lagging_findings(store: ArtifactStore, pins: Iterable[tuple[ArtifactReference, Version]]) -> Iterator[Finding]:
+    """Yield the findings of pins that lag behind their source, as severe as the settings of the store have it."""
+    severity = read_policy(store.settings, strict=False).find_severity(_BEHIND.id)
+    for reference, version in pins:
+        if severity is None:
+            return
+        facts = {"found": str(reference.ref), "name": reference.ref.name, "version": version}
+        file, line, column = reference.place.file, reference.place.line, reference.place.column
+        message, hint = _BEHIND.message.format(**facts), _BEHIND.hint.format(**facts)
+        yield Finding(_BEHIND.id, severity, file, line, column, "", message, hint)
+
+
+def _is_migrated(store: ArtifactStore, key: str) -> bool:
+    """Whether a dataset may be a migrated one: its bytes tell, so that no other is parsed."""
+    try:
+        return store.root is not None and b"x_source" in read_below(store.root, parse_ref(key).path, ARTIFACT_LIMIT)
+    except LoadError:
+        return False
+
+
+def _read_origin(store: ArtifactStore, key: str) -> tuple[object, object] | None:
+    try:
+        return read_origin(store.resolve(key).artifact.value)
+    except EvalstoreError:  # what cannot be read is a finding of its own
+        return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.lint.references import read_origin
 from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.release.acceptances import read_change_policy
@@ -44,11 +45,16 @@ class BumpPlan:
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, who pins or follows."""
+    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, who pins or follows.
+
+    `migrated` are the last releases of rubrics by the source that they were migrated from, which datasets of the same
+    source are to pin.
+    """
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
     targets: dict[str, Version] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
+    migrated: defaultdict[object, dict[str, Version]] = field(default_factory=lambda: defaultdict(dict))
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # by the name they follow
 
@@ -106,8 +112,15 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
     moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
     # What was never released and is not named keeps its pins, and is reported.
     follows = moves if context.options.dependents and (is_named or context.find_known_releases(name)) else {}
-    for old in moves.keys() - follows.keys():
+    origin = read_origin(resolved.artifact.value)
+    # What an earlier bump left behind is told of again: nobody else would.
+    lagging = draft.migrated.get(origin, {})
+    behind = _find_moves_if_readable(context, resolved, lagging, strict=False) if lagging else {}
+    for old in (moves | behind).keys() - follows.keys():
         draft.pinned[old].add(name)
+    last = find_last_release(context.find_known_releases(name))
+    if resolved.kind is Kind.RUBRIC and is_named and origin and last:
+        draft.migrated[origin][name] = last.version
     if follows and not is_named:
         check_no_other_changes(context, resolved, follows)
     step = plan_step(context, resolved, follows, is_named=is_named) if follows or requested.get(name) else None

@@ -19,7 +19,14 @@ from evalstore.release.comparison import (
     compare_with_release,
     find_base_release,
 )
-from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_artifacts, find_moved_level
+from evalstore.release.drift import (
+    MovedReferenceFinder,
+    find_kept_moves,
+    find_lagging_pins,
+    find_moved_artifacts,
+    find_moved_level,
+    make_lagging_findings,
+)
 from evalstore.release.journal import find_interrupted_bump
 from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
@@ -48,11 +55,15 @@ _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name v
 
 @dataclass(frozen=True, slots=True)
 class StoreSurvey:
-    """Every artifact that differs from its last release, the number of all, and those last releases by name."""
+    """Every artifact that differs from its last release, the number of all, and those last releases by name.
+
+    `lagging` are findings of pins that stayed behind when the source of dataset and rubric changed.
+    """
 
     artifacts: tuple[ArtifactStatus, ...]
     total: int
     last: Mapping[str, Version]
+    lagging: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ def read_status(
     survey = survey_store(store, policy, bases, watch=watch)
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
-    findings = (*bases.find_loosenings(), *findings)
+    findings = (*bases.find_loosenings(), *findings, *survey.lagging)
     return Status(
         survey.artifacts,
         survey.total,
@@ -151,7 +162,8 @@ def survey_store(
     graph = ReferenceGraph(store, changes.scan.mentions)
     statuses += [*changes.removed, *find_moved_artifacts(finder, graph, changes.unchanged)]
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
-    return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()})
+    lagging = tuple(make_lagging_findings(store, find_lagging_pins(store, graph, changes.releases)))
+    return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()}, lagging)
 
 
 def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:

@@ -267,5 +267,5 @@ def document(report: MigrationReport) -> Any:
         **select_json_keys(report, "entries"),
         "totals": count_outcomes(report.entries),
         "files": files,
-        **select_json_keys(report, "written recovered"),
+        **select_json_keys(report, "written recovered behind"),
     }

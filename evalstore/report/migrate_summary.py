@@ -237,6 +237,9 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "a file in conflict stays as it is: run again with --force for the source's side, with --keep for yours"
     if states["orphan"]:
         yield "an orphan stays, too: delete it where `evalstore impact` finds nothing that needs it"
+    if report.behind:
+        pins = {f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}": None for pin in report.behind}
+        yield f"pin-behind: {join_names(pins, _LINES)}"
     folders = [source.file for source in report.skipped if source.file.endswith("/")]
     if files := len(report.skipped) - len(folders):
         yield f"{count_noun(files, 'other file')} passed by{names}"

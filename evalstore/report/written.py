@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile
     from evalstore.demo import ReplayedStory
     from evalstore.index.written_index import IndexProblem, WrittenIndex
-    from evalstore.migration import ExportedFile, ExportResult, UnexportedFile
+    from evalstore.migration import ExportedFile, ExportResult, PinBehind, UnexportedFile
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
@@ -68,9 +68,16 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
         [
             *screen.shorten_list(lines),
             *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
+            *(line for file in result.files for pin in file.behind for line in _describe_pin(pin, screen)),
             *(line for refused in result.refused for line in _describe_refusal(refused, screen)),
         ]
     )
+
+
+def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
+    said = f"{pin.dataset} is as before its source changed: {pin.pin} is behind {pin.version}"
+    next_ = "evalstore bump --all --dependents"
+    return wrap_lines(make_printable(f"{said}; next: {next_}"), width=screen.width, inner="  ")
 
 
 def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:
@@ -95,6 +102,7 @@ def _file_document(file: ExportedFile, *, with_text: bool) -> Any:
         "ref": file.ref,
         "sha256": sha256(file.text.encode()).hexdigest(),
         "left_out": list(file.left_out),
+        "behind": [select_json_keys(pin, "dataset pin version") for pin in file.behind],
         **({"text": file.text} if with_text else {}),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -90,7 +91,8 @@ def lines(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_version_keeps_its_bytes_scores_and_verdicts(folder: Path, tmp_path: Path) -> None:
-    report = migrate([folder], into=tmp_path / "store")
+    # Copied out of this repository, from whose top its files would be named.
+    report = migrate([shutil.copytree(folder, tmp_path / folder.name)], into=tmp_path / "store")
     assert {entry.outcome for entry in report.entries} <= {MigrationOutcome.MIGRATED, MigrationOutcome.UNMAPPED}
     for path in sorted(folder.iterdir()):
         kept = tmp_path / "store/runs" / folder.name / path.name

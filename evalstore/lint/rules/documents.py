@@ -181,6 +181,13 @@ DOCUMENT_RULES = (
         "The pin is exact, but the artifact's own reference is not: scores can change although this file does not.",
     ),
     ValidationRule(
+        "pin-behind",
+        _WARNING,
+        "{found} is graded as before {name} changed at the source of both: {version} is not pinned",
+        "evalstore bump --all --dependents moves the pin",
+        "A source that was edited is graded by what it said before.",
+    ),
+    ValidationRule(
         "target-unreleased",
         _WARNING,
         "{found} is not a release",
