@@ -5,7 +5,7 @@ The base is a digest, as it is only ever compared: what was migrated last, witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,106 +14,16 @@ from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
+from evalstore.migration.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
 from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
-from evalstore.text import LONG_DIGEST
+from evalstore.text import LONG_DIGEST, make_excerpt
 from evalstore.versions import find_version
-
-ArtifactPlace = tuple[str, ...]
-DigestPart = Callable[[Any], str]
-_PART_SOURCE = "x_source"
-
-
-def list_parts(content: Mapping[str, Any]) -> dict[ArtifactPlace, Any]:
-    """Return the parts of an artifact by place, without any `x_source`, which no person edits."""
-    parts: dict[ArtifactPlace, Any] = {}
-    for key, value in content.items():
-        if items := _index_items(value):
-            parts |= {(key, id_): _drop_source(item) for id_, item in items.items()}
-        elif key != _PART_SOURCE:
-            parts[key,] = value
-    return parts
-
-
-def merge_parts(
-    base: Mapping[ArtifactPlace, str], ours: Mapping[str, Any], theirs: Mapping[str, Any], digest: DigestPart
-) -> dict[str, Any] | None:
-    """Return `ours` with what differs between `base` and `theirs`; None where both changed one part.
-
-    `base` has the digests of the parts that both sides began from.
-    """
-    own, new = list_parts(ours), list_parts(theirs)
-    parts: dict[ArtifactPlace, Any] = {}
-    for place in _merge_order(list(base), list(own), list(new)):
-        before = base.get(place, "")
-        here, there = (digest(side[place]) if place in side else "" for side in (own, new))
-        if here != there and before not in {here, there}:
-            return None
-        side = new if here == before else own
-        parts |= {place: side[place]} if place in side else {}
-    return _join_parts(parts, [ours, theirs])
-
-
-def _join_parts(parts: Mapping[ArtifactPlace, Any], sides: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the artifact of some parts; where an item is from is what the last side says that has it.
-
-    None where a key is a whole for one side and has items for the other.
-    """
-    items = [(place, item) for side in sides for place, item in _list_items(side)]
-    sources = {place: {_PART_SOURCE: item[_PART_SOURCE]} for place, item in items if _PART_SOURCE in item}
-    joined = {place[0]: part for place, part in parts.items() if len(place) == 1}
-    if any(len(place) > 1 and place[0] in joined for place in parts):
-        return None
-    lists: dict[str, list[Any]] = {}
-    for place, part in parts.items():
-        if len(place) > 1:
-            lists.setdefault(place[0], []).append(part | sources.get(place, {}))
-    return {key: lists.get(key, joined.get(key)) for key in dict.fromkeys(place[0] for place in parts)}
-
-
-def _list_items(content: Mapping[str, Any]) -> Iterator[tuple[ArtifactPlace, Mapping[str, Any]]]:
-    for key, value in content.items():
-        yield from (((key, id_), item) for id_, item in _index_items(value).items())
-
-
-def _index_items(value: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the items of a list by id, if all have one of their own; nothing of any other value."""
-    items = value if isinstance(value, list) else []
-    found: dict[str, Mapping[str, Any]] = {
-        item["id"]: item for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)
-    }
-    return found if len(found) == len(items) else {}
-
-
-def _drop_source(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key != _PART_SOURCE}
-
-
-def _merge_order(
-    base: Sequence[ArtifactPlace], ours: Sequence[ArtifactPlace], theirs: Sequence[ArtifactPlace]
-) -> list[ArtifactPlace]:
-    """Return all places, in the order of the side that moved some; what the other added follows what it followed."""
-    first, second = (ours, theirs) if _was_reordered(base, ours) else (theirs, ours)
-    known = {*first}
-    followers: dict[ArtifactPlace | None, list[ArtifactPlace]] = {}
-    last: ArtifactPlace | None = None
-    for place in second:
-        if place in known:
-            last = place
-        else:
-            followers.setdefault(last, []).append(place)
-    return [*followers.get(None, ()), *(one for place in first for one in (place, *followers.get(place, ())))]
-
-
-def _was_reordered(base: Sequence[ArtifactPlace], side: Sequence[ArtifactPlace]) -> bool:
-    there, before = {*side}, {*base}
-    return [place for place in base if place in there] != [place for place in side if place in before]
-
 
 _FORCED = "it was changed at the source and here: --force took the source's side"
 _SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
 _BOTH = "it was changed at the source and here: --merge took both"
 _CONFLICT = "it was changed at the source and here: the file stays; --force takes its side, --keep yours, --merge both"
-_CLASH = "both sides changed one part of it: the file stays; --force takes the source's side, --keep yours"
+_CLASH = "both sides changed {}: the file stays; --force takes the source's side, --keep yours"
 _NO_TRACE = (
     "both sides changed it, and no commit has what was last migrated, so --merge cannot tell who changed what: "
     "the file stays; --force takes the source's side, --keep yours"
@@ -129,6 +39,7 @@ _NO_BASE = "it does not say what was last migrated: the file stays; --force take
 
 _PARTS = "parts"
 _ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
+_SHOWN = 3  # parts that a conflict names
 _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 MiB
 
 
@@ -171,7 +82,7 @@ def merge_artifact(
     ours: Mapping[str, Any] | None,
     base: str,
     side: ConflictSide,
-    load_base: Callable[[], Mapping[ArtifactPlace, str] | None],
+    load_base: Callable[[], PartNode | None],
 ) -> MergeResult:
     """Return what becomes of an artifact: `new` is what the source gives, `ours` the file, `base` the digest of before.
 
@@ -198,47 +109,52 @@ def merge_artifact(
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
 
 
-def _merge_sides(
-    forced: Mapping[str, Any], ours: Mapping[str, Any], base: Mapping[ArtifactPlace, str] | None
-) -> MergeResult:
+def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartNode | None) -> MergeResult:
     """Return the result with both sides' changes; where they meet a conflict, with `forced`, the source's side."""
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
     theirs = select_content(forced)
-    both = merge_parts(base, select_content(ours), theirs, _digest_part)
-    if both is None:
-        return MergeResult(FileState.CONFLICT, _CLASH, forced)
+    sides = (build_parts(side, _digest_part, base) for side in (select_content(ours), theirs))
+    both, clashes = merge_parts(base, *sides)
+    if clashes:
+        return MergeResult(FileState.CONFLICT, _CLASH.format(_name_parts(clashes)), forced)
     source = {**theirs["x_source"], **note_parts(theirs)}
     head = {"id": forced["id"], "version": forced["version"]}
     return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
 
 
-def digest_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str]:
-    """Return the digests of an artifact's parts, by place."""
-    return {place: _digest_part(part) for place, part in list_parts(select_content(value)).items()}
+def _name_parts(places: Sequence[str]) -> str:
+    more = [f"{len(places) - _SHOWN:,} more parts"] if len(places) > _SHOWN else []
+    names = [*map(make_excerpt, places[:_SHOWN]), *more]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def read_base_parts(value: Mapping[str, Any]) -> dict[ArtifactPlace, str] | None:
+def digest_parts(value: Mapping[str, Any]) -> PartNode:
+    """Return the digests of an artifact's parts."""
+    return build_parts(select_content(value), _digest_part)
+
+
+def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
     """Return the digests of the parts that were last migrated, as `--merge` or `--keep` noted them; else None."""
     source = value.get("x_source")
     head = source if isinstance(source, dict) else {}
     noted = head.get(_PARTS)
     if not isinstance(noted, dict) or noted.get("x_source") != _shorten(head.get("base")):
         return None
-    items = {key: item if isinstance(item, dict) else {"": item} for key, item in noted.items() if key != "x_source"}
-    return {(key, id_) if id_ else (key,): digest for key, item in items.items() for id_, digest in item.items()}
+    return read_tree({key: item for key, item in noted.items() if key != "x_source"})
 
 
 def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an `x_source` says of the parts that were last migrated, with the digest of all under `x_source`."""
+    """Return what an `x_source` says of the parts that were last migrated, with the digest of all under `x_source`.
+
+    Where there are too many of them, only those of whole items are noted, or none.
+    """
     parts = digest_parts(value)
-    noted: dict[str, Any] = {"x_source": _shorten(digest_content(value))}
-    for place, digest in parts.items():
-        if len(place) > 1:
-            noted.setdefault(place[0], {})[place[1]] = digest
-        else:
-            noted[place[0]] = digest
-    return {_PARTS: noted} if len(parts) <= _MOST_NOTED else {}
+    for deep in (True, False):
+        noted = note_tree(parts, deep=deep)
+        if count_notes(noted) <= _MOST_NOTED:
+            return {_PARTS: {"x_source": _shorten(digest_content(value)), **noted}}
+    return {}
 
 
 def _digest_part(part: Any) -> str:

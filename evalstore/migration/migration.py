@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError
 from evalstore.migration.artifact_merge import (
-    ArtifactPlace,
     ConflictSide,
     digest_content,
     digest_parts,
@@ -21,6 +20,7 @@ from evalstore.migration.extraction import JudgePrompts
 from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
+from evalstore.migration.part_merge import PartNode
 from evalstore.migration.plan import SourceContext, SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late_files
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
@@ -97,7 +97,7 @@ class ReleaseLookup:
             return None
         return _load_value(store, Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
 
-    def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> Mapping[ArtifactPlace, str] | None:
+    def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> PartNode | None:
         """Return the digests of the parts of what was last migrated into an artifact; None without a trace of it.
 
         The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit as it was migrated.

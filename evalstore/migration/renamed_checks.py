@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from evalstore.migration.artifact_merge import (
-    ArtifactPlace,
     ConflictSide,
     MergeResult,
     digest_content,
@@ -17,6 +16,7 @@ from evalstore.migration.artifact_merge import (
 )
 from evalstore.migration.artifact_names import rename_checks
 from evalstore.migration.outcome import FileState
+from evalstore.migration.part_merge import PartNode
 
 _NAMED = "its checks have the names of the source now: {}"
 _KEEPS = "its checks keep the names that an earlier release gave them ({}): --merge gives them those of the source"
@@ -51,7 +51,7 @@ def merge_renamed(
     ours: Mapping[str, Any] | None,
     base: str,
     side: ConflictSide,
-    load_base: Callable[[], Mapping[ArtifactPlace, str] | None],
+    load_base: Callable[[], PartNode | None],
 ) -> MergeResult:
     """Return the result of `merge_artifact`; a file with old names is merged under them, for a name is not an edit."""
     if ours is None or not _has_old_names(new, ours, base):

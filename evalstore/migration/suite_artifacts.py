@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import compute_digest
 from evalstore.migration.artifact_merge import (
-    ArtifactPlace,
     ConflictSide,
     MergeResult,
     choose_pin,
@@ -20,6 +19,7 @@ from evalstore.migration.artifact_merge import (
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
+from evalstore.migration.part_merge import PartNode
 from evalstore.migration.renamed_checks import NamedContent, merge_renamed, merge_renamed_release
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_names import SuitePlace
@@ -30,7 +30,7 @@ _MOVED_ON = "{} was changed here, and no release of it says what the source says
 _TAKEN = "{} is taken here already: this one has another id"
 _LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
 FindRelease = Callable[[StoredArtifact, str], str | None]
-LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], Mapping[ArtifactPlace, str] | None]
+LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], PartNode | None]
 
 
 class CaseAnchor(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evalstore.documents import compute_digest
-from evalstore.migration.artifact_merge import list_parts, merge_parts
+from evalstore.migration.part_merge import build_parts, merge_parts, note_tree, read_tree
 
 Git = Callable[..., str]
 Run = Callable[..., Any]
@@ -143,7 +143,7 @@ def test_one_place_that_both_sides_changed_stays_a_conflict(repo: Path, cli: Run
     before = DATASET.read_bytes()
     answer = cli("migrate", "legacy", "--merge")
     assert answer.code == 1
-    assert "both sides changed one part of it: the file stays" in " ".join(answer.out.split())
+    assert "both sides changed questions.B01.input: the file stays" in " ".join(answer.out.split())
     assert "-    input: one, here\n+    input: one, there\n" in answer.out
     assert DATASET.read_bytes() == before
     assert (repo / "datasets").is_dir()
@@ -199,7 +199,8 @@ A, B, C = ({"id": "a"}, {"id": "b"}, {"id": "c"})
         ({"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}),
         ({}, {"a": 1}, {"a": 2}, None),
         ({}, {"a": [A]}, {"a": [B]}, {"a": [A, B]}),
-        ({"a": [1]}, {"a": [1, 2]}, {"a": [1, 3]}, None),
+        ({"a": [1]}, {"a": [1, 2]}, {"a": [1, 3]}, {"a": [1, 2, 3]}),
+        ({"a": [{}]}, {"a": [{}, 2]}, {"a": [{}, 3]}, None),
         ({"a": [A]}, {"a": [A, B]}, {"a": [C, A]}, {"a": [C, A, B]}),
         ({"a": [A, B, C]}, {"a": [C, B, A]}, {"a": [A, C]}, {"a": [C, A]}),
         ({"a": [A, B]}, {"a": [A]}, {"a": [A, B | {"x": 1}]}, None),
@@ -213,12 +214,82 @@ A, B, C = ({"id": "a"}, {"id": "b"}, {"id": "c"})
         ({"a": [A, A]}, {"a": [A, A, B]}, {"a": [A]}, None),
         ({"a": [A]}, {"a": [A, "b"]}, {"a": [A, C]}, None),
         ({"a": [A]}, {"a": []}, {"a": [A]}, {"a": []}),
-        ({"a": [A]}, {"a": []}, {"a": [A, B]}, None),
+        ({"a": [A]}, {"a": []}, {"a": [A, B]}, {"a": [B]}),
     ],
 )
 def test_parts_are_merged_by_key_and_id(base: Any, ours: Any, theirs: Any, merged: Any) -> None:
-    digests = {place: compute_digest(part) for place, part in list_parts(base).items()}
-    found = merge_parts(digests, ours, theirs, compute_digest)
+    found, mirrored = merge(base, ours, theirs), merge(base, theirs, ours)
     assert found == merged
-    mirrored = merge_parts(digests, theirs, ours, compute_digest)
     assert (mirrored is None) == (found is None)
+
+
+def merge(base: Any, ours: Any, theirs: Any) -> Any:
+    """Merge three values; None where both sides changed one part. A base that was noted gives the same."""
+    tree = build_parts(base, compute_digest)
+    results = []
+    for known in (tree, read_tree(note_tree(tree, deep=True))):
+        assert known
+        sides = (build_parts(side, compute_digest, known) for side in (ours, theirs))
+        results.append(merge_parts(known, *sides))
+    assert results[0] == results[1]
+    both, clashes = results[0]
+    return None if clashes else both
+
+
+def check(kind: str = "must_contain_any", **rest: Any) -> dict[str, Any]:
+    return {"kind": kind, **rest}
+
+
+def test_an_added_item_of_each_side_is_added() -> None:
+    base = {"checks": [check(values=["a", "b"])], "tags": ["x"]}
+    ours = {"checks": [check(values=["a", "b", "mine"])], "tags": ["x", "y"]}
+    theirs = {"checks": [check(values=["b", "theirs"])], "tags": []}
+    assert merge(base, ours, theirs) == {"checks": [check(values=["b", "mine", "theirs"])], "tags": ["y"]}
+
+
+def test_two_checks_without_ids_are_two_parts() -> None:
+    base = {"checks": [check(values=["a"]), check("must_not_contain", values=["b"])]}
+    ours = {"checks": [check(values=["a"], negate=True), check("must_not_contain", values=["b"])]}
+    theirs = {"checks": [check(values=["a"]), check("must_not_contain", values=["c"])]}
+    assert merge(base, ours, theirs) == {"checks": [ours["checks"][0], theirs["checks"][1]]}
+
+
+def test_a_check_in_front_of_another_of_its_kind_takes_nothing_from_it() -> None:
+    base = {"checks": [check(values=["a"])]}
+    ours = {"checks": [check(values=["mine"]), check(values=["a"])]}
+    theirs = {"checks": [check(values=["a", "there"])]}
+    assert merge(base, ours, theirs) == {"checks": [check(values=["mine"]), check(values=["a", "there"])]}
+    theirs = {"checks": [check(values=["a"]), check(values=["new"])]}
+    assert merge(base, ours, theirs) == {"checks": [check(values=["mine"]), check(values=["a"]), check(values=["new"])]}
+
+
+def test_weights_are_parts_of_their_own() -> None:
+    base = {"scoring": {"combine": "weighted_avg", "weights": {"a": 1, "b": 1}}}
+    ours = {"scoring": {"combine": "weighted_avg", "weights": {"a": 2, "b": 1}}}
+    theirs = {"scoring": {"combine": "weighted_avg", "weights": {"a": 1, "b": 3}, "threshold": 1}}
+    assert merge(base, ours, theirs) == {
+        "scoring": {"combine": "weighted_avg", "weights": {"a": 2, "b": 3}, "threshold": 1}
+    }
+
+
+def test_what_an_earlier_release_noted_is_merged_by_whole_items() -> None:
+    digests = {one["id"]: compute_digest(one) for one in (A, B)}
+    known = read_tree({"a": digests, "t": compute_digest("x")})
+    assert known
+    sides = ({"a": [A | {"x": 1}, B], "t": "x"}, {"a": [A, B, C], "t": "y"})
+    both, clashes = merge_parts(known, *(build_parts(side, compute_digest, known) for side in sides))
+    assert (both, clashes) == ({"a": [A | {"x": 1}, B, C], "t": "y"}, [])
+    sides = ({"a": [A | {"x": 1}, B], "t": "x"}, {"a": [A | {"y": 1}, B], "t": "x"})
+    assert merge_parts(known, *(build_parts(side, compute_digest, known) for side in sides))[1] == ["a.a"]
+
+
+def test_a_phrase_of_each_side_ends_up_in_the_rubric(repo: Path, cli: Run, git: Git) -> None:
+    write_source((1, "one"))
+    list_states(cli)
+    commit(git)
+    rubric = repo / "rubrics/forms_b01.yaml"
+    edit(rubric, "- alpha\n", "- alpha\n      - mine\n")
+    edit(SOURCE, '"alpha"', '"alpha", "beta"')
+    assert ("rubrics/forms_b01.yaml", "conflict") in list_states(cli)
+    assert ("rubrics/forms_b01.yaml", "updated") in list_states(cli, "--merge")
+    assert sorted(LOAD(rubric.read_text("utf-8"))["checks"][0]["values"]) == ["alpha", "beta", "mine"]
