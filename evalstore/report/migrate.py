@@ -22,6 +22,7 @@ from evalstore.report.migrate_summary import (
     describe_detection,
     describe_result,
     group_by_source,
+    is_repeated,
     sort_files,
     summarize,
 )
@@ -41,10 +42,12 @@ def markdown(report: MigrationReport) -> str:
     """Return the report; beyond the limits, remarks and sources are counted instead of listed."""
     groups = group_by_source(report)
     noted_groups = [group for group in groups if not group.is_clean]
+    plan = list(_plan_section(report))
     lines = [
         "### evalstore migrate",
         "",
         f"**{summarize(report)}**",
+        *(plan if is_repeated(report) else []),
         "",
         *format_table(HEAD, count_by_format(groups) if groups else []),
     ]
@@ -59,7 +62,7 @@ def markdown(report: MigrationReport) -> str:
         lines += section
     if clean_count := len(groups) - len(noted_groups):
         lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} with nothing to say of."]
-    lines += [*_plan_section(report), ""]
+    lines += [*([] if is_repeated(report) else plan), ""]
     lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
     return "\n".join(lines)
 
@@ -110,16 +113,13 @@ _HOW_TO_SEE_ALL = "--verbose shows all of it, and so does --format json"
 def text(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return a report of a few screens at most; whatever it leaves out is counted."""
     groups = group_by_source(report)
+    sources = [*_total_lines(groups, screen), *_remark_lines(report, groups, screen)]
+    plan = list(_plan_lines(report, screen))
+    # Who migrates again knows the sources: what changed comes first.
+    parts = [*plan, *([""] if plan else []), *sources] if is_repeated(report) else [*sources, *plan]
     end = describe_result(report, "; --verbose names them")
-    return _join_lines(
-        [
-            *_total_lines(groups, screen),
-            *_remark_lines(groups, screen),
-            *_plan_lines(report, screen),
-            *_blank_line(report),
-            *(line for sentence in end for line in _wrap_end(sentence, screen)),
-        ]
-    )
+    lines = (line for sentence in end for line in _wrap_end(sentence, screen))
+    return _join_lines([*parts, *_blank_line(report), *lines])
 
 
 def _wrap_end(sentence: str, screen: Screen) -> list[str]:
@@ -129,7 +129,11 @@ def _wrap_end(sentence: str, screen: Screen) -> list[str]:
 def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
     groups = group_by_source(report)
-    entry_lines = [line for group in groups for line in [*_source_heading(group, screen), *_entry_lines(group)]]
+    entry_lines = [
+        line
+        for group in groups
+        for line in [*_source_heading(group), *_detection_lines(group, screen), *_entry_lines(group)]
+    ]
     skipped_lines = [
         f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
     ]
@@ -149,15 +153,19 @@ def _blank_line(report: MigrationReport) -> list[str]:
     return [""] if report.sources else []
 
 
-def _source_heading(group: SourceGroup, screen: Screen) -> Iterator[str]:
+def _source_heading(group: SourceGroup) -> Iterator[str]:
     arrow = f" -> {group.source.target}" if group.source.target else ""
     number = sum(entry.number for entry in group.entries)
     yield ""
     yield f"{make_printable(group.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
-    yield from (line for sentence in describe_detection(group.source) for line in wrap_beside("  ", sentence, screen))
 
 
-def _remark_lines(groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
+def _detection_lines(group: SourceGroup, screen: Screen) -> Iterator[str]:
+    for sentence in describe_detection(group.source):
+        yield from wrap_beside("  ", sentence, screen)
+
+
+def _remark_lines(report: MigrationReport, groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
     """Yield the remarks of each source; where many sources have some, each reason once, summed over them."""
     noted_groups = [group for group in groups if not group.is_clean]
     if len(noted_groups) > SOURCES_LIMIT:
@@ -167,7 +175,11 @@ def _remark_lines(groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str
         noted_groups, groups = [group for group in noted_groups if group.source.also][:SOURCES_LIMIT], []
     clean_count = len(groups) - len(noted_groups)
     for group in groups if 0 < clean_count <= _CLEAN_LIMIT else noted_groups:
+        detection = list(_detection_lines(group, screen))
+        yield from _source_heading(group)
+        yield from [] if is_repeated(report) else detection
         yield from _source_remarks(group, screen)
+        yield from detection if is_repeated(report) else []
     if clean_count > _CLEAN_LIMIT:
         yield from ("", f"{count_noun(clean_count, 'source')} more with nothing to say of")
 
@@ -190,7 +202,6 @@ def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
 
 
 def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
-    yield from _source_heading(group, screen)
     remarks = collect_remarks(group.entries)
     cells = [(f"  {remark.outcome}", remark.describe_lines(group.source.file)) for remark in remarks[:_REMARKS]]
     leads = format_columns([*cells, ("", "")]).splitlines()

@@ -249,6 +249,11 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "an earlier migration was interrupted; what it left was undone first"
 
 
+def is_repeated(report: MigrationReport) -> bool:
+    """Whether the store had some of the artifacts before."""
+    return any(file.state != "new" for file in report.files)
+
+
 def sort_files(files: Iterable[PlannedFile]) -> list[PlannedFile]:
     """Return files by their state, those first that somebody has to look at."""
     return sorted(files, key=lambda file: (STATES.index(file.state), file.path))

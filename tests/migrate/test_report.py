@@ -201,3 +201,21 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(
     assert "reading" in shown.err
     assert "planning" in shown.err
     assert "reading  [" not in shown.out
+
+
+def test_a_second_migration_tells_the_changes_first(cli: Any, tmp_path: Path) -> None:
+    source = tmp_path / "in/forms/evals.json"
+    source.parent.mkdir(parents=True)
+
+    def migrate_phrase(phrase: str) -> list[str]:
+        case = {"id": 1, "prompt": "?", "must_contain_any": [phrase], "note": 1}
+        source.write_text(json.dumps({"skill_name": "forms", "evals": [case]}))
+        lines: list[str] = cli("-C", tmp_path, "migrate", "in").out.splitlines()
+        return lines
+
+    first, again = migrate_phrase("a"), migrate_phrase("b")
+    assert first[0].startswith("FORMAT")
+    assert "% sure" in first[4]
+    assert again[0].split() == ["updated", "rubrics/forms_b01.yaml"]
+    sure, note = (next(place for place, line in enumerate(again) if word in line) for word in ("% sure", "no grader"))
+    assert note < sure
