@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
     from evalstore.index.written_index import find_store_folders, write_index
-    from evalstore.migration import MigrationOutcome, MigrationReport, detect_file, explain_format
+    from evalstore.migration import LossKind, MigrationOutcome, MigrationReport, detect_file, explain_format
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
@@ -127,7 +127,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),
     "evalstore.index.written_index": ("find_store_folders", "write_index"),
-    "evalstore.migration": ("MigrationOutcome", "MigrationReport", "detect_file", "explain_format"),
+    "evalstore.migration": ("LossKind", "MigrationOutcome", "MigrationReport", "detect_file", "explain_format"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),

@@ -17,7 +17,7 @@ from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.files import refuse_links_below
 
 if TYPE_CHECKING:
-    from evalstore.api import LegacyFile, MigrationReport
+    from evalstore.api import LegacyFile, LossKind, MigrationReport
 
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
 
@@ -29,6 +29,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
         "evalstore migrate legacy --into evals --strict --report migration.json",
+        "evalstore migrate legacy --strict --allow another-prompt",
         "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
         "evalstore migrate --explain odd/cases.json > odd.yaml",
@@ -77,6 +78,11 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated.")
 @click.option(
+    "--allow",
+    metavar="LOSSES",
+    help="What --strict lets through, as in another-prompt,unmapped: another-prompt, lossy, unmapped, refused.",
+)
+@click.option(
     "--report",
     metavar="FILE",
     type=click.Path(),
@@ -98,6 +104,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     share: str,
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
+    allow: str | None,
     report: str | None,
 ) -> ExitCode:
     """Turn legacy grader files into rubrics and datasets, losing nothing.
@@ -116,6 +123,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     if force + keep + merge > 1:
         raise UsageError("--force, --keep and --merge are answers to one conflict", hint="choose one of them")
+    if allow is not None and not strict:
+        raise UsageError("--allow says what --strict lets through", hint="add --strict, or leave --allow out")
+    allowed = _read_losses(allow or "")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
     own_tables = [settings.path / table for table in tables]
@@ -153,7 +163,22 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     none_migrated = result.count(MigrationOutcome.REFUSED) and not (
         result.count(MigrationOutcome.MIGRATED) or result.count(MigrationOutcome.LOSSY)
     )
-    return ExitCode.NO if none_migrated or result.conflicts or (strict and not result.complete) else ExitCode.DONE
+    is_short = strict and not result.is_complete_but_for(allowed)
+    return ExitCode.NO if none_migrated or result.conflicts or is_short else ExitCode.DONE
+
+
+def _read_losses(text: str) -> list[LossKind]:
+    from evalstore.api import LossKind
+    from evalstore.text import find_nearest
+
+    kinds = {str(kind): kind for kind in LossKind}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in kinds:
+            guess = find_nearest(name, kinds)
+            hint = f"did you mean {guess}?" if guess else f"they are {', '.join(kinds)}"
+            raise UsageError(f"there is no loss {name!r}", hint=hint)
+    return [kinds[name] for name in names]
 
 
 def _explain_format(settings: CommandSettings, paths: Sequence[str], tables: Sequence[Path]) -> ExitCode:

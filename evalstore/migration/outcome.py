@@ -25,6 +25,19 @@ class MigrationOutcome(StrEnum):
     REFUSED = "refused"
 
 
+class LossKind(StrEnum):
+    """What a migration may lose of an entry, as `--strict --allow` names it.
+
+    another-prompt: its judge asks in other words than the legacy grader's. lossy: anything else that can move a
+    verdict. unmapped, refused: the outcomes of this name.
+    """
+
+    ANOTHER_PROMPT = "another-prompt"
+    LOSSY = "lossy"
+    UNMAPPED = "unmapped"
+    REFUSED = "refused"
+
+
 class FileState(StrEnum):
     """What a migration does to a file of the store.
 
@@ -57,6 +70,7 @@ class JudgeFacts:
 
 
 OUR_JUDGE = JudgeFacts()
+_ANOTHER_PROMPT = "another prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +123,17 @@ class MigrationEntry:
     def number(self) -> int:
         """As how many entries it counts."""
         return self.cases or 1
+
+    @property
+    def losses(self) -> frozenset[LossKind]:
+        """What is lost of it."""
+        if self.outcome is MigrationOutcome.MIGRATED:
+            return frozenset()
+        if self.outcome is not MigrationOutcome.LOSSY:
+            return frozenset({LossKind(self.outcome)})
+        reasons = [reason for reason in self.reasons if reason not in self.remarks]
+        is_prompt = [reason.startswith(_ANOTHER_PROMPT) for reason in reasons]
+        return frozenset(LossKind.ANOTHER_PROMPT if found else LossKind.LOSSY for found in is_prompt or [False])
 
     @property
     def reason(self) -> str:
@@ -184,8 +209,12 @@ class MigrationReport(ReportValue):
     @property
     def complete(self) -> bool:
         """Whether there is a source, every entry is migrated, and no file is in conflict."""
-        all_migrated = all(entry.outcome is MigrationOutcome.MIGRATED for entry in self.entries)
-        return bool(self.sources) and all_migrated and not self.conflicts
+        return self.is_complete_but_for(())
+
+    def is_complete_but_for(self, losses: Collection[LossKind]) -> bool:
+        """Whether it is complete, where some kinds of loss are allowed."""
+        lost = {loss for entry in self.entries for loss in entry.losses}
+        return bool(self.sources) and lost <= set(losses) and not self.conflicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +279,7 @@ def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> 
     prompt = next(filter(None, (fact.prompt for fact in judges)), "")
     reply = next(filter(None, (fact.reply for fact in judges)), "")
     sentence = ", and ".join(filter(None, (prompt, inputs, reply)))
-    return f"another prompt: {sentence}" if judges and sentence else ""
+    return f"{_ANOTHER_PROMPT}: {sentence}" if judges and sentence else ""
 
 
 def classify_losses(losses: Collection[object]) -> MigrationOutcome:

@@ -100,7 +100,9 @@ def _mirror_keys(case: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the keys of a case whose values the question holds as they are."""
     paths = {"id": case.get("id", "id"), "input": case.get("input", "input")}
     paths |= {key: path for key, path in case.items() if key not in {*paths, "data", "order", "number", "mirrors"}}
-    return {path: field for field, path in paths.items() if "/" not in path}
+    # An input of chat messages is a text as well: the messages are what the case says.
+    fields = {"input": "input" if "messages" in case else "messages|input"}
+    return {path: fields.get(field, field) for field, path in paths.items() if "/" not in path}
 
 
 def _know_lists(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from evalstore.documents import write_yaml
 from evalstore.migration.artifact_names import make_id, make_slug
-from evalstore.migration.value_readings import is_ban
+from evalstore.migration.value_readings import is_ban, read_messages
 
+_SENTENCE = 7  # words: a phrase that an answer is to contain has fewer
 _SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
 _YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
@@ -95,6 +96,18 @@ class KeyProfile:
         parts = [part for value in self.values for part in (value if isinstance(value, list) else [value])]
         return parts if all(isinstance(part, str) for part in parts) else []
 
+    @property
+    def is_chat(self) -> bool:
+        """Whether all values are chat messages, and none of them ends with the answer."""
+        chats = [read_messages(value) for value in self.values]
+        return bool(chats) and all(chat and chat[-1]["role"] != "assistant" for chat in chats)
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether most of its texts are sentences, which no answer repeats letter by letter."""
+        sentences = [text for text in self.texts if len(text) > _SHORT or len(text.split()) >= _SENTENCE]
+        return len(sentences) * 2 > len(self.texts)
+
     def has_only(self, type_: type) -> bool:
         """Whether all values are of a type."""
         return bool(self.values) and all(type(value) is type_ for value in self.values)
@@ -115,7 +128,7 @@ def draft_table(value: Any, file: str) -> str:
         if path not in {id_, input_, answer} and (row := _draft_row(profile)) is not None
     ]
     rows += _draft_answer(profiles[answer], alone=not rows) if answer else []
-    judges = {row["judge"] for row in rows if "judge" in row}
+    judges = {part["judge"] for row in rows for part in (row, *row.get("options", ())) if "judge" in part}
     read = {id_, input_, answer, *(row["key"] for row in rows)}
     fields = {"expected": answer} | {name: name for name in ("context", "tags") if name in profiles}
     fields = {name: path for name, path in fields.items() if path is not None}
@@ -194,14 +207,15 @@ def _is_id(profile: KeyProfile, cases: int) -> bool:
 
 
 def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | None:
-    """Return the key of what is asked: by its name, else the one with the longest texts."""
+    """Return the key of what is asked: by its name, else chat messages, else the one with the longest texts."""
     most = max((len(profile.values) for profile in profiles.values()), default=0)
     texts = {
         path: profile
         for path, profile in profiles.items()
         if path != id_ and profile.has_only(str) and len(profile.values) == most
     }
-    named = next((name for name in _INPUTS if name in texts), None)
+    chats = [path for path, profile in profiles.items() if profile.is_chat and len(profile.values) == most]
+    named = next((name for name in (*_INPUTS, *chats) if name in texts or name in chats), None)
     others = [path for path in texts if path not in _ANSWERS and _draft_row(texts[path]) is None]
     return named or max(others, key=lambda path: sum(map(len, texts[path].values)), default=None)
 
@@ -218,21 +232,24 @@ def _draft_row(profile: KeyProfile) -> dict[str, Any] | None:
         return row | {"kind": "format", "read": "number", "into": limit, "with": {"format": "text"}}
     if not profile.texts:
         return None
-    return _draft_texts(row, words, profile.texts, is_banned=is_ban(profile.path) or bool(words & _BANNED))
+    return _draft_texts(row, profile, is_banned=is_ban(profile.path) or bool(words & _BANNED))
 
 
-def _draft_texts(
-    row: dict[str, Any], words: frozenset[str], texts: Iterable[str], *, is_banned: bool
-) -> dict[str, Any] | None:
+def _draft_texts(row: dict[str, Any], profile: KeyProfile, *, is_banned: bool) -> dict[str, Any] | None:
+    words, texts = profile.words, profile.texts
     row |= {"read": "texts_or_text"}
-    is_pattern = bool(words & _PATTERNED) or any(_PATTERN_SIGNS.search(text[:200]) for text in texts)
+    has_signs = not profile.is_prose and any(_PATTERN_SIGNS.search(text[:200]) for text in texts)
+    is_pattern = bool(words & _PATTERNED) or has_signs
     is_any = bool(words & _ANY)
-    if words & _STATED and not is_pattern:
-        statement = {"kind": "llm_judge", "items": "all", "into": "variables/statement", "judge": "own_statement"}
-        return row | statement
-    if not is_banned and not words & (_WANTED | _EXACT):
-        return None
     negate = {"negate": True} if is_banned else {}
+    is_asked = is_banned or bool(words & (_WANTED | _EXACT))
+    is_judged = words & _STATED or (is_asked and profile.is_prose and not words & (_EXACT | _PATTERNED))
+    if is_judged and not is_pattern:
+        statement = {"kind": "llm_judge", "items": "all", "into": "variables/statement", "judge": "own_statement"}
+        # A statement that is banned holds where it does not: criteria are stated as they are meant.
+        return row | statement | ({"with": negate} if negate and not words & _STATED else {})
+    if not is_asked:
+        return None
     if words & _EXACT and not is_pattern:
         return row | {"kind": "regex", "into": "pattern", "escaped": r"\A\s*{}\s*\Z", "with": {"flags": "i", **negate}}
     if is_pattern:
@@ -344,6 +361,7 @@ _SENTENCES: Mapping[tuple[str, bool, str], str] = {
     ("must_contain_any", False, "any"): "one of the texts must be in the answer; `items: all`: each of them",
     ("must_not_contain", False, "any"): "none of the texts may be in the answer",
     ("llm_judge", False, "all"): "a judge is asked about each statement",
+    ("llm_judge", True, "all"): "a judge is asked about each statement, none of which may hold",
     ("llm_judge", False, "any"): "a judge holds the answer beside the one that is expected",
     ("format", False, "any"): "the answer has a length in characters",
     ("json_schema", False, "any"): "the answer is JSON of this schema",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from evalstore.documents import OpaqueValue, Pointer
+from evalstore.documents import OpaqueValue, Pointer, write_canonical
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses, find_worst_outcome
-from evalstore.migration.remainder import Mirrors, is_same_data
+from evalstore.migration.remainder import Mirrors, encode_value, is_same_data
 from evalstore.migration.table import CheckRow, FormatTable, has_path, split_path
 from evalstore.text import find_nearest, make_excerpt
 
@@ -236,3 +236,44 @@ _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "number": _read_number,
     "value": _read_anything,
 }
+
+
+def render_input(input_: Any) -> str:
+    """Return an input as one text: the content of a single user message, else each message after its role."""
+    if input_ is None or isinstance(input_, str):
+        return input_ or ""
+    messages = read_messages(input_)
+    if not messages:
+        return write_canonical(encode_value(input_))
+    if is_plain(messages):
+        return _render_content(messages[0].get("content"))
+    return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
+
+
+def read_messages(input_: Any) -> list[dict[str, Any]]:
+    """Return an input that is a list of chat messages; an empty list for any other."""
+    all_messages = isinstance(input_, list) and all(
+        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
+    )
+    return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
+
+
+def is_plain(messages: list[dict[str, Any]]) -> bool:
+    """Whether messages are one of the user alone."""
+    return len(messages) == 1 and messages[0]["role"] == "user"
+
+
+def _render_content(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_value(content))
+
+
+def _render_blocks(blocks: list[Any]) -> Iterator[str]:
+    for block in blocks:
+        value = block.get("value", block.get("text")) if isinstance(block, dict) else block
+        # Files and images are named in the text, as a judge here sees text only.
+        if isinstance(block, dict) and block.get("type") != "text":
+            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_value(value))}]"
+        else:
+            yield value if isinstance(value, str) else write_canonical(encode_value(value))

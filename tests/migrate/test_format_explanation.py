@@ -57,6 +57,34 @@ SHAPES: dict[str, tuple[Any, dict[str, str]]] = {
         {"evals": [{"input": "?", "checks": [{"type": "contains", "value": "a"}, {"type": "odd", "value": 1}]}]},
         {"contains": "must_contain_any"},
     ),
+    "judged_sorts.json": (
+        {"evals": [{"input": "?", "checks": [{"type": "criteria", "value": "It is polite"}]}]},
+        {"criteria": "llm_judge"},
+    ),
+    "sentences.json": (
+        {
+            "cases": [
+                {
+                    "ask": "?",
+                    "must_include": ["The answer explains why the old hook is gone and what replaces it"],
+                    "must_not_include": ["It recommends to edit the core files of the system by hand"],
+                }
+            ]
+        },
+        {"must_include": "llm_judge", "must_not_include": "llm_judge"},
+    ),
+    "chats.jsonl": (
+        [
+            {
+                "id": n,
+                "notes": "a long text that nobody asks, whatever its length may be",
+                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"Q{n}?"}],
+                "must_include": ["x"],
+            }
+            for n in range(2)
+        ],
+        {"must_include": "must_contain_any"},
+    ),
     "points.json": (
         [
             {
@@ -178,3 +206,21 @@ def test_whatever_the_cases_are_the_draft_is_a_table(tmp_path_factory: Any, case
     path.write_text(draft_table({"cases": cases}, "a.json"), "utf-8")
     (table,) = load_own_tables([path])
     assert list(table.lists) == ["cases"]
+
+
+def test_chat_messages_are_what_is_asked_and_come_back(tmp_path: Path) -> None:
+    source = write(tmp_path, "chats.jsonl", SHAPES["chats.jsonl"][0])
+    table = tmp_path / "own.yaml"
+    table.write_text(explain_format(source).draft, "utf-8")
+    migrate(source, into=tmp_path / "store", tables=[table])
+    (row, _) = read_yaml((tmp_path / "store/datasets/chats.yaml").read_bytes(), "").value["questions"]
+    assert row["input"] == "system: Be brief.\n\nuser: Q0?"
+    assert [message["role"] for message in row["messages"]] == ["system", "user"]
+
+
+def test_messages_that_end_with_the_answer_are_not_asked(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "A!"}]
+    source = write(tmp_path, "talks.json", [{"question": "Q?", "messages": chat, "must_include": ["x"]}] * 2)
+    assert "input: question" in explain_format(source).draft
+    bare = write(tmp_path, "bare.json", [{"messages": chat, "must_include": ["x"]}] * 2)
+    assert "input: messages" not in explain_format(bare).draft

@@ -96,3 +96,23 @@ def test_a_second_case_of_one_id_is_no_loss(tmp_path: Path) -> None:
     source.write_text(json.dumps([row, row]))
     first, second = migrate(source, into=tmp_path, dry_run=True).entries
     assert second.reasons == (*first.reasons, "1 is also the case at /0; here it is 1_2")
+
+
+def test_strict_lets_through_the_losses_that_are_named(cli: Any, tmp_path: Path) -> None:
+    judged = {"id": 1, "prompt": "?", "assertions": ["It greets"]}
+    source = tmp_path / "in/evals.json"
+    source.parent.mkdir()
+    source.write_text(json.dumps({"skill_name": "forms", "evals": [judged]}))
+
+    def run(*options: str) -> Any:
+        return cli("migrate", source, "--into", tmp_path / "store", "--dry-run", *options)
+
+    assert run("--strict").code == 1
+    assert run("--strict", "--allow", "unmapped,lossy").code == 1
+    assert run("--strict", "--allow", "another-prompt").code == 0
+    source.write_text(json.dumps({"skill_name": "forms", "evals": [judged, "nothing"]}))
+    assert run("--strict", "--allow", "another-prompt").code == 1
+    assert run("--strict", "--allow", "another-prompt, unmapped,refused").code == 0
+    wrong = run("--strict", "--allow", "other-prompt")
+    assert (wrong.code, "did you mean another-prompt?" in wrong.err) == (2, True)
+    assert run("--allow", "lossy").code == 2

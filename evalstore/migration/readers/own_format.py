@@ -25,7 +25,14 @@ from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_l
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import CheckRow, FormatTable, get_path, has_path, split_path
-from evalstore.migration.value_readings import describe_type, describe_unknown_keys, read_value
+from evalstore.migration.value_readings import (
+    describe_type,
+    describe_unknown_keys,
+    is_plain,
+    read_messages,
+    read_value,
+    render_input,
+)
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
@@ -150,6 +157,7 @@ def _find_problem(check: Mapping[str, Any]) -> str:
 _NOTHING = "no key of the table asks for anything: any answer that is not empty passes"
 _NO_FIELD = "{}: not what the field {} of a question takes, kept as data"
 _APART = "some of its parts are set aside, each reported by itself"
+_ONE_TEXT = "its judge reads the messages as one text"
 _SAME = "same_as_grader"
 
 
@@ -212,11 +220,20 @@ def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks:
     if not isinstance(row, dict):
         raise LoadError(f"the case is {describe_type(row)} where an object belongs")
     input_ = get_path(row, table.input)
-    if not isinstance(input_, str) or not input_:
-        problem = "missing" if input_ is None else "empty" if input_ == "" else f"{describe_type(input_)}, not a text"
+    messages = read_messages(input_)
+    if not (isinstance(input_, str) and input_) and not messages:
+        odd = f"{describe_type(input_)}, not a text or messages"
+        problem = "missing" if input_ is None else "empty" if input_ == "" else odd
         raise LoadError(f"{table.input} is {problem}, so nothing can be asked")
     checks = collect_checks(row, at, table)
-    losses = dict.fromkeys([*checks.losses, *([_APART] if checks.leftovers else [])])
+    is_judged = any("judge_prompt_ref" in check for check in checks.by_id.values())
+    losses = dict.fromkeys(
+        [
+            *checks.losses,
+            *([_APART] if checks.leftovers else []),
+            *([_ONE_TEXT] if is_judged and messages and not is_plain(messages) else []),
+        ]
+    )
     fields, misfits = _read_fields(row, table)
     metadata = _select_metadata(row, fields, table)
     return LegacyCase(
@@ -224,7 +241,13 @@ def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks:
         row,
         classify_losses(losses),
         tuple(losses),
-        {"id": name, "input": input_, **fields, **({"metadata": metadata} if metadata else {})},
+        {
+            "id": name,
+            "input": render_input(input_),
+            **({"messages": messages} if messages else {}),
+            **fields,
+            **({"metadata": metadata} if metadata else {}),
+        },
         _build_rubric(checks, table),
         (*checks.notes, *_note_unknown_keys(row, at, table)),
         remarks=(*remarks, *checks.remarks, *misfits, *(() if checks.by_id else (_NOTHING,))),

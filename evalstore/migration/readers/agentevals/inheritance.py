@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer, write_canonical
+from evalstore.documents import Pointer, format_json_pointer
 from evalstore.migration.extraction import LegacySource
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.grading import (
@@ -27,6 +27,7 @@ from evalstore.migration.readers.agentevals.grading import (
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
+from evalstore.migration.value_readings import is_plain, read_messages, render_input
 from evalstore.text import make_excerpt
 
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
@@ -81,7 +82,7 @@ def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
 
 def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
     """Return the question of a case (without its id), and losses where its judges read the fields in `reads`."""
-    messages = _read_messages(input_)
+    messages = read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)
     question: dict[str, Any] = {
         "input": render_input(input_),
@@ -92,7 +93,7 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
     }
     metadata = raw.get("metadata")
     holds = isinstance(metadata, dict) and metadata and is_same_data(encode_value(metadata), metadata)
-    losses = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
+    losses = [_SEVERAL] if "input" in reads and messages and not is_plain(messages) else []
     losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
     texts = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
     losses += [
@@ -101,45 +102,6 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
         if isinstance(text, str) and (open_ := describe_open_places(text, scope))
     ]
     return question | ({"metadata": metadata} if holds else {}), losses
-
-
-def render_input(input_: Any) -> str:
-    """Return an input as one text: the content of a single user message, else each message after its role."""
-    if input_ is None or isinstance(input_, str):
-        return input_ or ""
-    messages = _read_messages(input_)
-    if not messages:
-        return write_canonical(encode_value(input_))
-    if _is_plain(messages):
-        return _render_content(messages[0].get("content"))
-    return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
-
-
-def _read_messages(input_: Any) -> list[Raw]:
-    all_messages = isinstance(input_, list) and all(
-        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
-    )
-    return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
-
-
-def _is_plain(messages: list[Raw]) -> bool:
-    return len(messages) == 1 and messages[0]["role"] == "user"
-
-
-def _render_content(content: Any) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_value(content))
-
-
-def _render_blocks(blocks: list[Any]) -> Iterator[str]:
-    for block in blocks:
-        value = block.get("value", block.get("text")) if isinstance(block, dict) else block
-        # Files and images are named in the text, as a judge here sees text only.
-        if isinstance(block, dict) and block.get("type") != "text":
-            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_value(value))}]"
-        else:
-            yield value if isinstance(value, str) else write_canonical(encode_value(value))
 
 
 def _fits_dataset(expected: Any) -> bool:
