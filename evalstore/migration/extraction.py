@@ -14,6 +14,7 @@ from evalstore.documents import (
     DoubledKey,
     Pointer,
     Span,
+    format_json_pointer,
     read_legacy_json,
     read_legacy_row,
     read_legacy_yaml,
@@ -23,7 +24,7 @@ from evalstore.documents import (
     write_row,
 )
 from evalstore.errors import LoadError, Place
-from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome
+from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationEntry, MigrationOutcome
 from evalstore.model import Kind
 
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -243,6 +244,15 @@ class MigrationNote:
     in_run: bool = False
     document: Document | None = field(default=None, compare=False)
     cases: int | None = None
+
+
+def make_entry(
+    document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str, cases: int | None = None
+) -> MigrationEntry:
+    """Return an entry about a place of a document that became no artifact; `cases` is how many it stands for."""
+    remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
+    line, place = document.locate(pointer).line, format_json_pointer(pointer)
+    return MigrationEntry(document.file, place, line, outcome, reasons=reasons, remarks=remarks, cases=cases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from evalstore.errors import RefusedError
 from evalstore.notebook import ReportValue, format_repr
+from evalstore.versions import find_version
 
 
 class MigrationOutcome(StrEnum):
@@ -167,6 +168,15 @@ class PinBehind(NamedTuple):
     dataset: str
     pin: str
     version: str
+
+
+def list_pins_behind(dataset: str, pins: Iterable[str], versions: Mapping[str, str]) -> Iterator[PinBehind]:
+    """Yield the pins of a dataset that are below the versions of what they pin, which are by name."""
+    for pin in dict.fromkeys(pins):
+        name, _, pinned = pin.partition("@")
+        before, now = find_version(pinned), find_version(versions.get(name, ""))
+        if before and now and before < now:
+            yield PinBehind(dataset, pin, versions[name])
 
 
 @dataclass(frozen=True, slots=True)

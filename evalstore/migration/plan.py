@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from evalstore.documents import Document, Pointer, compute_digest, format_json_pointer
+from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_merge import is_same_artifact, list_refs
 from evalstore.migration.extraction import (
@@ -19,8 +18,16 @@ from evalstore.migration.extraction import (
     LegacyCase,
     LegacySource,
     MigrationNote,
+    make_entry,
 )
-from evalstore.migration.outcome import FileState, MigrationEntry, MigrationOutcome, PinBehind, classify_losses
+from evalstore.migration.outcome import (
+    FileState,
+    MigrationEntry,
+    MigrationOutcome,
+    PinBehind,
+    classify_losses,
+    list_pins_behind,
+)
 from evalstore.migration.planned_writes import (
     PlannedText,
     build_path,
@@ -30,13 +37,12 @@ from evalstore.migration.planned_writes import (
 )
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
 from evalstore.migration.round_trip import check_restorable
-from evalstore.migration.stored_artifacts import index_rows, list_inputs
+from evalstore.migration.stored_artifacts import find_former_ids, find_row_pins, index_rows, list_inputs
 from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
-from evalstore.versions import find_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     # Names go to a trial first: a source that is refused below must not use up any id.
     trial = target.names.start_trial()
     try:
-        run = trial.claim_run_path(_find_run(place) or legacy.file, legacy.sha256) if extraction.is_run else ""
+        run = trial.claim_run_path(place.run or legacy.file, legacy.sha256) if extraction.is_run else ""
         batch = _start_batch(context, place, replace(target, names=trial), run)
         rubrics = _place_drafts(context, batch)
         main = _place_main(context, batch, rubrics)
@@ -119,32 +125,20 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     batch.settle_for_all()
     stands = build_path(main) if main and (extraction.dataset or not run) else run or None
     pairs = zip(extraction.usable_cases, rubrics, strict=True)
-    case_entries = (_make_case_entry(case, rubric, stands, context) for case, rubric in pairs)
-    return SourcePlan(
-        files,
-        tuple(sorted([*_list_set_aside(extraction, legacy, stands, run or None), *case_entries], key=_entry_order)),
-        stands,
-        batch.claimed,
-        tuple(_list_pins_behind(batch)),
-    )
+    items = [
+        *_list_set_aside(extraction, legacy, stands, run or None),
+        *(_make_case_entry(case, rubric, stands, context) for case, rubric in pairs),
+    ]
+    items.sort(key=lambda entry: (entry.file, entry.line or 0))
+    return SourcePlan(files, tuple(items), stands, batch.claimed, tuple(_list_pins_behind(batch)))
 
 
 def _list_pins_behind(batch: SuiteBatch) -> Iterator[PinBehind]:
     """Yield the pins of a dataset that stays as it is to rubrics whose files have later versions."""
     versions = {f"{item.draft.kind}/{item.draft.id}": item.draft.version for item in batch.planned}
     main = next((item for item in batch.planned if item.draft.kind is Kind.DATASET), None)
-    if main is None or main.result.state in {FileState.NEW, FileState.UPDATED}:
-        return
-    for pin in dict.fromkeys(batch.pins.values()):
-        name, _, pinned = pin.partition("@")
-        pair = find_version(pinned), find_version(versions.get(name, ""))
-        if pair[0] and pair[1] and pair[0] < pair[1]:
-            yield PinBehind(f"dataset/{main.draft.id}", pin, versions[name])
-
-
-def _find_run(place: SuitePlace) -> str:
-    """Return the path of the run that a suite was migrated to, where that may be called otherwise today."""
-    return place.stored.origin.run if place.stored and not place.moved else ""
+    if main and main.result.state not in {FileState.NEW, FileState.UPDATED}:
+        yield from list_pins_behind(f"dataset/{main.draft.id}", batch.pins.values(), versions)
 
 
 def _plan_item(
@@ -163,15 +157,6 @@ def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) ->
         yield make_entry(case.document or legacy.document, case.pointer, MigrationOutcome.REFUSED, reason)
     if not extraction.usable_cases:
         yield make_entry(legacy.document, (), MigrationOutcome.REFUSED, reason)
-
-
-def make_entry(
-    document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str, cases: int | None = None
-) -> MigrationEntry:
-    """Return an entry about a place of a document that became no artifact; `cases` is how many it stands for."""
-    remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
-    line, place = document.locate(pointer).line, format_json_pointer(pointer)
-    return MigrationEntry(document.file, place, line, outcome, reasons=reasons, remarks=remarks, cases=cases)
 
 
 def _list_set_aside(
@@ -213,10 +198,6 @@ def _make_case_entry(
     )
 
 
-def _entry_order(entry: MigrationEntry) -> tuple[str, int]:
-    return entry.file, entry.line or 0
-
-
 def survey_source(context: SourceContext) -> SuiteFacts | None:
     """Return what the suite of a source is known by; None where no artifact comes of it."""
     extraction = context.extraction
@@ -241,24 +222,13 @@ def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget,
     name = stored.origin.name if stored and not place.moved else extraction.name
     head = {**({"name": name} if name else {}), "file": file, **({"run": run} if run else {})}
     main = target.stored.read_value(stored) if stored else None
-    pins = _find_pins(main or {}, [case.question for case in extraction.usable_cases if case.question])
+    rows = index_rows((main or {}).get("questions"))
+    former = find_former_ids(rows, [case.question for case in extraction.usable_cases if case.question])
+    pins = find_row_pins(rows, former)
     graded = sum(case.rubric is not None for case in extraction.usable_cases)
     headless = extraction.is_run and extraction.dataset is None
-    return SuiteBatch(context.table.format, place, target, head, graded, pins, run=run, is_headless=headless, main=main)
-
-
-def _find_pins(main: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the stored dataset pins, by the ids of now: one that is gone is known again by its input."""
-    rows = index_rows(main.get("questions"))
-    pins = {id_: row["rubric_ref"] for id_, row in rows.items() if isinstance(row.get("rubric_ref"), str)}
-    ids = {question["id"] for question in questions}
-    gone = [(compute_digest(rows[id_].get("input")), ref) for id_, ref in pins.items() if id_ not in ids]
-    asked = [question for question in questions if gone and question["id"] not in pins]
-    new = [(compute_digest(question.get("input")), question["id"]) for question in asked]
-    # Where several could be meant, none is.
-    counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
-    renamed = {digest: ref for digest, ref in gone if counts[0][digest] == counts[1][digest] == 1}
-    return pins | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
+    format_ = context.table.format
+    return SuiteBatch(format_, place, target, head, graded, pins, former, run=run, is_headless=headless, main=main)
 
 
 def _place_drafts(context: SourceContext, batch: SuiteBatch) -> list[ArtifactDraft | None]:
@@ -280,7 +250,7 @@ def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[Artifac
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics))
+        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics, batch.former))
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
@@ -343,8 +313,13 @@ def _mark_ungraded(case: LegacyCase) -> LegacyCase:
     return replace(case, outcome=classify_losses(reasons), reasons=reasons)
 
 
-def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
-    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
+def _build_dataset(
+    context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None], former: Mapping[str, str]
+) -> ArtifactDraft:
+    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file.
+
+    `former` are the ids that questions had before, by those of now.
+    """
     cases, document = context.extraction.cases, context.legacy.document
     # Cases leave the remainder: their questions and `x_unmapped` hold them.
     own_pointers = [case.pointer for case in cases if not case.document]
@@ -361,7 +336,7 @@ def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[Ar
     unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_build_row(case, rubric, context) for case, rubric in questions],
+        "questions": [_add_former_id(_build_row(case, rubric, context), former) for case, rubric in questions],
         "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
@@ -382,6 +357,11 @@ def _fold_companions(context: SourceContext) -> dict[str, Any]:
         for path, document in context.companions.items()
     }
     return {"beside": remainders} if remainders else {}
+
+
+def _add_former_id(row: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
+    renamed = {"renamed_from": former[row["id"]]} if row["id"] in former else {}
+    return {**row, "x_source": row["x_source"] | renamed}
 
 
 def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from evalstore.migration.extraction import (
     LegacySource,
     find_companion_files,
     has_key_mention,
+    make_entry,
     parse_legacy,
 )
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
-from evalstore.migration.plan import SourceContext, SourcePlan, make_entry
+from evalstore.migration.plan import SourceContext, SourcePlan
 from evalstore.migration.readers import may_have_companions, run_reader
 from evalstore.migration.sources import LegacyFile
 from evalstore.migration.table import FormatTable

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from evalstore.documents import read_row, read_yaml
+from evalstore.documents import compute_digest, read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.model import Kind, is_id
@@ -154,6 +155,32 @@ def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
     """Return the questions of a stored dataset by id, those that are mappings and have one."""
     rows = questions if isinstance(questions, list) else ()
     return {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
+
+
+def find_former_ids(rows: Mapping[str, Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the ids that questions had before, by those of now: one whose id is gone is known again by its input."""
+    ids = {question["id"] for question in questions}
+    kept = {id_: former for id_ in ids & rows.keys() if (former := read_former_id(rows[id_]))}
+    gone = [(compute_digest(row.get("input")), id_) for id_, row in rows.items() if id_ not in ids]
+    asked = [question for question in questions if gone and question["id"] not in rows]
+    new = [(compute_digest(question.get("input")), question["id"]) for question in asked]
+    # Where several could be meant, none is.
+    counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
+    renamed = {digest: id_ for digest, id_ in gone if counts[0][digest] == counts[1][digest] == 1}
+    return kept | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
+
+
+def read_former_id(row: Mapping[str, Any]) -> str | None:
+    """Return the id that a question had before its source renamed it."""
+    source = row.get("x_source")
+    former = source.get("renamed_from") if isinstance(source, Mapping) else None
+    return former if isinstance(former, str) else None
+
+
+def find_row_pins(rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]) -> dict[str, str]:
+    """Return what the stored dataset pins, by the ids of now."""
+    pins = {id_: row["rubric_ref"] for id_, row in rows.items() if isinstance(row.get("rubric_ref"), str)}
+    return pins | {id_: pins[old] for id_, old in former.items() if id_ not in pins and old in pins}
 
 
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:

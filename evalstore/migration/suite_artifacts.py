@@ -118,9 +118,9 @@ class SuiteBatch:
     """The artifacts of one suite, layer by layer: what refers to others comes after them.
 
     `head` is the origin of the artifact that stands for the source; `is_headless` says that none does. `cases` counts
-    the graded cases, `pins` are the references of the stored questions by case, and `main` is the stored value itself.
-    `planned` and `new_refs` grow with every layer. `claimed` are the stored artifacts that have a use, `passed` those
-    that were looked at and have none.
+    the graded cases, `pins` are the references of the stored questions by case, `former` the ids that they had before,
+    and `main` is the stored value itself. `planned` and `new_refs` grow with every layer. `claimed` are the stored
+    artifacts that have a use, `passed` those that were looked at and have none.
     """
 
     format: str
@@ -129,6 +129,7 @@ class SuiteBatch:
     head: Mapping[str, str]
     cases: int
     pins: Mapping[str, str]
+    former: Mapping[str, str] = field(default_factory=dict)
     run: str = ""
     is_headless: bool = False
     main: Mapping[str, Any] | None = None

@@ -145,6 +145,11 @@ class SuitePlace:
     moved: str = ""
     note: str = ""
 
+    @property
+    def run(self) -> str:
+        """The path of the run that it was migrated to, where that may be called otherwise today; empty for none."""
+        return self.stored.origin.run if self.stored and not self.moved else ""
+
 
 @dataclass(slots=True)
 class _StoredSuite:

@@ -238,6 +238,33 @@ def test_a_renamed_case_keeps_its_rubric(cli: Run, monkeypatch: pytest.MonkeyPat
     assert list_states(cli) == {"rubrics/forms_b02.yaml": ("updated", "the source changed")}
 
 
+def test_a_renamed_case_is_a_rename_to_diff(
+    cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    write_suite(repo, "forms", "alpha", "beta")
+    cli("migrate", "legacy")
+    git("add", ".")
+    git("commit", "-m", "Migrate")
+    assert cli("bump", "--all").code == 0
+    # Its content is another one as well, so that only the source knows it for the same.
+    edit(repo / "legacy/forms/evals.json", '"id": 2', '"note": "here", "id": 20')
+    cli("migrate", "legacy")
+    rules = [
+        finding["rule"] for finding in json.loads(cli("diff", "dataset/forms", "--format", "json").out)["findings"]
+    ]
+    assert "question-id-renamed" in rules
+    assert not {"question-added", "question-removed"} & set(rules)
+    dataset = (repo / "datasets/forms.yaml").read_bytes()
+    assert b"renamed_from: B02" in dataset
+    assert json.loads(cli("migrate", "legacy", "--format", "json").out)["written"] == []
+    assert json.loads(cli("export", "--to", "ai_best_practices", "dataset/forms@worktree").out) == json.loads(
+        (repo / "legacy/forms/evals.json").read_text()
+    )
+
+
 @pytest.mark.heavy
 def test_a_new_case_pins_the_release_that_says_what_the_source_says(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -68,7 +68,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
 def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
     # Declared renames are followed first: such a question may have other content as well. The others pair by content.
-    renamed = _match_declared_renames(old, new, renames)
+    renamed = _match_declared_renames(old, new, {**_list_migrated_renames(new), **renames})
     yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():
         yield from _find_row_changes(old, new, (before, after))
@@ -105,6 +105,16 @@ def _match_declared_renames(old: QuestionSet, new: QuestionSet, renames: Mapping
         if (name := next(free, None)) and name not in found.values():
             found[id_] = name
     return found
+
+
+def _list_migrated_renames(new: QuestionSet) -> dict[str, str]:
+    """Return the ids that a migration gave to cases which their source calls otherwise, by the old ones."""
+    sources = ((id_, row.get("x_source")) for id_, row in new.own.items())
+    return {
+        source["renamed_from"]: id_
+        for id_, source in sources
+        if isinstance(source, Mapping) and isinstance(source.get("renamed_from"), str)
+    }
 
 
 def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
