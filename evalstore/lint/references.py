@@ -296,7 +296,7 @@ class LaggingPins:
     _seen: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, dataset: Artifact, lookup: ReferenceLookup) -> LaggingPins:
+    def from_dataset(cls, dataset: Artifact, lookup: ReferenceLookup) -> LaggingPins:
         """Return the pins of a dataset, none of them looked at."""
         return cls(read_origin(dataset.document.value), lookup)
 

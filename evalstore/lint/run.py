@@ -217,7 +217,7 @@ def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[No
 
 
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
-    lagging = LaggingPins.of(artifact, context.lookup)
+    lagging = LaggingPins.from_dataset(artifact, context.lookup)
     pins = find_pins(artifact.kind, artifact.document.value)
     behind = (note for pointer, text in pins for note in lagging.lint(text, pointer))
     notes = chain(lint_questions(artifact, item.source.root, context), behind)
@@ -281,7 +281,7 @@ def _lint_rows_file(
     file, defaults, pins = name_rows_file(source, path), None, None
     if dataset:
         defaults = get_mapping(dataset.document.value, "defaults")
-        pins = LaggingPins.of(dataset, context.lookup)
+        pins = LaggingPins.from_dataset(dataset, context.lookup)
     try:
         if source.root:
             with open_below(source.root, path) as stream:

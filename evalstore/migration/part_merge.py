@@ -43,11 +43,11 @@ class PartNode:
             return self.digest == base.digest
         return _list_digests(self.children) == _list_digests(base.children)
 
-    def assemble(self) -> Any:
+    def build_value(self) -> Any:
         """Return the value of a part."""
         if self.children is None:
             return self.value
-        values = {label: child.assemble() for label, child in self.children.items()}
+        values = {label: child.build_value() for label, child in self.children.items()}
         if self.is_list:
             return list(values.values())
         return values | ({} if self.source is None else {_SOURCE: self.source})
@@ -136,7 +136,7 @@ def merge_parts(base: PartNode, ours: PartNode, theirs: PartNode) -> tuple[dict[
     """Return `ours` with what differs between `base` and `theirs`, and the parts that both changed."""
     clashes: list[str] = []
     merged = _merge_children((), base.children or {}, ours, theirs, clashes)
-    return merged.assemble(), clashes
+    return merged.build_value(), clashes
 
 
 def _merge(
