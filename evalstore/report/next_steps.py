@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalstore.audits.conditions import AuditReport
     from evalstore.audits.score_history import RunReplay, ScoreHistory
     from evalstore.diff import Diff
-    from evalstore.migration import MigrationReport
+    from evalstore.migration import ExportResult, MigrationReport
     from evalstore.model import Findings
     from evalstore.release import Released
     from evalstore.release.accept import WrittenAcceptance
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evalstore.store.listing import StoreListing
 
 _WORKTREE = "@worktree"
+_MOVE_PINS = "evalstore bump --all --dependents"  # those that an edit of their source left behind
 
 
 def find_next_steps(result: Any) -> list[str]:
@@ -69,6 +70,13 @@ def _after_migration(report: MigrationReport) -> Iterator[str]:
     if report.written:
         is_again = any(file.state == "updated" for file in report.files)
         yield _write_command("diff") if is_again else _write_command("validate", ".")
+    if report.behind:
+        yield _MOVE_PINS
+
+
+def _after_export(result: ExportResult) -> Iterator[str]:
+    if any(file.behind for file in result.files):
+        yield _MOVE_PINS
 
 
 def _explain_first(result: Findings | Verification) -> Iterator[str]:
@@ -96,6 +104,8 @@ def _after_status(status: Status) -> Iterator[str]:
     is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
     if any(artifact.state == "broken" for artifact in changed):
         yield _write_command("validate")
+    elif any(finding.rule == "pin-behind" for finding in status.findings) and not is_refused:
+        yield _MOVE_PINS
     elif wants_bump and not is_refused:
         yield _write_command("bump", "--all")
 
@@ -181,6 +191,7 @@ FINDERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "Diff": _after_diff,
     "Findings": _explain_first,
     "JudgeNoise": _after_measurement,
+    "ExportResult": _after_export,
     "MigrationReport": _after_migration,
     "Released": _after_bump,
     "ReleaseLog": _after_log,

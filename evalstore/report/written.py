@@ -76,8 +76,7 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
 
 def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
     said = f"{pin.dataset} is as before its source changed: {pin.pin} is behind {pin.version}"
-    next_ = "evalstore bump --all --dependents"
-    return wrap_lines(make_printable(f"{said}; next: {next_}"), width=screen.width, inner="  ")
+    return wrap_lines(make_printable(said), width=screen.width, inner="  ")
 
 
 def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:

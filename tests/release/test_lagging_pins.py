@@ -49,9 +49,13 @@ def test_every_command_says_what_lags_behind_its_source(world: Path, cli: Any) -
         assert "pin-behind" in cli("-C", world, command).out
     said = cli("-C", world, "bump", "--all")
     assert "Nothing to release" in said.out
-    assert "1 dataset pins rubric/forms_b01@1.0.0: evalstore bump rubric/forms_b01 --dependents" in said.out
+    assert "1 dataset pins rubric/forms_b01@1.0.0" in " ".join(said.out.split())
+    assert "bump rubric/forms_b01 --dependents" in said.next_steps
+    shown = cli("-C", world, "status")
+    assert "bump --all --dependents" in shown.next_steps
     again = cli("-C", world, "migrate", "legacy")
-    assert "evalstore bump --all --dependents" in " ".join(again.out.split())
+    assert "pin-behind: dataset/forms pins rubric/forms_b01@1.0.0" in " ".join(again.out.split())
+    assert "bump --all --dependents" in again.next_steps
     (behind,) = json.loads(cli("-C", world, "migrate", "legacy", "--format", "json").out)["behind"]
     assert behind == {"dataset": "dataset/forms", "pin": "rubric/forms_b01@1.0.0", "version": "2.0.0"}
 
