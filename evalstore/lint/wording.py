@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -257,7 +258,18 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
         return
     for violation in _compile_named(name).find_violations(value):
         if (_last_key(violation.pointer), violation.keyword) not in _LEFT_TO_OTHER_RULES:
-            yield from (_name_topic(note, name, violation) for note in note_violation(violation, pointer))
+            found = _add_description(name, violation)
+            yield from (_name_topic(note, name, found) for note in note_violation(found, pointer))
+
+
+def _add_description(name: str, violation: Violation) -> Violation:
+    """Return a violation with the words of its key, where the branch of a condition that it violates has none."""
+    if not isinstance(violation.schema, dict) or "description" in violation.schema or len(violation.pointer) != 1:
+        return violation
+    key = load_schema(name).get("properties", {}).get(violation.pointer[0])
+    if not isinstance(key, dict) or "else" not in key:
+        return violation
+    return replace(violation, schema={"description": key["description"], **violation.schema})
 
 
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:

@@ -29,6 +29,7 @@ STORE = {
     "judge/tone": "1.0.0",
     "judge/states_fact": "1.0.0",
     "judge/meets_criterion": "1.0.0",
+    "judge/meets_statement": "1.0.0",
     "dataset/gold": "1.0.0",
     "dataset/shop_questions": "1.0.0",
 }
@@ -36,7 +37,7 @@ BUNDLE = '{"type": "object"}'
 # What is true of an example by itself, or gets true with the days.
 HARMLESS = {"judge-unvalidated", "judge-validation-stale", "judge-model-retires", "dataset-unscored", "rubric-partial"}
 # The judges that the examples name and that name variables of their own.
-VARIABLES = {"judge/states_fact": "fact", "judge/meets_criterion": "criterion"}
+VARIABLES = {"judge/states_fact": "fact", "judge/meets_criterion": "criterion", "judge/meets_statement": "statement"}
 
 
 def complete(path: str, part: dict[str, Any], name: str) -> tuple[str, str]:
