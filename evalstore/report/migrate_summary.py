@@ -214,6 +214,8 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
     if source.format:
         dialect = f" ({source.dialect})" if source.dialect else ""
         yield f"{source.format}{dialect}, {source.confidence:.0%} sure: {source.reason}"
+    elif not source.entries and source.reason:
+        yield source.reason
     # Where two formats weigh about the same, the entry itself asks which it is.
     for guess in source.also if source.format else ():
         why = f"{guess.confidence:.0%} sure: {guess.reason}"

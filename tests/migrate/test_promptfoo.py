@@ -10,6 +10,7 @@ import pytest
 
 from evalstore.documents import read_legacy_yaml
 from evalstore.migration import MigrationOutcome, migrate
+from evalstore.report import render
 
 HERE = Path(__file__).resolve()
 SAMPLES = HERE.parents[3] / "shared/samples/agentevals/d4"
@@ -201,6 +202,7 @@ def test_tests_in_other_files_say_whose_a_suite_is(tmp_path: Path) -> None:
     assert (report.count(MigrationOutcome.MIGRATED), report.count(MigrationOutcome.REFUSED)) == (2, 3)
     named = {read.file: read.reason for read in report.sources}
     assert named["in/b/cases/rows.yaml"] == "its cases come with in/b/suite.yaml"
+    assert "  its cases come with in/b/suite.yaml\n" in render(report, "text")
 
 
 @pytest.mark.parametrize("name", SUITES)
