@@ -105,7 +105,8 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
     # Names go to a trial first: a source that is refused below must not use up any id.
     trial = target.names.start_trial()
     try:
-        run = trial.claim_run_path(place.run or legacy.file, legacy.sha256) if extraction.is_run else ""
+        stored_run = place.run or target.stored.find_run(legacy.file, legacy.sha256) if extraction.is_run else ""
+        run = trial.claim_run_path(stored_run or legacy.file, legacy.sha256) if extraction.is_run else ""
         batch = _start_batch(context, place, replace(target, names=trial), run)
         rubrics = _place_drafts(context, batch)
         main = _place_main(context, batch, rubrics)

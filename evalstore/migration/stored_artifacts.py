@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalstore.documents import compute_digest, read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.model import Kind, is_id
+from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 
 # The whole value of an artifact at its last release; None where there is none to be had.
 LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
@@ -75,7 +78,8 @@ class StoredArtifact:
 class StoredArtifacts:
     """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all.
 
-    `removed` has the last released value of those whose file was removed, by name.
+    `removed` has the last released value of those whose file was removed, by name; `runs` are the paths of stored runs
+    by the names that their sources' files had.
     """
 
     root: Path
@@ -83,6 +87,7 @@ class StoredArtifacts:
     by_content: Mapping[tuple[Kind, str], list[StoredArtifact]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     removed: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    runs: Mapping[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, root: Path, load_release: LoadRelease) -> StoredArtifacts:
@@ -105,7 +110,10 @@ class StoredArtifacts:
                     key = (artifact.origin.format, artifact.origin.suite)
                     by_suite.setdefault(key, []).append(artifact)
                     by_content.setdefault((kind, artifact.origin.base), []).append(artifact)
-        return cls(root, by_suite, by_content, frozenset(names), removed)
+        runs: dict[str, list[str]] = {}
+        for path in _list_runs(root):
+            runs.setdefault(PurePosixPath(decode_path(path)).name, []).append(path)
+        return cls(root, by_suite, by_content, frozenset(names), removed, runs)
 
     @property
     def suites(self) -> list[StoredArtifact]:
@@ -116,6 +124,18 @@ class StoredArtifacts:
     def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002  # the word of the command line
         """Return the rubrics and judges of a suite, without what stands for the suite itself."""
         return [artifact for artifact in self.by_suite.get((format, suite), ()) if artifact.is_part]
+
+    def find_run(self, file: str, sha256: str) -> str:
+        """Return the path of the stored run that is a source, which had another folder in front of its name.
+
+        Empty where there is none, or where several could be meant.
+        """
+        found: list[str] = []
+        for path in self.runs.get(PurePosixPath(file).name, ()):
+            known = f"/{decode_path(path)}"
+            is_near = known.endswith(f"/{file}") or f"/{file}".endswith(known)
+            found += [path] if is_near and _hash_file(self.root, path) == sha256 else []
+        return found[0] if len(found) == 1 else ""
 
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
         """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
@@ -186,6 +206,20 @@ def find_row_pins(rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, st
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     """Return the hashes of the inputs of questions, by which a suite is known again within this process."""
     return frozenset(hash(row["input"]) for row in rows if isinstance(row, dict) and isinstance(row.get("input"), str))
+
+
+def _hash_file(root: Path, path: str) -> str:
+    """Return the SHA-256 of a file; empty where it cannot be read."""
+    with suppress(LoadError):
+        return hashlib.sha256(read_below(root, path, LARGE_FILE)).hexdigest()
+    return ""
+
+
+def _list_runs(root: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(root / RUNS_FOLDER):
+        folders.sort()
+        paths = (Path(folder, name).relative_to(root).as_posix() for name in sorted(files))
+        yield from filter(STORED_PATH.fullmatch, paths)
 
 
 def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:

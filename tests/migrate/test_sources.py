@@ -19,6 +19,7 @@ from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.table import load_tables
 from evalstore.model import is_id
 from evalstore.places import find_resource_folder
+from tests.migrate.planning import copy_legacy
 
 SUITE = json.dumps({"skill_name": "given", "evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]})
 
@@ -369,3 +370,17 @@ def test_two_repositories_keep_their_files_apart(tmp_path: Path, git: Any) -> No
     report = migrate([two], into=tmp_path / "store")
     # Its history never had the file of the other repository.
     assert "orphan" not in {file.state for file in report.files}
+
+
+@pytest.mark.parametrize("case", ["a_run_and_its_rows", "scores_without_rows", "judges_and_juries"])
+def test_runs_with_the_names_of_clones_are_known_again(case: str, tmp_path: Path, git: Any) -> None:
+    source = copy_legacy(f"every_eval_ever/{case}", tmp_path)
+    clone = Path(shutil.copytree(source, tmp_path / "clone/data"))
+    migrate([source.parent], into=tmp_path / "store")
+    git("init", "-q", cwd=clone.parent)
+    git("add", ".", cwd=clone.parent)
+    git("commit", "-qm", "runs", cwd=clone.parent)
+    clone.rename(clone.with_name("legacy"))
+    before = read_tree(tmp_path / "store")
+    assert migrate([clone.parent], into=tmp_path / "store").written == ()
+    assert read_tree(tmp_path / "store") == before
