@@ -98,7 +98,7 @@ def ask_judge(
         return
     for number in range(times):
         reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number))
-        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply))
+        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply, output=sample.text))
 
 
 def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
+from evalstore.checks.reply_text import ReplyError, find_object, take_off_reasoning
 from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
@@ -44,24 +45,63 @@ class ParsedReply:
     level: str = ""
 
 
-def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
+def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
-    The JSON is the whole reply, or all that its one fenced block holds; the judge's words are the first text of
-    `WORD_KEYS` in it. The pattern's first group is the answer; when it finds several different ones, nobody can tell
-    the judge's from one that it quotes, and the reply has none.
+    The JSON is the whole reply, or all that its one fenced block holds, or the one such object in the prose behind the
+    model's reasoning; the judge's words are the first text of `WORD_KEYS` in it. The pattern's first group is the
+    answer. Where there are several answers, or the only one may be quoted from `output`, which is the answer under
+    review, nobody can tell which is the judge's, and the reply has none.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
         return ParsedReply(None, make_excerpt(problem))
-    value, broken = _parse_json(text)
-    if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
-        texts = (value.get(key) for key in WORD_KEYS)
-        words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-        return _to_parsed_reply(judge, _find_in_json(judge, value), value.get("level"), words)
+    value, broken = _parse_json(judge, text)
+    if _is_answer(judge, value):
+        return _to_answer(judge, value)
+    try:
+        prose = take_off_reasoning(text)
+        if judge.reply_pattern is not None:
+            found = _find_in_text(judge, judge.reply_pattern, prose)
+            if found is not None:
+                return _to_parsed_reply(judge, *found)
+        answer = find_object(prose, _KEYS[judge.score_type], output) if value is None else None
+    except ReplyError as problem:
+        return ParsedReply(None, f"{problem}: {_quote_excerpt(text)}")
+    if answer is not None:
+        return _to_answer(judge, answer.value, answer.rest)
     if judge.reply_pattern is not None:
-        return _to_parsed_reply(judge, *_find_in_text(judge, judge.reply_pattern, text))
-    return ParsedReply(None, broken or f"the reply's JSON is not an object with {' or '.join(_KEYS[judge.score_type])}")
+        return ParsedReply(None, f"reply_pattern finds nothing in the reply: {_quote_excerpt(prose)}")
+    return ParsedReply(None, broken or f"the reply's JSON is not an object with {_name_keys(judge)}")
+
+
+def _name_keys(judge: Judge) -> str:
+    return " or ".join(_KEYS[judge.score_type])
+
+
+def _is_answer(judge: Judge, value: Any) -> bool:
+    return isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type])
+
+
+def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> ParsedReply:
+    """Return what an object answers; what the text behind it says of the score must not differ."""
+    texts = (value.get(key) for key in WORD_KEYS)
+    words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    score = _find_in_json(judge, value)
+    if isinstance(score, Fraction) and (other := _find_other_answer(judge, score, rest)):
+        return ParsedReply(None, f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}")
+    return _to_parsed_reply(judge, score, value.get("level"), words)
+
+
+def _find_other_answer(judge: Judge, score: Fraction, rest: str) -> str:
+    """Return where a text says another score than the JSON before it, as in `Score: 2`; empty where nowhere."""
+    names = "|".join(map(re.escape, judge.levels or {})) or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
+    stated = re.compile(rf"\b(?:score|verdict|level)\W{{1,4}}(?:is\W{{1,4}}|of\W{{1,4}})?({names})\b", re.IGNORECASE)
+    for match in stated.finditer(rest):
+        read = _CAPTURED[judge.score_type](judge, match[1])
+        if isinstance(read, Fraction) and read != score:
+            return match[0]
+    return ""
 
 
 def find_pattern_problem(pattern: str) -> str | None:
@@ -95,7 +135,8 @@ def find_quoted_answer(judge: Judge) -> str | None:
         return None
     for answer in _list_answers(judge):
         for mention in _MENTIONS:
-            if isinstance(_find_in_text(judge, pattern, mention.format(answer))[0], Fraction):
+            found = _find_in_text(judge, pattern, mention.format(answer))
+            if found is not None and isinstance(found[0], Fraction):
                 return answer
     return None
 
@@ -117,7 +158,7 @@ def _to_parsed_reply(judge: Judge, score: Fraction | str, level: Any, words: str
     return ParsedReply(score, make_excerpt(words.strip(), LONG_EXCERPT), name)
 
 
-def _parse_json(text: str) -> tuple[Any, str]:
+def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
     """Return the value of a reply that is JSON alone, or what stands against reading it so."""
     fenced = _FENCED.fullmatch(text)
     body = fenced[1] if fenced else text
@@ -126,8 +167,8 @@ def _parse_json(text: str) -> tuple[Any, str]:
     except LoadError as error:
         if fenced or text.startswith("{"):
             return None, f"the reply cannot be read, {error.message}: {_quote_excerpt(text)}"
-    around = "has text around its JSON" if "{" in text else "is not JSON"
-    return None, f"the reply {around}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}"
+    what = f"has no JSON object with {_name_keys(judge)}" if "{" in text else "is not JSON"
+    return None, f"the reply {what}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}"
 
 
 def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
@@ -140,8 +181,8 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     return scores[0]
 
 
-def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str, str]:
-    """Return the score that a text has, or the problem, and the text that was captured."""
+def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str, str] | None:
+    """Return the score that a text has, or the problem, and the text that was captured; None where nothing was."""
     matcher = _compile(pattern)
     if isinstance(matcher, str):
         return f"reply_pattern: {matcher}", ""
@@ -152,7 +193,7 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
         return f"reply_pattern {TOO_MANY_STEPS} on the reply", ""
     captures = list(dict.fromkeys(found))
     if not captures:
-        return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}", ""
+        return None
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
@@ -161,17 +202,13 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
 
 
 def _read_score(judge: Judge, value: Any) -> Fraction | str:
-    if not _is_number(value):
+    number = _to_number(value)
+    if number is None:
         return f"the score is not a number but {_describe_value(value)}"
-    score = parse_fraction(value)
+    score = parse_fraction(number)
     if not judge.least <= score <= judge.most:
         return f"the score {_describe_value(value)} is outside the scale, {judge.least} to {judge.most}"
     return (score - judge.least) / (judge.most - judge.least)
-
-
-def _read_score_text(judge: Judge, text: str) -> Fraction | str:
-    number = text.strip()
-    return _read_score(judge, Decimal(number) if re.fullmatch(NUMBER, number) else text)
 
 
 def _read_verdict(_: Judge, value: Any) -> Fraction | str:
@@ -183,8 +220,10 @@ def _read_verdict(_: Judge, value: Any) -> Fraction | str:
 
 
 def _read_verdict_score(_: Judge, value: Any) -> Fraction | str:
-    is_verdict = _is_number(value) and value in {0, 1}
-    return Fraction(value) if is_verdict else f"the score of a binary judge is 0 or 1, not {_describe_value(value)}"
+    number = _to_number(value)
+    if number in {0, 1}:
+        return Fraction(number)
+    return f"the score of a binary judge is 0 or 1, not {_describe_value(value)}"
 
 
 def _read_verdict_text(judge: Judge, text: str) -> Fraction | str:
@@ -208,13 +247,16 @@ _KEYS: Mapping[ScoreType, Mapping[str, _Read]] = {
 }
 _CAPTURED: Mapping[ScoreType, _Read] = {
     ScoreType.BINARY: _read_verdict_text,
-    ScoreType.CONTINUOUS: _read_score_text,
+    ScoreType.CONTINUOUS: _read_score,
     ScoreType.LEVELS: _read_level,
 }
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+def _to_number(value: Any) -> int | Decimal | None:
+    """Return a number, which some models put in quotes; None of anything else."""
+    if isinstance(value, str):
+        return Decimal(value.strip()) if re.fullmatch(NUMBER, value.strip()) else None
+    return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 
 def _describe_value(value: Any) -> str:

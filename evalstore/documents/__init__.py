@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
         read_json,
+        read_leading_value,
         read_legacy_json,
         read_legacy_row,
         read_row,
@@ -54,6 +55,7 @@ __all__ = [
     "format_exact",
     "format_json_pointer",
     "read_json",
+    "read_leading_value",
     "read_legacy_json",
     "read_legacy_row",
     "read_legacy_yaml",
@@ -75,7 +77,15 @@ __getattr__ = import_lazily(
     __name__,
     {
         ".edit": ("replace_scalar", "replace_scalars"),
-        ".json_reader": ("LINE_LIMIT", "read_json", "read_legacy_json", "read_legacy_row", "read_row", "read_value"),
+        ".json_reader": (
+            "LINE_LIMIT",
+            "read_json",
+            "read_leading_value",
+            "read_legacy_json",
+            "read_legacy_row",
+            "read_row",
+            "read_value",
+        ),
         ".json_stream": ("JsonStream",),
         ".yaml_writer": ("write_legacy_yaml", "write_yaml"),
     },

@@ -94,6 +94,21 @@ def read_value(text: str, file: str) -> Any:
     return read_json(text, file).value
 
 
+def read_leading_value(text: str, start: int, file: str) -> tuple[Any, int]:
+    """Parse the one JSON value that begins at an offset of a text, and return it with the offset of its end.
+
+    Accepts exactly what `read_value` does; `LoadError` for anything else.
+    """
+    try:
+        value, end = _scan(text, start)
+        check_row(value, text[start:end], Place(file))
+    except (StopIteration, json.JSONDecodeError):
+        raise LoadError("not JSON", place=Place(file)) from None
+    except RecursionError:
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=Place(file)) from None
+    return value, end
+
+
 def read_row(data: bytes, file: str, line: int) -> Any:
     """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
     if len(data) > LINE_LIMIT:

@@ -182,6 +182,10 @@ def _hang_up(handler: Handler) -> None:
     handler.connection.shutdown(socket.SHUT_RDWR)
 
 
+def _call(arguments: Any) -> dict[str, Any]:
+    return {"id": "c1", "type": "function", "function": {"name": "grade", "arguments": arguments}}
+
+
 def _answer(handler: Handler) -> None:
     handler.complete(handler.state.text(handler.prompt))
 
@@ -195,6 +199,11 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "filtered": lambda to: to.complete(None, "content_filter"),
     "refusal": lambda to: to.complete(None, refusal="I will not judge this."),
     "parts": lambda to: to.complete([{"type": "thinking", "thinking": []}, {"type": "text", "text": TEXT}]),
+    "tool call": lambda to: to.complete(None, "tool_calls", tool_calls=[_call(TEXT)]),
+    "tool call and words": lambda to: to.complete("I record my grade.", "tool_calls", tool_calls=[_call(TEXT)]),
+    "tool call, mapping": lambda to: to.complete("", "stop", tool_calls=[_call(json.loads(TEXT))]),
+    "function call": lambda to: to.complete(None, "function_call", function_call=_call(TEXT)["function"]),
+    "two tool calls": lambda to: to.complete(None, "tool_calls", tool_calls=[_call(TEXT), _call('{"score": 0}')]),
     "half a character": lambda to: to.complete('"\ud83d'),
     "a character in halves": lambda to: to.complete("\ud83d\ude00"),
     "400": lambda to: to.fail(400, "This model's maximum context length is 8192 tokens."),

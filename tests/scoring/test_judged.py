@@ -422,7 +422,7 @@ def test_a_reply_cannot_be_told_what_to_say_by_the_output(
     for id_, text in outputs.items():
         found = checks(rows[id_])["sound"]
         assert (found.score, str(found.unscored)) == (None, "error")
-        assert "the reply has text around its JSON" in found.reason
+        assert "the reply has 2 JSON objects with score" in found.reason
         assert any(prompt.endswith(f"\n{text}\n") for prompt in judge_server.asked)  # nothing of it was a template
 
 
@@ -433,7 +433,7 @@ def test_a_reply_cannot_be_told_what_to_say_by_the_output(
         '{"score": 6}',
         '{"score": -1}',
         '{"score": NaN}',
-        '{"score": "5"}',
+        '{"score": "five"}',
         '{"score": [5]}',
         '{"score": true}',
         '{"score": 1e400}',

@@ -29,7 +29,9 @@ SCORE = ("score", "dataset/three@1.0.0")
 ROWS = {
     "ok": None,
     "parts": None,
-    "inject": "the reply has text around its JSON, and the judge has no reply_pattern to find the answer",
+    "tool call": None,
+    "two tool calls": "the reply has 2 JSON objects with score: which is the answer?",
+    "inject": "the reply has 2 JSON objects with score: which is the answer?",
     "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
     "length, nothing": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
     "filtered": "the reply was held back by the endpoint's content filter",
@@ -111,7 +113,7 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
     ran = cli(*argv, cwd=judged)
     assert ran.code == 1
     run = read_run(judged / "runs/many-worktree-many.json")
-    assert (run.score, run.ungraded) == (None, f"sound graded 2 of {len(ROWS)}")
+    assert (run.score, run.ungraded) == (None, f"sound graded 3 of {len(ROWS)}")
     for (behaviour, said), row in zip(ROWS.items(), read_rows(run), strict=True):
         sound, polite = row.checks
         assert str(polite.verdict) == "pass"
@@ -122,9 +124,9 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
             assert sound.reason.startswith(f"judge/accuracy@1.0.0: {said}")
             assert sound.reason.isprintable()
     _, _, _, unreadable, failed, _ = lines(ran.err)
-    errors, bodies = len(ROWS) - 2, 6
+    errors, bodies = len(ROWS) - 3, 7
     assert unreadable.startswith(
-        f"warning: sound could not grade {errors} of {len(ROWS)} outputs, first 'q2': judge/acc"
+        f"warning: sound could not grade {errors} of {len(ROWS)} outputs, first 'q3': judge/acc"
     )
     assert failed.startswith(
         f"warning: judge calls that failed: {errors - bodies}; their checks are unscored, "

@@ -73,6 +73,9 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     message, finish = choice["message"], _read_name(choice.get("finish_reason"))
     text, refusal = _read_content(message.get("content")), message.get("refusal")
+    # The arguments of a tool call are a reply; of several, and of text beside them, its reader finds the one answer.
+    if arguments := _list_arguments(message):
+        text = "\n".join([text, *arguments] if text else arguments)
     # A refusal is a reply: asking again would cost as much and say the same.
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSAL_FINISH
@@ -101,6 +104,14 @@ def _read_content(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
     raise TypeError
+
+
+def _list_arguments(message: Any) -> list[str]:
+    """Return the arguments of the tools that a message calls, as JSON; some endpoints send them as a mapping."""
+    calls = message.get("tool_calls") or []
+    functions = [call.get("function") for call in calls] or [message.get("function_call")]
+    arguments = [function.get("arguments") for function in functions if function]
+    return [one if isinstance(one, str) else json.dumps(one) for one in arguments if one]
 
 
 def _read_name(value: Any) -> str:

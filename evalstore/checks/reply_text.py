@@ -1,0 +1,149 @@
+"""Finds what a model answers in all that it wrote: takes off its reasoning, and finds its one JSON object; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalstore.documents import read_leading_value
+from evalstore.errors import LoadError
+
+_TAG = r"<{slash}(?:think|thinking|reasoning)>|\[{slash}THINK\]"
+_OPENS, _CLOSES = (re.compile(_TAG.format(slash=slash), re.IGNORECASE) for slash in ("", "/"))
+# What introduces an object that is not the answer, in an unfinished sentence before it.
+_EXAMPLE = re.compile(
+    r"\b(?:e\.g|example|instance|such as|(?<!\bI )(?:would|could)|says|said|claims|contains|reads|quotes?|instead)\b",
+    re.IGNORECASE,
+)
+_INTRODUCTION = 200  # characters of it that are looked at
+_FENCE = re.compile(r"```\w*\s*$")
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
+_QUOTES = (
+    *("'", '"', "\N{LEFT SINGLE QUOTATION MARK}", "\N{LEFT DOUBLE QUOTATION MARK}"),
+    "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}",
+)
+_CORRECTION = re.compile(
+    r"(?:^|[.!?\n])\s*+(?:wait|correction|actually|on reflection|on second thought)\b", re.IGNORECASE
+)
+_BRACES = re.compile(r"[{}\[\]]")
+_OBJECT_START = re.compile(r'\{\s*+"')
+
+
+class ReplyError(ValueError):
+    """A reply without one clear answer; its text says why, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerObject:
+    """The one JSON object of a reply that answers, and the text of the reply after it."""
+
+    value: Mapping[str, Any]
+    rest: str
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    value: Any
+
+
+def take_off_reasoning(text: str) -> str:
+    """Return a reply without the reasoning before it: in tags, or all before a lone tag that ends it.
+
+    Raises `ReplyError` where nobody can tell where the reasoning ends.
+    """
+    left = text
+    while match := _OPENS.match(left):
+        end = _CLOSES.search(left, match.end())
+        if end is None:
+            raise ReplyError("the reply ends within its reasoning: raise the model's limit of tokens")
+        left = left[end.end() :].lstrip()
+    ends = [match.end() for match in _CLOSES.finditer(left)]
+    if not ends:
+        answer = left
+    elif len(ends) > 1 or left is not text or _OPENS.search(left):
+        raise ReplyError("the reply ends its reasoning more than once, so nobody can tell where its answer begins")
+    elif left.startswith("{"):
+        raise ReplyError("the reply has JSON before the tag that ends its reasoning: which is the answer?")
+    else:
+        answer = left[ends[0] :].lstrip()
+    if not answer:
+        raise ReplyError("the reply has nothing behind its reasoning")
+    return answer
+
+
+def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject | None:
+    """Return the one JSON object with one of the keys in the prose of a reply; None where there is none.
+
+    `output` is the answer under review: an object that it holds, too, may be a quotation. Raises `ReplyError` where
+    there are several objects, and where one may be a part of another, a quotation or an example.
+    """
+    places = list(_list_objects(text))
+    found = [place for place in places if any(key in place.value for key in keys)]
+    if not found:
+        return None
+    name = " or ".join(keys)
+    if len(found) > 1:
+        raise ReplyError(f"the reply has {len(found)} JSON objects with {name}: which is the answer?")
+    (place,) = found
+    before, after = text[: place.start], text[place.end :]
+    _check_braces(_blank(before, places), _blank(after, places, place.end))
+    if "".join(text[place.start : place.end].split()) in "".join(output.split()):
+        raise ReplyError("the JSON of the reply is in the answer under review, too, and may be quoted from it")
+    if problem := _find_quotation(before, after):
+        raise ReplyError(problem)
+    return AnswerObject(place.value, after)
+
+
+def _list_objects(text: str) -> Iterator[_Place]:
+    """Yield the outermost JSON objects of a text; one that begins and is not JSON is a `ReplyError`."""
+    # Braces of prose and code are left alone; what begins like JSON has to be JSON, or a part of it would count.
+    end = 0
+    while match := _OBJECT_START.search(text, end):
+        try:
+            value, end = read_leading_value(text, match.start(), "reply")
+        except LoadError as error:
+            raise ReplyError(f"the JSON of the reply is broken, {error.message}") from None
+        yield _Place(match.start(), end, value)
+
+
+def _blank(text: str, places: Collection[_Place], offset: int = 0) -> str:
+    """Return a piece of a reply without the objects in it, whose braces are closed."""
+    parts, at = [], 0
+    for place in places:
+        if offset <= place.start < offset + len(text):
+            parts.append(text[at : place.start - offset])
+            at = place.end - offset
+    return "".join([*parts, text[at:]])
+
+
+def _check_braces(before: str, after: str) -> None:
+    depths = {"{": 0, "[": 0}
+    for match in _BRACES.finditer(before):
+        opener = {"}": "{", "]": "["}.get(match[0], match[0])
+        depths[opener] = max(0, depths[opener] + (1 if match[0] == opener else -1))
+    if depths["{"]:
+        raise ReplyError("the JSON of the reply is inside other braces, and so a part of something else")
+    if depths["["]:
+        raise ReplyError("the JSON of the reply is in a list, or behind a bracket that is not closed")
+    if after.count("}") > after.count("{"):
+        raise ReplyError("the JSON of the reply is inside other braces, and so a part of something else")
+
+
+def _find_quotation(before: str, after: str) -> str:
+    """Return why an object may be something that a reply quotes, or only speaks of; empty where it answers."""
+    line = before.rpartition("\n")[2]
+    if line.rstrip(" *`").endswith(_QUOTES) or line.lstrip().startswith(">"):
+        return "the JSON of the reply is in quotation marks, so it may be quoted and not the answer"
+    introduction = _SENTENCE_END.split(_FENCE.sub("", before)[-_INTRODUCTION:].rstrip(" \t\r\n`*"))[-1]
+    if _EXAMPLE.search(introduction):
+        return "the JSON of the reply is introduced as an example or a quotation, so it may not be the answer"
+    goes_on = after.lstrip(" \t`*\"'.")
+    within = bool(re.search(r"[\w,;]\s*$", line)) and bool(re.match(r"[^\W_]", goes_on))
+    if within or re.match(r"[ \t`*]*(?:[,;]|[a-z])", after):
+        return "the JSON of the reply is inside a sentence, so it may not be the answer"
+    if _CORRECTION.search(after):
+        return "the reply goes on to correct its JSON, with another answer or none"
+    return ""
