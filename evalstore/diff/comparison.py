@@ -15,7 +15,7 @@ from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import ComparedDocument, read_document
-from evalstore.diff.effects import attach_effects, join_effects
+from evalstore.diff.effects import attach_effects, is_scoring_edit, join_effects
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
 from evalstore.diff.judge_replies import find_reply
 from evalstore.diff.limits import COMPARED
@@ -64,6 +64,7 @@ def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> Diff
     return replace(finding, level=overrides[name], overridden=name)
 
 
+_CANCELLED = Proof("the other edits take it back: all together move no score and no verdict", Bump.MINOR)
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
 _QUESTION_KEYS = frozenset({"questions", "rows"})
 _COMBINE_CHANGED = "scoring-combine-changed"
@@ -268,6 +269,7 @@ class _Comparison:
         effect = None
         if self._needs_effects(changes):
             changes, effect = attach_effects(changes, self.load)
+            changes = self._cancel_edits(changes, effect)
         # Judgement: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
             findings = [build_level_finding(change, self.settings) for change in changes]
@@ -284,6 +286,17 @@ class _Comparison:
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         return self._summarise(sides, findings, total)
+
+    def _cancel_edits(self, changes: list[Change], effect: RubricEffect | None) -> list[Change]:
+        """Return the changes, those that move a score alone with the proof that all of them together move none."""
+        if effect is None or effect.moves:
+            return changes
+        return [replace(change, proof=_CANCELLED) if self._moves_alone(change) else change for change in changes]
+
+    def _moves_alone(self, change: Change) -> bool:
+        if change.before is None or not is_scoring_edit(*change.states):
+            return False
+        return classify(change, self.settings.profile, self.settings.rule_set).level is Bump.MAJOR
 
     def _needs_effects(self, changes: list[Change]) -> bool:
         """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -37,13 +38,14 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.limits import EFFECTS
+from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
-from evalstore.model import CheckResult, Output, Sample, UnscoredReason, Verdict, has_failed_check
+from evalstore.model import CheckResult, Combine, Output, Sample, UnscoredReason, Verdict, has_failed_check
 
 if TYPE_CHECKING:
+    from evalstore.checks.evaluate import CountedCheck
     from evalstore.languages.pattern_comparison import MembershipTable, RegexTree
 
     _Languages = tuple[RegexTree, ...]
@@ -227,9 +229,11 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
 def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
     """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
     states = [state for pair in pairs for state in pair]
-    if len(pairs) > EFFECTS.edits or any(len(state.checks) > EFFECTS.checks for state in states):
+    if len(pairs) > EFFECTS.edits:
         return [None] * len(pairs)
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
+    if any(len(state.checks) > EFFECTS.checks for state in states):
+        return [_prove_still(pair, numbers, budget, list_possible) for pair in pairs]
     common = _search_texts(numbers, states, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
@@ -237,8 +241,87 @@ def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scor
         answers = list_joint_answers(pair, numbers, languages, table, list_possible)
         fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
-        effects.append(find_effect(answers) if answers and fits else None)
+        effects.append(find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, list_possible))
     return effects
+
+
+def _prove_still(
+    pair: States, numbers: VariableNumbers, budget: SharedBudget, list_possible: ScoreLister
+) -> RubricEffect | None:
+    """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.
+
+    What the changed checks give to the rubric's score is the same on both sides, whatever the others answer.
+    """
+    old, new = pair
+    if _list_settings(old) != _list_settings(new):
+        return None
+    changed = _drop_unchanged(pair, numbers)
+    if all(len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)):
+        return None  # that is what was looked at
+    languages, table = _search_texts(numbers, changed, budget) or ((), _make_empty_table())
+    answers = list_joint_answers(changed, numbers, languages, table, list_possible)
+    if answers is None or answers.count > PROOFS.ways:
+        return None
+    for answer in answers:
+        sides = zip((answer.old, answer.new), changed, strict=True)
+        before, after = (_measure_part(state, results) for results, state in sides)
+        if before != after:
+            return None
+    return RubricEffect(
+        moves=False,
+        direction=NONE,
+        verdict_direction=NONE,
+        max_shift=_ZERO,
+        max_shift_scored=_ZERO,
+        ways=answers.count,
+        texts={},
+        goals=(),
+    )
+
+
+def _drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
+    """Return both sides without the checks that are on both and count alike, one for one."""
+    sides = [[(_identify_part(check, numbers), check) for check in state.checks] for state in pair]
+    common = Counter(part for part, _ in sides[0]) & Counter(part for part, _ in sides[1])
+    kept: list[RubricState] = []
+    for state, side in zip(pair, sides, strict=True):
+        left, checks = Counter(common), []
+        for part, check in side:
+            if left[part]:
+                left[part] -= 1
+            else:
+                checks.append(check)
+        kept.append(replace(state, checks=tuple(checks)))
+    return kept[0], kept[1]
+
+
+def _identify_part(check: CheckState, numbers: VariableNumbers) -> tuple[object, ...]:
+    return numbers[id(check)], check.negate, check.threshold, check.weight, check.is_gate
+
+
+def _measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
+    """Return what some checks of a rubric give to its score: with it and the others' results the score is known."""
+    from evalstore.checks.evaluate import select_counted
+
+    scoring = state.to_scoring()
+    counted = select_counted(scoring, results)
+    fails = scoring.errors == "fail" and any(result.unscored is _ERROR for result in results)
+    closes = any(check.id in scoring.required and not check.passed for check in counted)
+    return fails, closes, bool(counted), _PARTS[state.combine](counted)
+
+
+def _sum_part(counted: Sequence[CountedCheck]) -> object:
+    return sum((check.weight * check.score for check in counted), _ZERO), sum((one.weight for one in counted), _ZERO)
+
+
+_PARTS: Mapping[Combine, Callable[[Sequence[CountedCheck]], object]] = {
+    Combine.WEIGHTED_AVG: _sum_part,
+    Combine.ALL_PASS: lambda counted: all(check.passed for check in counted),
+    Combine.ANY_PASS: lambda counted: any(check.passed for check in counted),
+    Combine.MIN: lambda counted: min((check.score for check in counted), default=None),
+    Combine.MAX: lambda counted: max((check.score for check in counted), default=None),
+    Combine.MEDIAN: lambda counted: sorted(check.score for check in counted),
+}
 
 
 def join_effects(

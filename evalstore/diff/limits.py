@@ -13,6 +13,7 @@ class _Compared(NamedTuple):
 
     items: int = 100  # of two lists: phrases, fields, calls, members of a jury, facts
     checks: int = 400  # of a rubric
+    near_pairs: int = 2_500  # of checks, by their words
     pattern: int = 1_000  # characters
     nested_references: int = 4  # references within references
     deepdiff_parts: int = 100_000  # characters and parts; deepdiff takes seconds for more

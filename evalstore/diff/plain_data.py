@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from difflib import SequenceMatcher
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
@@ -182,8 +184,41 @@ def _key_by_index(check: CheckState) -> str | None:
     return None if check.has_id else str(check.index)
 
 
-# The surest first; a check that pairs by content alone was renamed.
+def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
+    """Yield checks that ask judges nearly the same, the nearest first; of two as near, those of one id."""
+    judged = [[check for check in side if KINDS[check.kind].asks_judges(check.params)] for side in (left, right)]
+    if len(judged[0]) * len(judged[1]) > COMPARED.near_pairs:
+        return
+    near = sorted(
+        (-likeness, check.id != other.id, check.index, other.index)
+        for check, other in product(*judged)
+        if check.kind == other.kind and (likeness := _compare_words(check, other)) >= _NEAR
+    )
+    before, after = ({check.index: check for check in side} for side in judged)
+    for _, _, old, new in near:
+        if old in before and new in after:
+            yield before.pop(old), after.pop(new)
+
+
+def _compare_words(check: CheckState, other: CheckState) -> float:
+    old, new = ([*_list_words(check.params)], [*_list_words(other.params)])
+    return SequenceMatcher(None, old, new, autojunk=False).ratio() if old and new else 0
+
+
+def _list_words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from value.split()
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _list_words(item)
+
+
+# The share of their words that two checks have in common when one is the other, reworded.
+_NEAR = 0.6
+# The surest first: what says the same is the same check, whatever its id, and was renamed where that differs.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
-    *(partial(_match_by_key, key) for key in (_key_by_content, attrgetter("id"), make_canonical_demand, _key_by_index)),
+    *(partial(_match_by_key, key) for key in (_key_by_content, make_canonical_demand)),
+    _match_nearest,
+    *(partial(_match_by_key, key) for key in (attrgetter("id"), _key_by_index)),
 )
