@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import AnswerGoal, Change, RubricEffect
 from evalstore.diff.deciders.bounds import list_scores
+from evalstore.diff.deciders.changed_part import drop_unchanged, measure_part
 from evalstore.diff.deciders.joint_answers import (
     JointAnswer,
     JointAnswers,
@@ -42,10 +42,9 @@ from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
-from evalstore.model import CheckResult, Combine, Output, Sample, UnscoredReason, Verdict, has_failed_check
+from evalstore.model import CheckResult, Output, Sample, UnscoredReason, Verdict, has_failed_check
 
 if TYPE_CHECKING:
-    from evalstore.checks.evaluate import CountedCheck
     from evalstore.languages.pattern_comparison import MembershipTable, RegexTree
 
     _Languages = tuple[RegexTree, ...]
@@ -255,7 +254,7 @@ def _prove_still(
     old, new = pair
     if _list_settings(old) != _list_settings(new):
         return None
-    changed = _drop_unchanged(pair, numbers)
+    changed = drop_unchanged(pair, numbers)
     if all(len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)):
         return None  # that is what was looked at
     languages, table = _search_texts(numbers, changed, budget) or ((), _make_empty_table())
@@ -264,7 +263,7 @@ def _prove_still(
         return None
     for answer in answers:
         sides = zip((answer.old, answer.new), changed, strict=True)
-        before, after = (_measure_part(state, results) for results, state in sides)
+        before, after = (measure_part(state, results) for results, state in sides)
         if before != after:
             return None
     return RubricEffect(
@@ -277,51 +276,6 @@ def _prove_still(
         texts={},
         goals=(),
     )
-
-
-def _drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
-    """Return both sides without the checks that are on both and count alike, one for one."""
-    sides = [[(_identify_part(check, numbers), check) for check in state.checks] for state in pair]
-    common = Counter(part for part, _ in sides[0]) & Counter(part for part, _ in sides[1])
-    kept: list[RubricState] = []
-    for state, side in zip(pair, sides, strict=True):
-        left, checks = Counter(common), []
-        for part, check in side:
-            if left[part]:
-                left[part] -= 1
-            else:
-                checks.append(check)
-        kept.append(replace(state, checks=tuple(checks)))
-    return kept[0], kept[1]
-
-
-def _identify_part(check: CheckState, numbers: VariableNumbers) -> tuple[object, ...]:
-    return numbers[id(check)], check.negate, check.threshold, check.weight, check.is_gate
-
-
-def _measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
-    """Return what some checks of a rubric give to its score: with it and the others' results the score is known."""
-    from evalstore.checks.evaluate import select_counted
-
-    scoring = state.to_scoring()
-    counted = select_counted(scoring, results)
-    fails = scoring.errors == "fail" and any(result.unscored is _ERROR for result in results)
-    closes = any(check.id in scoring.required and not check.passed for check in counted)
-    return fails, closes, bool(counted), _PARTS[state.combine](counted)
-
-
-def _sum_part(counted: Sequence[CountedCheck]) -> object:
-    return sum((check.weight * check.score for check in counted), _ZERO), sum((one.weight for one in counted), _ZERO)
-
-
-_PARTS: Mapping[Combine, Callable[[Sequence[CountedCheck]], object]] = {
-    Combine.WEIGHTED_AVG: _sum_part,
-    Combine.ALL_PASS: lambda counted: all(check.passed for check in counted),
-    Combine.ANY_PASS: lambda counted: any(check.passed for check in counted),
-    Combine.MIN: lambda counted: min((check.score for check in counted), default=None),
-    Combine.MAX: lambda counted: max((check.score for check in counted), default=None),
-    Combine.MEDIAN: lambda counted: sorted(check.score for check in counted),
-}
 
 
 def join_effects(

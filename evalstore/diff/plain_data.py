@@ -164,6 +164,19 @@ def _match_unchanged(left: list[CheckState], right: list[CheckState]) -> CheckPa
             yield check, other
 
 
+def _match_equal(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
+    # Two that differ do so early, mostly; as canonical JSON all of both would be written.
+    if len(left) * len(right) > COMPARED.near_pairs:
+        yield from _match_by_key(make_canonical_demand, left, right)
+        return
+    free = list(right)
+    for check in left:
+        found = next((other for other in free if is_same(list_demand(check), list_demand(other))), None)
+        if found:
+            free.remove(found)
+            yield check, found
+
+
 def _match_by_key(key: CheckKey, left: list[CheckState], right: list[CheckState]) -> CheckPairs:
     free: dict[str, list[CheckState]] = {}
     for check in reversed(right):
@@ -172,11 +185,6 @@ def _match_by_key(key: CheckKey, left: list[CheckState], right: list[CheckState]
     for check in left:
         if (name := key(check)) is not None and free.get(name):
             yield check, free[name].pop()
-
-
-def _key_by_content(check: CheckState) -> str | None:
-    # Ids that are made from the order shift when a check is inserted; content does not.
-    return None if check.has_id else make_canonical_demand(check)
 
 
 def _key_by_index(check: CheckState) -> str | None:
@@ -218,7 +226,7 @@ _NEAR = 0.6
 # The surest first: what says the same is the same check, whatever its id, and was renamed where that differs.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
-    *(partial(_match_by_key, key) for key in (_key_by_content, make_canonical_demand)),
+    _match_equal,
     _match_nearest,
     *(partial(_match_by_key, key) for key in (attrgetter("id"), _key_by_index)),
 )
