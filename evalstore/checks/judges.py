@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.context import CheckContext
-from evalstore.checks.reply import ParsedReply, read_reply
+from evalstore.checks.reply import ParsedReply, build_reply_schema, read_reply
 from evalstore.checks.template import Template, compile_template, fill_template
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.errors import LimitError, SchemaError
@@ -36,6 +36,9 @@ _WORDS = 1_000  # characters of what all judges of one check say in a reason
 FACT_VARIABLE = "fact"
 # The one that holds the statement which an `llm_judge` with `each` asks about.
 STATEMENT_VARIABLE = "statement"
+
+
+_REQUEST_TYPES: Mapping[str, tuple[type, str]] = {"system": (str, "text"), "extra": (dict, "mapping")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,13 @@ def prepare_judge(
             "or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)",
             setting=MissingSetting.MODEL,
         )
+    for key, (type_, word) in _REQUEST_TYPES.items():
+        if not isinstance(merged.get(key, type_()), type_):
+            return grade_error(f"`model.{key}` of {name} is not a {word}")
+    if "response_format" in merged:
+        if merged["response_format"] != "json":
+            return grade_error(f"`model.response_format` of {name} can be json only")
+        merged["response_format"] = build_reply_schema(judge)
     return PreparedJudge(name, judge, template, merged)
 
 
@@ -140,7 +150,11 @@ def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normalize_number(value: Any) -> Any:
-    """Return a number in its one spelling, so that 0 and 0.0 ask the same question."""
+    """Return a number, and all within a value, in its one spelling, so that 0 and 0.0 ask the same question."""
+    if isinstance(value, dict):
+        return {key: _normalize_number(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_normalize_number(item) for item in value]
     if isinstance(value, float):
         value = Decimal(str(value))
     whole = isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.reply_text import ReplyError, find_object, take_off_reasoning
-from evalstore.documents import read_json, write_canonical
+from evalstore.documents import convert_fraction, read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
 from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
@@ -102,6 +102,25 @@ def _find_other_answer(judge: Judge, score: Fraction, rest: str) -> str:
         if isinstance(read, Fraction) and read != score:
             return match[0]
     return ""
+
+
+def build_reply_schema(judge: Judge) -> dict[str, Any]:
+    """Return the `response_format` of a request that wants JSON: the judge's words first, then what answers."""
+    values: dict[str, Any]
+    if judge.score_type is ScoreType.CONTINUOUS:
+        least, most = convert_fraction(judge.least), convert_fraction(judge.most)
+        answer, values = "score", {"type": "number", "minimum": least, "maximum": most}
+    elif judge.score_type is ScoreType.LEVELS:
+        answer, values = "level", {"type": "string", "enum": list(judge.levels or {})}
+    else:
+        answer, values = "verdict", {"type": "string", "enum": ["pass", "fail"]}
+    schema = {
+        "type": "object",
+        "properties": {WORD_KEYS[0]: {"type": "string"}, answer: values},
+        "required": [WORD_KEYS[0], answer],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": schema}}
 
 
 def find_pattern_problem(pattern: str) -> str | None:

@@ -19,6 +19,8 @@ _CHECKS = "write checks under `checks:`, each with its `kind`"
 _GATES = "list the ids of checks that must pass under `required` in `scoring`"
 _THRESHOLD = "write `threshold`"
 _MODEL = "write it under `model:`"
+_EXTRA = "write it under `extra:` of `model:`, which is sent as it is"
+_PARAMETERS = "frequency_penalty max_completion_tokens presence_penalty reasoning reasoning_effort top_k verbosity"
 _RUBRIC_REF = "name a rubric: `rubric_ref: rubric/<id>@<version>`"
 _OR_METADATA = dict.fromkeys(("expected", "input"), ", or keep it under `metadata:`")
 _JUDGE_FILE = "put the judge in a file of its own, and name it in `judge_prompt_ref` of an llm_judge check"
@@ -56,15 +58,20 @@ _HINTS: dict[str, dict[str, str]] = {
         "weight": "write `weights`, by check id",
     },
     "judge": {
-        **_share_hint("put it at the top of `template`, the only prompt", "system system_message system_prompt"),
+        **_share_hint(f"{_MODEL} as `system`", "system system_message system_prompt"),
         **_share_hint("write `template`", "instructions messages prompt user"),
-        **_share_hint(_MODEL, "max_tokens seed temperature top_p"),
+        **_share_hint(_MODEL, "extra max_tokens response_format seed temperature top_p"),
+        **_share_hint(_EXTRA, _PARAMETERS),
         **_share_hint(f"{_MODEL} as `id`", "model_id model_name"),
         **_share_hint("write `threshold` in the check that names this judge", "pass_threshold threshold"),
         **_share_hint("write `level_names`", "choices labels levels options"),
         "name": "use `id` for references and `title` for people",
     },
-    "model": _share_hint("write `id`", "model model_id model_name name"),
+    "model": {
+        **_share_hint("write `id`", "model model_id model_name name"),
+        **_share_hint("write `system`", "system_message system_prompt"),
+        **_share_hint(_EXTRA, _PARAMETERS),
+    },
     "questions": {
         **_share_hint(_RUBRIC_REF, "rubric rubrics"),
         **_share_hint(

@@ -73,6 +73,44 @@ def test_the_model_is_the_checks_then_the_judges_then_the_runs_field_by_field() 
     assert call.judge == REF
 
 
+@pytest.mark.parametrize(
+    ("judge", "key", "values"),
+    [
+        ({"scale": {"min": 0, "max": 5}}, "score", {"type": "number", "minimum": 0, "maximum": 5}),
+        ({"score_type": "binary"}, "verdict", {"type": "string", "enum": ["pass", "fail"]}),
+        (LEVELS, "level", {"type": "string", "enum": ["wrong", "partial", "right"]}),
+    ],
+)
+def test_a_schema_of_the_reply_is_made_from_the_score_type(judge: Mapping[str, Any], key: str, values: Any) -> None:
+    (call,) = heard(ONE, {**JUDGE, **judge, "model": {"id": "m", "response_format": "json"}})
+    form = call.model["response_format"]
+    assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
+    schema = form["json_schema"]["schema"]
+    assert schema["properties"] == {"rationale": {"type": "string"}, key: values}
+    assert (schema["required"], schema["additionalProperties"]) == (["rationale", key], False)
+    assert call.key != heard(ONE, {**JUDGE, **judge})[0].key
+
+
+def test_the_schema_of_a_reply_follows_the_scale() -> None:
+    model = {"id": "m", "response_format": "json"}
+    keys = {heard(ONE, {**JUDGE, "scale": {"max": most}, "model": model})[0].key for most in (5, 10)}
+    assert len(keys) == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"extra": 5}, "`model.extra` of judge/j@1.0.0 is not a mapping"),
+        ({"system": ["a"]}, "`model.system` of judge/j@1.0.0 is not a text"),
+        ({"response_format": "xml"}, "`model.response_format` of judge/j@1.0.0 can be json only"),
+    ],
+)
+def test_a_request_that_cannot_be_sent_is_said_and_not_sent(model: Mapping[str, Any], said: str) -> None:
+    judge = {**JUDGE, "model": {"id": "m", **model}}
+    found = answer(ONE, CheckContext(shelf(judge_j=judge), lambda _: JudgeReply(FULL)))
+    assert (found.verdict, found.reason) == (Verdict.UNSCORED, said)
+
+
 def test_one_number_in_two_spellings_is_one_call() -> None:
     spellings: list[Any] = [0, 0.0, Decimal("0.00"), Decimal("-0")]
     calls = [heard({**ONE, "model": {"temperature": number}})[0] for number in spellings]

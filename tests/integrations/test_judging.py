@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from math import isnan
 from pathlib import Path
@@ -9,17 +10,21 @@ from typing import Any
 
 import pytest
 
+from tests.integrations.conftest import of_inspect
 from tests.rows import mark_slow
 
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.util import LimitExceededError
 
 from evalstore import Store
+from evalstore.checks.reply import build_reply_schema
 from evalstore.documents import compute_digest
 from evalstore.integrations.inspect import rubric_scorer
+from evalstore.integrations.inspect.judging import ask_inspect_model
+from evalstore.model import JudgeCall, read_judge
 
 JUDGED, HOUSE = "rubric/judged@1.0.0", "rubric/house@1.0.0"
 TWO = '{"score": 2, "rationale": "Nearly."}'
@@ -46,6 +51,27 @@ def test_a_model_that_is_named_judges(repo: Path, mock: Any, evaluated: Any, sco
     assert "Nearly." in check["reason"]
     with Store.open(repo) as store:
         assert score.metadata["judges"] == {"judge/accuracy@1.0.0": store.read_artifact("judge/accuracy@1.0.0").digest}
+
+
+def test_the_whole_request_of_a_judge_reaches_the_model() -> None:
+    sent: list[Any] = []
+
+    def answer(messages: list[Any], _tools: Any, _choice: Any, config: Any) -> ModelOutput:
+        sent.append((messages, config))
+        return ModelOutput(
+            model="mockllm/judge", choices=ModelOutput.from_content("m", TWO).choices, usage=ModelUsage()
+        )
+
+    judge = read_judge({"template": "{{ output }}", "scale": {"max": 3}})
+    model = {"system": "Be strict.", "response_format": build_reply_schema(judge), "extra": {"verbosity": "low"}}
+    call = JudgeCall("judge/accuracy@1.0.0", "Is it good?", model)
+    with of_inspect():
+        reply = asyncio.run(ask_inspect_model(call, get_model("mockllm/judge", custom_outputs=answer)))
+    assert (reply.problem, reply.text) == ("", TWO)
+    [(messages, config)] = sent
+    assert [(one.role, one.text) for one in messages] == [("system", "Be strict."), ("user", "Is it good?")]
+    assert config.extra_body == {"verbosity": "low"}
+    assert config.response_schema.json_schema.properties["score"].maximum == 3
 
 
 def test_the_role_grader_judges_where_no_model_is_named(repo: Path, mock: Any, evaluated: Any, scores: Any) -> None:

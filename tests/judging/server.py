@@ -45,6 +45,7 @@ class JudgeServer:
     asked: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     most_at_once: int = 0
     connections: int = 0
     closed: threading.Event = field(default_factory=threading.Event)
@@ -92,7 +93,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.prompt, self.model = body["messages"][0]["content"], body.get("model", "")
+        self.prompt, self.model = body["messages"][-1]["content"], body.get("model", "")
+        self.state.paths.append(self.path)
         behaviour = self.state.seen(self.prompt, body, {name.lower(): value for name, value in self.headers.items()})
         with self.state.busy(), suppress(ConnectionError):
             BEHAVIOURS[behaviour](self)
@@ -216,6 +218,7 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "429": lambda to: to.fail(429, "Rate limit reached"),
     "429, wait 0.3": lambda to: to.fail(429, "Rate limit reached", Retry_After="0.3"),
     "429, wait an hour": lambda to: to.fail(429, "Rate limit reached", Retry_After="3600"),
+    "429, wait a day": lambda to: to.fail(429, "Daily limit reached", Retry_After="86400"),
     "429, wait for a date": lambda to: to.send(
         429, b"", Date="Mon, 05 Oct 2026 10:00:00 GMT", Retry_After="Mon, 05 Oct 2026 10:00:07 GMT"
     ),

@@ -48,6 +48,49 @@ def test_the_body_is_one_message_and_the_parameters_of_the_model(
     ]
 
 
+def test_a_system_message_comes_first_and_extra_parameters_are_sent_as_they_are(
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache
+) -> None:
+    extra = {"max_completion_tokens": 64, "reasoning_effort": "low", "nested": {"budget": [Decimal("0.5"), None]}}
+    form = {"type": "json_schema", "json_schema": {"name": "judgement"}}
+    model = {"temperature": 0, "system": "Be strict.", "response_format": form, "extra": {**extra, "temperature": 1}}
+    assert ask_all([one(**model)], endpoint(), cache) == {}
+    messages = [{"role": "system", "content": "Be strict."}, {"role": "user", "content": one().prompt}]
+    assert judge_server.bodies == [
+        {
+            "model": "small",
+            "messages": messages,
+            "response_format": form,
+            **extra,
+            "nested": {"budget": [0.5, None]},
+            "temperature": 1,
+        }
+    ]
+
+
+def test_every_part_of_a_request_is_part_of_the_replys_key() -> None:
+    parts = [{}, {"system": "a"}, {"system": "b"}, {"extra": {"a": 1}}, {"extra": {"a": 2}}, {"response_format": {}}]
+    assert len({one(**part).key for part in parts}) == len(parts)
+
+
+def test_extra_parameters_never_take_the_place_of_the_question(
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache
+) -> None:
+    assert ask_all([one(extra={"model": "other", "messages": []})], endpoint(), cache) == {}
+    [body] = judge_server.bodies
+    assert body == {"model": "small", "messages": [{"role": "user", "content": one().prompt}]}
+
+
+@pytest.mark.parametrize("key", [KEY, ""])
+def test_the_version_of_azures_api_is_kept(
+    key: str, judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache
+) -> None:
+    url = f"{judge_server.url}/openai/deployments/small?api-version=2024-10-21"
+    assert ask_all([one()], endpoint(url=url, key=key), cache) == {}
+    assert judge_server.paths == ["/openai/deployments/small/chat/completions?api-version=2024-10-21"]
+    assert judge_server.headers[0].get("api-key", "") == key
+
+
 @pytest.mark.parametrize("key", [KEY, ""])
 def test_the_headers_are_ours_whatever_the_environment_says(
     key: str,
@@ -133,6 +176,10 @@ def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., E
         ("https://api.example.org/api/v1beta/openai/", "https://api.example.org/api/v1beta/openai"),
         ("http://[::1]:8000", "http://[::1]:8000/v1"),
         ("http://judge_server", "http://judge_server/v1"),
+        (
+            "https://x.example.org/openai/deployments/m?api-version=2024-10-21",
+            "https://x.example.org/openai/deployments/m",
+        ),
     ],
 )
 def test_urls_that_can_be_asked(url: str, base: str) -> None:
@@ -153,7 +200,13 @@ def test_urls_that_can_be_asked(url: str, base: str) -> None:
             "http://x/\x00",
             "http://é.fr",
         ),
-        *("https://me:secret@x/v1", "http://x?key=secret", "http://x#secret", "http://x/v1/chat/completions"),
+        *(
+            "https://me:secret@x/v1",
+            "http://x?key=secret",
+            "http://x?api-version=1&key=secret",
+            "http://x#secret",
+            "http://x/v1/chat/completions",
+        ),
         *(
             "http://x:99999",
             "http://x:0",

@@ -76,6 +76,17 @@ def test_what_follows_from_a_status(status: int, then: FailureEffect) -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"),
+    [("600", ""), ("601", "10 minutes"), ("3600", "1 hour"), ("86400", "24 hours"), ("1e300", "hours")],
+)
+def test_a_long_wait_ends_all_with_its_sentence(seconds: str, words: str) -> None:
+    failure = read_failure(429, {"retry-after": seconds}, "")
+    assert failure.effect is (FailureEffect.STOP_ALL if words else FailureEffect.RETRY)
+    assert failure.problem.endswith(f"{words}" if words else "(429)")
+    assert len(failure.problem) < 500
+
+
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         ('{"error": {"message": "no\\nsuch"}}', ": no such)"),

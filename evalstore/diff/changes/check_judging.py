@@ -242,7 +242,7 @@ def _has_same_judge(one: str, other: str) -> bool:
     return one.partition("@")[0] == other.partition("@")[0]
 
 
-_SAMPLING_KEYS = frozenset({"temperature", "top_p", "max_tokens", "seed"})
+_SAMPLING_KEYS = frozenset({"temperature", "top_p", "max_tokens", "seed", "response_format", "extra"})
 _UNREAD = Proof("no template of its judges reads it, so no text changes")
 
 

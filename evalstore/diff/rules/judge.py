@@ -120,14 +120,14 @@ _JUDGE_ROWS = (
     _make_row(
         "judge-model-changed",
         message="{where} changes from {old} to {new}",
-        reason="another model gives other scores",
+        reason="another model, or one with another system message, gives other scores",
         example="model: {id: small} → model: {id: large}",
         deciders=(_show_advisory,),
     ),
     _make_row(
         "judge-sampling-changed",
         message="{where} changes from {old} to {new}",
-        reason="sampling can change the scores",
+        reason="sampling and other parameters of the request can change the scores",
         example="temperature: 0 → temperature: 1",
         deciders=(_show_advisory,),
     ),

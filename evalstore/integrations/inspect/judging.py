@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.util import LimitExceededError
 
 from evalstore.model import JudgeCall, JudgeReply
@@ -30,7 +39,7 @@ async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
     if isinstance(model, str):
         return JudgeReply(problem=model)
     try:
-        output = await model.generate(call.prompt, config=_make_config(call))
+        output = await model.generate(_list_messages(call), config=_make_config(call))
     except LimitExceededError:
         raise
     except Exception as error:  # noqa: BLE001  # each provider fails in its own classes
@@ -53,8 +62,18 @@ def _choose_model(named: str, judge: InspectJudge) -> Model | str:
     return model
 
 
+def _list_messages(call: JudgeCall) -> list[ChatMessage]:
+    system = call.model.get("system")
+    return [*([ChatMessageSystem(content=system)] if system else []), ChatMessageUser(content=call.prompt)]
+
+
 def _make_config(call: JudgeCall) -> GenerateConfig:
     options = {name: call.model[name] for name in SAMPLING if name in call.model}
+    if "response_format" in call.model:
+        form = call.model["response_format"]["json_schema"]
+        options["response_schema"] = {"name": form["name"], "json_schema": form["schema"], "strict": form["strict"]}
+    if "extra" in call.model:
+        options["extra_body"] = dict(call.model["extra"])
     # A further sample is another answer, not the first one again out of a cache.
     return GenerateConfig.model_validate({**options, "cache": False if call.sample else None})
 

@@ -127,10 +127,13 @@ def _bound_stream(stream: httpcore.NetworkStream, deadline: ExchangeDeadline) ->
 
 _LABEL = "[A-Za-z0-9_-]{1,63}"
 _URL = re.compile(
-    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)",
+    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)"
+    r"(?:\?api-version=[\w.-]+)?",
     re.ASCII,
 )
-_URL_HINT = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+_URL_HINT = (
+    "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+)
 _DAY = 86_400  # seconds; a system's clock takes no time of any length
 _BOUNDS = {
     "timeout": (0.001, _DAY),
@@ -173,12 +176,24 @@ class Endpoint:
     @property
     def base(self) -> str:
         """The URL below which paths are asked; of a bare host it is /v1."""
-        url = self.url.rstrip("/")
+        url = self.url.partition("?")[0].rstrip("/")
         return url if urlsplit(url).path else f"{url}/v1"
+
+    @property
+    def chat_url(self) -> str:
+        """The URL that answers questions, with the version of its API where Azure wants one."""
+        _, mark, query = self.url.partition("?")
+        return f"{self.base}/chat/completions{mark}{query}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that carry the key; Azure reads it from a header of its own."""
+        azure = {"api-key": self.key} if "?" in self.url else {}
+        return {"Authorization": f"Bearer {self.key}", **azure} if self.key else {}
 
 
 def _can_ask_url(url: str) -> bool:
-    """Whether a URL is plain: http or https, a host, perhaps a port and a path; no user, query or fragment."""
+    """Whether a URL is plain: http or https, a host, perhaps a port, a path and Azure's `api-version`; no user."""
     match = _URL.fullmatch(url)
     if match is None or match["path"].rstrip("/").endswith("/completions"):
         return False
@@ -216,7 +231,19 @@ class SecretMask:
         return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
 
 
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
+
+
+def build_body(call: JudgeCall) -> dict[str, Any]:
+    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
+    model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
+    system = [{"role": "system", "content": model["system"]}] if "system" in model else []
+    messages = [*system, {"role": "user", "content": call.prompt}]
+    parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
+    # What is written under `extra` is sent as it is, but never in place of the question.
+    return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
+
+
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
@@ -255,7 +282,7 @@ class JudgeClient:
         self._mask = SecretMask(self.endpoint.key)
 
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
-        """Send a call once, as one user message with exactly the parameters of the call's model; read the response."""
+        """Send a call once, as a user message with exactly the parameters of the call's model; read the response."""
         if not call.model.get("id"):
             return CallFailure(
                 f"nobody says which model {call.judge} asks", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
@@ -263,11 +290,8 @@ class JudgeClient:
         client = self._open_client()
         import httpx
 
-        parameters = {name: _to_plain_number(call.model[name]) for name in SAMPLING if name in call.model}
-        message = {"role": "user", "content": call.prompt}
-        body = {"model": call.model["id"], "messages": [message], **parameters}
-        url, extensions = f"{self.endpoint.base}/chat/completions", {"trace": self._deadline.trace}
-        request = client.build_request("POST", url, json=body, extensions=extensions)
+        url, extensions = self.endpoint.chat_url, {"trace": self._deadline.trace}
+        request = client.build_request("POST", url, json=build_body(call), extensions=extensions)
         self._deadline.start(self.endpoint.timeout)
         try:
             response = self._send_request(client, request)
@@ -293,11 +317,11 @@ class JudgeClient:
         except ImportError:
             message = "judges are asked through httpx, which is not installed"
             raise RefusedError(message, hint=suggest_install("judge")) from None
-        key, connections = self.endpoint.key, self.endpoint.concurrency
+        connections = self.endpoint.concurrency
         # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY, SSL_CERT_FILE.
         try:
             return httpx.Client(
-                headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
+                headers=_HEADERS | self.endpoint.headers,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
                 # A model may take longer to answer, but not the endpoint to accept a connection.
                 timeout=httpx.Timeout(self.endpoint.timeout, connect=min(10.0, self.endpoint.timeout)),
@@ -374,5 +398,9 @@ def _to_text(text: str) -> str:
     return _to_bytes(text).decode("utf-8", "replace").replace("\0", "")
 
 
-def _to_plain_number(value: Any) -> Any:
+def _to_plain_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _to_plain_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_to_plain_numbers(item) for item in value]
     return float(value) if isinstance(value, Decimal) else value

@@ -35,6 +35,8 @@ class CallFailure:
 REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
 _MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
 
+LONGEST_REQUESTED_WAIT = 600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
+
 LOCATION = "x-location"  # the header into which the client moves the target of a redirect
 
 _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
@@ -147,7 +149,17 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     summary, effect, hint = meaning
     message = _find_error_message(error, body)
     problem = f"the endpoint {summary} ({status}{': ' if message else ''}{message})"
-    return CallFailure(problem, effect, hint, read_retry_after(headers))
+    wait = read_retry_after(headers)
+    # To try again before that would be in vain, for this call and for all others.
+    if effect is FailureEffect.RETRY and wait is not None and wait > LONGEST_REQUESTED_WAIT:
+        problem += f", and wants to be left alone for {_describe_wait(wait)}"
+        return CallFailure(problem, FailureEffect.STOP_ALL, "run the same command again after that", wait)
+    return CallFailure(problem, effect, hint, wait)
+
+
+def _describe_wait(seconds: float) -> str:
+    hours = min(seconds, 1e8) / 3600  # some endpoints send a number without any sense
+    return f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}" if hours >= 1 else f"{seconds / 60:.0f} minutes"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
