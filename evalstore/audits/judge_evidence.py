@@ -42,6 +42,7 @@ class JudgedPair:
     """The results of one judged check in both runs; `is_anchor` where prompts were equal.
 
     `is_alike` says that its judges were the same in both, `asks_alike` that these asked for models of the same names.
+    `has_edits`: edits inside a composite can move its score as well, so that only its replies tell of the service.
     """
 
     check: tuple[str, ...]
@@ -50,6 +51,7 @@ class JudgedPair:
     is_alike: bool
     asks_alike: bool
     is_anchor: bool
+    has_edits: bool
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -59,7 +61,8 @@ class JudgedPair:
     @property
     def has_moved(self) -> bool:
         """Whether one prompt had two replies."""
-        return self.is_anchor and (self.old.replies, self.old.score) != (self.new.replies, self.new.score)
+        has_other_score = self.old.score != self.new.score and not self.has_edits
+        return self.is_anchor and (self.old.replies != self.new.replies or has_other_score)
 
 
 @dataclass(slots=True)

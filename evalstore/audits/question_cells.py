@@ -21,7 +21,7 @@ from evalstore.audits.rubric_plan import (
     PlannedCheck,
     PlannedRubric,
 )
-from evalstore.audits.stored_run import Grader, RecordedResults
+from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, rests_on_others
 from evalstore.audits.version_path import mix_questions
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
@@ -101,9 +101,10 @@ NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
 class QuestionCells:
     """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
 
-    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content of the check,
-    `questions` the question in both datasets, `moved` the judged checks that another service answered in run B. Items
-    that are `alike` are interchangeable within a check, so that a check is graded once for as many of them.
+    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content of the check, and
+    `composites` by name, of composites with edits inside. `questions` are the question in both datasets, `moved` the
+    judged checks that another service answered in run B. Items that are `alike` are interchangeable within a check, so
+    that a check is graded once for as many of them. No cell can tell edits that are `idle` from not made.
     """
 
     rubric: PlannedRubric
@@ -111,15 +112,19 @@ class QuestionCells:
     questions: tuple[Question, Question]
     rows: tuple[Sequence[GradedRow], Sequence[GradedRow]]
     recorded: tuple[Sequence[RecordedResults], Sequence[RecordedResults]]
+    composites: tuple[Sequence[RecordedResults], Sequence[RecordedResults]]
     moved: Mapping[str, JudgedPair]
     evidence: JudgeEvidence
     note_calls: NoteCalls
     alike: dict[CheckPath, list[AlikeItems]] = field(default_factory=dict)
+    idle: int = 0
     is_estimated: bool = False
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
     _same_answers: list[bool] = field(default_factory=list)
     _has_records: bool = False
+    # Whether a run recorded the composite that is graded, so that no call within it need be made.
+    _is_recorded: bool = False
     _contents: dict[tuple[int, int], list[Content]] = field(default_factory=dict)
     _scores: dict[int, CellScore | None] = field(default_factory=dict)
     _graded: dict[tuple[CheckPath, int, Content], _GradedRubric] = field(default_factory=dict)
@@ -189,8 +194,10 @@ class QuestionCells:
                 result = self._grade_check(check, mask, content)
                 is_complete = is_complete and result is not None
                 present += [result] if result is not None else []
-            score, verdict = rubric.combine_cell(mask, present)
-            self._graded[key] = _GradedRubric(score, verdict, tuple(present), is_complete)
+            found = _GradedRubric(*rubric.combine_cell(mask, present), tuple(present), is_complete)
+            if self._is_recorded and not is_complete:
+                return found  # its calls are not noted yet
+            self._graded[key] = found
         return self._graded[key]
 
     def _grade_check(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
@@ -201,7 +208,10 @@ class QuestionCells:
         key = check.path, mask, content
         if key not in self._results:
             variant = check.build_variant(mask)
-            self._results[key] = self._grade_variant(check, variant, mask, content) if variant else None
+            found = self._grade_variant(check, variant, mask, content) if variant else None
+            if self._is_recorded and found is None:
+                return None  # its calls are not noted yet
+            self._results[key] = found
         return self._results[key]
 
     def list_alike(self) -> dict[int, EditClass]:
@@ -216,72 +226,113 @@ class QuestionCells:
         self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content
     ) -> CheckResult | None:
         if check.inner:
-            return self._grade_composite(check.inner, variant, mask, content)
+            return self._grade_composite(check, check.inner, mask, content)
         service = mask >> SERVICE & 1 if check.is_judged else 0
         if (pair := self.moved.get(check.path[0])) is not None:
-            return self._grade_moved(variant, service, content, pair, is_inner=len(check.path) > 1)
+            return self._grade_moved(check, variant, service, content, pair)
         recorded = self._find_recorded(service, content, variant) or self._find_recorded(1 - service, content, variant)
+        seen = [self._list_composite_replies(check, side, content) for side in (service, 1 - service)]
         grader = self.graders[service]
-        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded)
+        choice = ReplyChoice(wanted=seen[0] or seen[1])
+        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded, choice)
         if found is None:
-            self.note_calls(grader.lacking, False)
+            self._note(grader.lacking, again=False)
         return found
 
+    def _note(self, calls: Sequence[JudgeCall], *, again: bool) -> None:
+        if not self._is_recorded:
+            self.note_calls(calls, again)
+
     def _grade_composite(
-        self, inner: PlannedRubric, variant: CheckVariant, mask: int, content: Content
+        self, check: PlannedCheck, inner: PlannedRubric, mask: int, content: Content
     ) -> CheckResult | None:
-        found = self._grade_rubric(inner, mask, content)
-        if not found.is_complete:
+        """Grade a composite by its checks; at both ends, where their replies or engines are not here, as recorded."""
+        variant, recorded = check.build_variant(mask), self._find_recorded_end(check, mask, content)
+        if variant is None:
             return None
-        result = RubricResult(found.score, found.verdict, found.results)
-        grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), result)
-        return apply_threshold(variant.check, grade, strict=self.graders[0].strict)
+        self._is_recorded = recorded is not None
+        found = self._grade_rubric(inner, mask, content)
+        self._is_recorded = False
+        result = None
+        if found.is_complete:
+            graded = RubricResult(found.score, found.verdict, found.results)
+            grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), graded)
+            result = apply_threshold(variant.check, grade, strict=self.graders[0].strict)
+        if recorded and (result is None or rests_on_others(recorded, result)):
+            self.graders[0].note_reuse(variant.content, self.get_sample(content), recorded)
+            return recorded._replace(id=variant.check.id)
+        return result
+
+    def _find_recorded_end(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
+        """Return what a run recorded of a composite, in a cell in which all that it depends on is that run's."""
+        decisive = check.relevant & ~self.idle | (1 << SERVICE if check.path[0] in self.moved else 0)
+        for side in (0, 1):
+            if mask & decisive == (decisive if side else 0) and (found := self._find_composite(check, side, content)):
+                return found
+        return None
+
+    def _find_composite(self, check: PlannedCheck, side: int, content: Content) -> CheckResult | None:
+        """Return what a run recorded of the composite that a check is or is in."""
+        if content.sample >= len(self.rows[side]) or content != self.find_content(side, side, content.sample):
+            return None
+        return self.composites[side][content.sample].get(check.path[0])
+
+    def _list_composite_replies(self, check: PlannedCheck, side: int, content: Content) -> tuple[str, ...]:
+        found = self._find_composite(check, side, content) if len(check.path) > 1 else None
+        return found.reply_digests if found else ()
 
     def _grade_moved(
-        self, variant: CheckVariant, service: int, content: Content, pair: JudgedPair, *, is_inner: bool
+        self, check: PlannedCheck, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
     ) -> CheckResult | None:
         """Grade a check whose service moved: by its replies, else by the shift that is seen elsewhere, else not."""
-        if known := self._read_replies(variant, service, content, pair):
+        if known := self._read_replies(check, variant, service, content, pair):
             return known
         lacking = tuple(self.graders[service].lacking)
-        other = self._read_replies(variant, 1 - service, content, pair)
-        shift = self._find_shift(variant, content, pair)
-        if shift is None and not is_inner:
+        other = self._read_replies(check, variant, 1 - service, content, pair)
+        shift = self._find_shift(check, variant, content, pair)
+        if shift is None and len(check.path) == 1:
             shift = self.evidence.find_shift(pair)
             self.is_estimated |= shift is not None
         if other is None or other.score is None or shift is None:
             # Only today's judge can be asked, and it stands for that of run B. Of a judge that was edited as well this
             # would not do: nobody can ask what run A's service says to the new prompt.
             if service and pair.is_alike:
-                self.note_calls(lacking, True)
+                self._note(lacking, again=True)
             return None
         score = other.score + (shift if service else -shift)
         passes = score >= (JUDGED_THRESHOLD if variant.check.threshold is None else variant.check.threshold)
         return other._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)
 
-    def _find_shift(self, variant: CheckVariant, content: Content, pair: JudgedPair) -> Fraction | None:
+    def _find_shift(
+        self, check: PlannedCheck, variant: CheckVariant, content: Content, pair: JudgedPair
+    ) -> Fraction | None:
         """Return what the service adds to a check on the other run's answer; None where not both were asked of it."""
         for side in (0, 1):
             place = self.find_content(side, side, content.sample)
             if place != content and place.sample < len(self.rows[place.answer]):
-                found = [self._read_replies(variant, service, place, pair) for service in (0, 1)]
+                found = [self._read_replies(check, variant, service, place, pair) for service in (0, 1)]
                 scores = [result.score for result in found if result and result.score is not None]
                 if len(scores) == len(found):
                     return scores[1] - scores[0]
         return None
 
     def _read_replies(
-        self, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
+        self, check: PlannedCheck, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
     ) -> CheckResult | None:
         """Return the result that the replies of one run's service give; None where it was not asked."""
-        recorded = self._find_recorded(service, content, variant)
-        if recorded is None and pair.old.engine == pair.new.engine:
+        recorded, grader = self._find_recorded(service, content, variant), self.graders[service]
+        seen = self._list_composite_replies(check, service, content)
+        has_one_name = pair.old.engine == pair.new.engine
+        if recorded is None and has_one_name and not seen:
             # Both services go by one name, so no kept reply says whose it is.
-            self.graders[service].lacking.clear()
+            grader.lacking.clear()
             return None
         served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
-        sample = self.get_sample(content)
-        return self.graders[service].grade_check(variant.check, variant.content, sample, recorded, served)
+        choice = ReplyChoice(served, seen)
+        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded, choice)
+        # Of one name, only the replies that the run saw are that service's.
+        is_other = recorded is None and has_one_name and found is not None and not {*found.reply_digests} <= {*seen}
+        return None if is_other else found
 
     def _find_recorded(self, side: int, content: Content, variant: CheckVariant) -> CheckResult | None:
         if not self._has_records or content.sample >= len(self.recorded[side]):

@@ -154,6 +154,12 @@ class _SharedQuestion:
         names = self.plan.rubric.owner.names[-side]
         return {names[check.id]: check for check in checks if check.id in names}
 
+    def read_composites(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
+        """Return results of composites with edits inside by name: their content does not say what is inside."""
+        names = [check.name for check in self.plan.rubric.checks if check.inner]
+        results = self.index_results(checks, side) if names else {}
+        return {name: results[name] for name in names if name in results}
+
     def read_recorded(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
         """Return results by content of their check: those that rest on replies, or on engines that were not there."""
         results, found = self.index_results(checks, side), dict[str, CheckResult]()
@@ -252,12 +258,14 @@ class QuestionAttributor:
     def _open_cells(self, shared: _SharedQuestion) -> QuestionCells:
         rows = shared.rows[0].outputs, shared.rows[1].outputs
         recorded = [[shared.read_recorded(row.checks, side) for row in rows[side]] for side in (0, 1)]
+        composites = [[shared.read_composites(row.checks, side) for row in rows[side]] for side in (0, 1)]
         return QuestionCells(
             rubric=shared.plan.rubric,
             graders=self.graders,
             questions=shared.questions,
             rows=rows,
             recorded=(recorded[0], recorded[1]),
+            composites=(composites[0], composites[1]),
             moved=self._find_moved(shared),
             evidence=self.evidence,
             note_calls=self._note_calls,
@@ -312,9 +320,7 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
         # What no judge answered in either run says nothing of a service.
         if old[check.name].score is None and new[check.name].score is None:
             continue
-        variants = check.build_variant(0), check.build_variant(check.relevant)
-        is_alike = variants[0] is not None and variants[1] is not None and variants[0].content == variants[1].content
-        is_alike = is_alike and not check.relevant >> SERVICE & 1
+        is_alike = check.asks_equally and not check.relevant >> SERVICE & 1
         pairs[check.name] = JudgedPair(
             check=(rows[0].rubric, rows[1].rubric, check.name),
             old=old[check.name],
@@ -322,6 +328,7 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
             is_alike=is_alike,
             asks_alike=check.asks_alike,
             is_anchor=is_alike and shared.has_same_content,
+            has_edits=check.inner is not None,
         )
     return pairs
 
@@ -353,6 +360,7 @@ def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dic
         # What answered as the judge has no part in checks without judges.
         bits = [tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE]
         mixes = [join_masks(bits, held) for held in range(1 << len(bits))]
-        pruned = prune_tree(trees.pop(PlayerName.RUBRIC), find_idle_edits(plan.rubric, cells, mixes))
+        cells.idle = find_idle_edits(plan.rubric, cells, mixes)
+        pruned = prune_tree(trees.pop(PlayerName.RUBRIC), cells.idle)
         trees |= {PlayerName.RUBRIC: pruned} if pruned else {}
     return trees

@@ -121,6 +121,14 @@ class PlannedCheck:
         return any(edit.part.area in {"check", "rubric"} for _, edit in self.edits)
 
     @cached_property
+    def asks_equally(self) -> bool:
+        """Whether its judges get equal prompts for equal outputs in both runs; of a composite, all judges inside."""
+        if self.inner is not None:
+            return all(check.asks_equally for check in self.inner.checks if check.is_judged)
+        old, new = self.build_variant(0), self.build_variant(self.relevant)
+        return old is not None and new is not None and old.content == new.content
+
+    @cached_property
     def probes(self) -> tuple[ItemProbe, ...]:
         """The items that edits add or remove."""
         bases = self._list_bases()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
@@ -245,6 +245,16 @@ _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 RecordedResults = Mapping[str, CheckResult]
 
 
+class ReplyChoice(NamedTuple):
+    """Which replies count: those of the models `served` (None: all), of several those with `wanted` digests first."""
+
+    served: Collection[str] | None = None
+    wanted: Collection[str] = ()
+
+
+_ANY_REPLY = ReplyChoice()
+
+
 @dataclass(slots=True)
 class Grader:
     """Grades checks; those of equal content are prepared once.
@@ -259,8 +269,7 @@ class Grader:
     strict: bool
     reused: set[int] = field(default_factory=set)
     lacking: list[JudgeCall] = field(default_factory=list)
-    _wanted: Collection[str] = ()
-    _served: Collection[str] | None = None
+    _choice: ReplyChoice = _ANY_REPLY
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
     def grade_check(
@@ -269,28 +278,30 @@ class Grader:
         content: str,
         sample: Sample,
         recorded: CheckResult | None = None,
-        served: Collection[str] | None = None,
+        choice: ReplyChoice = _ANY_REPLY,
     ) -> CheckResult | None:
         """Return the result of a check; None where replies of judges are missing.
 
-        `content` is that of the check as one text, `recorded` what a run recorded of it on this very output, `served`
-        the models whose replies count (None: all).
+        `content` is that of the check as one text, `recorded` what a run recorded of it on this very output.
         """
         self.lacking.clear()
         # Of several replies to one call, the one that the run saw.
-        self._wanted, self._served = recorded.reply_digests if recorded else (), served
+        self._choice = choice._replace(wanted=recorded.reply_digests) if recorded else choice
         try:
             result = self.prepare(check, content)(sample)
         except SchemaError as error:  # a version in between may be malformed
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
         if result.id != check.id:
             result = result._replace(id=check.id)
-        if recorded and (self.lacking or _rests_on_others(recorded, result)):
+        if recorded and (self.lacking or rests_on_others(recorded, result)):
             self.lacking.clear()
-            # Several cells of a question take the same one.
-            self.reused.add(hash((content, sample.question and sample.question.id, sample.output.text, recorded)))
+            self.note_reuse(content, sample, recorded)
             return recorded._replace(id=check.id)
         return None if self.lacking else result
+
+    def note_reuse(self, content: str, sample: Sample, recorded: CheckResult) -> None:
+        """Note that a result is taken as recorded; several cells of a question take the same one."""
+        self.reused.add(hash((content, sample.question and sample.question.id, sample.output.text, recorded)))
 
     def prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
         """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
@@ -300,7 +311,7 @@ class Grader:
         return self._graders[content]
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.session.find_reply(call, wanted=self._wanted, served=self._served)
+        reply = self.session.find_reply(call, wanted=self._choice.wanted, served=self._choice.served)
         # Calls are collected: a recorded result may make asking them needless.
         if reply is None or reply.problem:
             self.lacking.append(call)
@@ -318,7 +329,7 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
     }
 
 
-def _rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
+def rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
     """Whether a recorded result rests on replies that are not kept, or on an engine that was not there."""
     if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
         return True

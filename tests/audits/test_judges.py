@@ -14,7 +14,7 @@ from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
-from tests.audits.conftest import AT, JUDGE, Repo, factor
+from tests.audits.conftest import AT, JUDGE, Desk, Repo, factor
 
 RUBRIC = """id: answer
 version: {version}
@@ -222,3 +222,39 @@ def test_who_edits_a_judge_is_not_told_what_its_model_did_meanwhile(
     assert any(note.startswith("assumed: the service") for note in found.notes) is not bool(served)
     three = "the judge, the outputs, and the judge service together"
     assert (three in found.sentence) is any("outputs" in name for name in names)
+
+
+def _release_composites(desk: Desk, *, bans: str = "foo") -> None:
+    """Release two versions of a rubric that asks a judge itself and in a composite, whose inner ban becomes `bans`."""
+    for version, words, banned in (("1.0.0", "Rate", ["foo"]), ("2.0.0", "HARD", bans.split())):
+        desk.judge(version, words)
+        judge = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": f"judge/acc@{version}"}
+        ban = {"id": "ban", "kind": "must_not_contain", "values": banned}
+        desk.rubric(version, judge, ban, name="inner")
+        desk.rubric(version, judge, {"id": "c", "kind": "composite", "rubric_ref": f"rubric/inner@{version}"})
+        desk.dataset(version, 4)
+
+
+def test_a_judge_that_is_asked_in_a_composite_as_well_is_one_player(desk: Desk, judge_server: Any) -> None:
+    """Its edit moves the composite's score, which says nothing of the service behind the judge."""
+    judge_server.text = lambda prompt: json.dumps({"score": 0 if "HARD" in prompt else 1})
+    _release_composites(desk)
+    outputs = ["good", "foo", "x", "good good"]
+    found = desk.audit(desk.score("1.0.0", outputs, "a"), desk.score("2.0.0", outputs, "b"))
+    assert ({name: share for name, share in shares(found).items() if share}, found.drift) == ({"judge": -0.75}, ())
+
+
+@pytest.mark.parametrize("served", ["m", "m-next"])
+def test_edits_within_a_composite_need_no_reply_at_either_end(desk: Desk, judge_server: Any, served: str) -> None:
+    """What a run recorded of it serves where replies are gone, and where another service gave other ones."""
+    _release_composites(desk, bans="foo good")
+    a = desk.score("1.0.0", ["good", "foo", "x", "good good"], "a")
+    judge_server.served = served
+    b = desk.score("2.0.0", ["good foo", "foo", "xx", "good good"], "b")
+    kept = desk.audit(a, b, asks=True)
+    desk.repo.forget()
+    again = desk.audit(a, b)
+    assert (kept.drift, again.drift, kept.delta) == ((), (), again.delta)
+    judge_server.served = "m"
+    if served == "m":
+        assert shares(desk.audit(a, b, asks=True)) == shares(kept)

@@ -62,8 +62,9 @@ def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, se
     questions: dict[int, list[dict[str, Any]]] = {}
     for version in (1, 2):
         desk.judge(f"{version}.0.0", JUDGES[version - 1])
-        inner_checks = [check for check in make_checks(chance, version) if check["id"] in {"ban", "any", "brief"}]
-        desk.rubric(f"{version}.0.0", *inner_checks, name="inner", **make_scoring(chance, ["ban", "any", "brief"]))
+        # The judge is asked by the rubric itself, and by the one inside.
+        inner_checks = [check for check in make_checks(chance, version) if check["id"] in {"ban", "any", "brief", "j"}]
+        desk.rubric(f"{version}.0.0", *inner_checks, name="inner", **make_scoring(chance, ["ban", "any", "brief", "j"]))
         checks = make_checks(chance, version)
         chance.shuffle(checks)
         outer[version] = {"checks": checks, "scoring": make_scoring(chance, [check["id"] for check in checks])}
@@ -83,6 +84,8 @@ def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, se
         for version in (1, 2)
     ]
     runs = [desk.score_lines(f"{version}.0.0", lines[version - 1], f"run{version}") for version in (1, 2)]
+    if seed % 2:
+        desk.repo.forget()
     found = desk.audit(*runs, asks=True)
     assert (found.common, found.price.calls, found.drift) == (size - 1, 0, ())
     expected = {name: [Fraction(0), Fraction(0)] for name in PLAYERS}
