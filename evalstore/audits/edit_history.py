@@ -9,11 +9,9 @@ from typing import Any
 
 from evalstore.audits.rubric_edits import (
     SETS,
-    SWAP,
     CheckNames,
     RubricEdits,
     RubricPart,
-    build_swap,
     find_edits,
     split_versions,
 )
@@ -224,19 +222,24 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
         return EditHistory(find_edits([_read_unpinned(old)]), {})
+    history = _name_history(finder, old, new, finder.find_origins(old, new, [WHOLE])[WHOLE])
+    origins = _find_origins(finder, old, new, history.edits)
+    return replace(history, sources={part: replace(one, origin=origins[part]) for part, one in history.sources.items()})
+
+
+def _name_history(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin) -> EditHistory:
+    """Return the edits between two rubrics, each named by the findings of their diff; all of them have one origin."""
     versions = [_read_unpinned(old), _read_unpinned(new)]
     edits = find_edits(versions)
     before, after = split_versions(versions, edits.names, edits.apart)
     moved = {edit.part: (before.get(edit.part), after.get(edit.part)) for edit in edits.edits}
     step = VersionStep(
-        origin=finder.find_origins(old, new, [WHOLE])[WHOLE],
+        origin=origin,
         findings=_compare_versions(finder, old.resolved.artifact, new.resolved.artifact),
         old=_build_side(old.resolved.artifact, edits.names[0]),
         new=_build_side(new.resolved.artifact, edits.names[-1]),
     )
-    found, silent = name_edits(step, dict(sorted(moved.items())))
-    origins = _find_origins(finder, old, new, edits)
-    return EditHistory(edits, {part: replace(one, origin=origins[part]) for part, one in found.items()}, silent)
+    return EditHistory(edits, *name_edits(step, dict(sorted(moved.items()))))
 
 
 def _find_origins(
@@ -268,15 +271,22 @@ def _list_artifact_parts(
     return changed if ArtifactPart("check", part.name) in old.meanings and changed else [now]
 
 
-def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | None) -> EditHistory:
-    """Return the single edit of a question that was repinned to another rubric; `release` is the dataset's release."""
-    rubrics = [read_rubric(side.resolved.artifact.value) for side in (old, new)]
+def trace_repin(
+    finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, release: Origin | None
+) -> EditHistory:
+    """Return the edits of a question that another rubric grades now: what differs between the two rubrics.
+
+    All of them were made by the step of the dataset that exchanged the rubrics, `release`.
+    """
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
     if release:
         origin = replace(release, old=origin.old, new=origin.new)
-    message = f"graded by {new.resolved.name} instead of {old.resolved.name}"
-    source = EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message)
-    return EditHistory(build_swap(*rubrics), {SWAP: source})
+    history = _name_history(finder, old, new, origin)
+    if history.edits.edits:
+        sources = {part: replace(one, rules=(*one.rules, _REPIN_RULE)) for part, one in history.sources.items()}
+        return replace(history, sources=sources)
+    message = f"graded by {new.resolved.name} instead of {old.resolved.name}, which differ in nothing that grades"
+    return replace(history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),))
 
 
 def _read_unpinned(version: ArtifactVersion) -> Rubric:

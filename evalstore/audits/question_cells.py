@@ -21,7 +21,7 @@ from evalstore.audits.rubric_plan import (
     PlannedCheck,
     PlannedRubric,
 )
-from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, rests_on_others
+from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
 from evalstore.audits.version_path import mix_questions
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
@@ -258,7 +258,7 @@ class QuestionCells:
             graded = RubricResult(found.score, found.verdict, found.results)
             grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), graded)
             result = apply_threshold(variant.check, grade, strict=self.graders[0].strict)
-        if recorded and (result is None or rests_on_others(recorded, result)):
+        if recorded and (result is None or has_other_base(recorded, result)):
             self.graders[0].note_reuse(variant.content, self.get_sample(content), recorded)
             return recorded._replace(id=variant.check.id)
         return result

@@ -247,7 +247,7 @@ class QuestionAttributor:
                 raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
         old, new = pair.old.rubric, pair.new.rubric
         same = old.partition("@")[0] == new.partition("@")[0]
-        # A question that moved to another rubric has one edit, whose origin is that of the reference in the dataset.
+        # Of a question that moved to another rubric, all edits come from the reference in the dataset.
         key = old, new, None if same else find_repin(self.history, pair.id)
         if key not in self._plans:
             builder = PlanBuilder(self.finder, self.tokens, self.rulers)

@@ -89,7 +89,6 @@ class RubricPart(NamedTuple):
 
 
 Parts = Mapping[RubricPart, Any]
-SWAP = RubricPart("rubric", "")
 # Parameters whose value is a list in which neither order nor repetition counts.
 SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
 # Kinds that are never taken apart, for their parameters depend on each other.
@@ -109,7 +108,7 @@ class Edit:
     @property
     def check(self) -> str:
         """The name of the check that it belongs to; empty of one about the whole rubric."""
-        return "" if self.part.area in {"scoring", "rubric"} else self.part.name
+        return "" if self.part.area == "scoring" else self.part.name
 
     @property
     def checks(self) -> frozenset[str]:
@@ -184,15 +183,6 @@ def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
     fixed = {part: ends[1] for part, ends in columns.items() if part not in changed}
     edits = tuple(Edit(part, {part: ends[0]}, {part: ends[1]}) for part, ends in sorted(changed.items()))
     return RubricEdits(fixed, edits, names, apart)
-
-
-def build_swap(old: Rubric, new: Rubric) -> RubricEdits:
-    """Return the exchange of one rubric for another one as a single edit."""
-    names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
-    before, after = split_versions((old, new), names, frozenset())
-    # The parts of the old rubric are absent in the new one, also those that the new one lacks.
-    gone = {part: None for part in before if part not in after}
-    return RubricEdits({}, (Edit(SWAP, before, {**gone, **after}),), names)
 
 
 def split_versions(

@@ -39,7 +39,7 @@ CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
 _JUDGE_RULE = "judge-released"
 _KEPT_SCORES = 1 << 14
-_SCORING_AREAS = frozenset({"scoring", "weight", "required", "rubric", "check"})
+_SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class PlannedCheck:
     @cached_property
     def is_optional(self) -> bool:
         """Whether some cells lack it."""
-        return any(edit.part.area in {"check", "rubric"} for _, edit in self.edits)
+        return any(edit.part.area == "check" for _, edit in self.edits)
 
     @cached_property
     def asks_equally(self) -> bool:
@@ -237,9 +237,10 @@ class PlanBuilder:
     def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:
         """Return the plan of two rubrics; `repin` is the step of the dataset that exchanged them, if one did."""
         if a.version.resolved.name == b.version.resolved.name:
-            rubric = self._plan_rubric(trace_edits(self.finder, a.version, b.version), (a.rubric, b.rubric))
+            history = trace_edits(self.finder, a.version, b.version)
         else:
-            rubric = self._plan_swap(trace_repin(a.version, b.version, repin), (a.rubric, b.rubric))
+            history = trace_repin(self.finder, a.version, b.version, repin)
+        rubric = self._plan_rubric(history, (a.rubric, b.rubric))
         judges = tuple(_build_chain(slot.bits) for slot in self._judges.values())
         trees = {PlayerName.RUBRIC: Coalition(build_members(rubric)), PlayerName.JUDGE: Coalition(judges)}
         trees = {name: tree for name, tree in trees.items() if tree.members}
@@ -252,25 +253,6 @@ class PlanBuilder:
         ends = [{names[end][check.id]: check for check in sides[end].checks} for end in (0, -1)]
         for name in history.edits.check_names:
             rubric.checks.append(self._plan_check(name, (ends[0].get(name), ends[1].get(name)), rubric))
-        return rubric
-
-    def _plan_swap(self, history: EditHistory, sides: tuple[Rubric, Rubric]) -> PlannedRubric:
-        """Return the plan of a whole rubric for another one: each side has its own checks, with the pins of its run."""
-        rubric = self._reserve_bits(history)
-        bit = rubric.first
-        for name in history.edits.check_names:
-            checks = [(side, check) for side in (0, 1) for check in sides[side].checks if check.id == name]
-            pins = {
-                ref: [self._find_token(side, ref) for side in (0, 1)]
-                for _, check in checks
-                for ref in _list_refs(check)
-            }
-            slots = {ref: Slot(tuple(tokens), (bit,)) for ref, tokens in pins.items()}
-            judges = [self._find_judges(check, side) for side, check in checks]
-            planned = PlannedCheck(
-                (name,), rubric.owner, bit, slots, 1 << bit, 1 << bit, any(judges), self._asks_alike(judges)
-            )
-            rubric.checks.append(planned)
         return rubric
 
     def _reserve_bits(self, history: EditHistory, path: CheckPath = ()) -> PlannedRubric:

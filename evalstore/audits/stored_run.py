@@ -293,7 +293,7 @@ class Grader:
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
         if result.id != check.id:
             result = result._replace(id=check.id)
-        if recorded and (self.lacking or rests_on_others(recorded, result)):
+        if recorded and (self.lacking or has_other_base(recorded, result)):
             self.lacking.clear()
             self.note_reuse(content, sample, recorded)
             return recorded._replace(id=check.id)
@@ -329,7 +329,7 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
     }
 
 
-def rests_on_others(recorded: CheckResult, result: CheckResult) -> bool:
+def has_other_base(recorded: CheckResult, result: CheckResult) -> bool:
     """Whether a recorded result rests on replies that are not kept, or on an engine that was not there."""
     if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
         return True

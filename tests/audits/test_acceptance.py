@@ -282,6 +282,26 @@ def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> 
     assert (origin.author, origin.released_in) == ("Ada", "2.0.0")
 
 
+@pytest.mark.parametrize("weight", [3, 0])
+def test_a_rubric_of_another_id_moves_scores_by_its_edits(desk: Desk, weight: int) -> None:
+    """Most checks are equal, so the question sees the swap in the weights alone."""
+    desk.rubric("1.0.0", BAN, BRIEF, threshold=0.6)
+    desk.rubric("1.0.0", BAN, BRIEF, name="style", threshold=0.6, weights={"ban": weight})
+    desk.dataset("1.0.0", 4)
+    pin = {"rubric_ref": "rubric/style@1.0.0"}
+    desk.dataset("2.0.0", [{"id": f"q{i}", "input": "x", **pin} for i in range(4)], "1.0.0")
+    outputs = ["foo", "foo", "foo", "ok"]
+    a, b = desk.score("1.0.0", outputs), desk.score("2.0.0", outputs, "b")
+    share = 3 / 4 * (1 / (1 + weight) - 1 / 2) * 100
+    for found in (desk.audit(a, b), desk.audit(a, b, allow_drift=True)):
+        assert points(found) == {"rubric": share}
+        assert causes(found, "rubric") == [("weight of ban", share)]
+        (cause,) = (cause for cause in factor(found, "rubric").causes if cause.share)
+        assert cause.source.rules == ("check-weight-changed", "question-rubric-ref-changed")
+        assert (cause.source.origin.new, cause.source.origin.author) == ("rubric/style@1.0.0", "Ada")
+        assert "rubric" in render(found, "text")
+
+
 def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     desk.rubric("1.0.0", BAN, BRIEF)
     desk.rubric("2.0.0", {**BAN, "values": ["foo", "simply"]}, BRIEF)

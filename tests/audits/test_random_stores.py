@@ -14,6 +14,7 @@ import pytest
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.model import Artifact, JudgeReply, Verdict
+from evalstore.report import render
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk, rate
 from tests.rows import mark_slow
@@ -56,7 +57,11 @@ def stack() -> Iterator[ExitStack]:
 @pytest.mark.heavy
 @pytest.mark.sampling
 @pytest.mark.parametrize(("seed", "size"), [(10, 3), *(mark_slow((seed, 6)) for seed in range(12))])
-def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, seed: int, size: int) -> None:
+@pytest.mark.parametrize("second", ["r", "style"])
+def test_every_share_is_that_of_the_brute_force(
+    desk: Desk, stack: ExitStack, second: str, seed: int, size: int
+) -> None:
+    """The dataset moves to another version of its rubric, or to a rubric of another id, which lacks checks of it."""
     chance = random.Random(seed)  # noqa: S311  # no secret
     outer: dict[int, Mapping[str, Any]] = {}
     questions: dict[int, list[dict[str, Any]]] = {}
@@ -66,14 +71,19 @@ def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, se
         inner_checks = [check for check in make_checks(chance, version) if check["id"] in {"ban", "any", "brief", "j"}]
         desk.rubric(f"{version}.0.0", *inner_checks, name="inner", **make_scoring(chance, ["ban", "any", "brief", "j"]))
         checks = make_checks(chance, version)
+        name = {1: "r", 2: second}[version]
+        if second != "r":
+            gone = chance.sample(["ban", "any", "facts", "own", "brief"], 2)
+            checks = [check for check in checks if check["id"] not in gone]
         chance.shuffle(checks)
         outer[version] = {"checks": checks, "scoring": make_scoring(chance, [check["id"] for check in checks])}
-        desk.rubric(f"{version}.0.0", *checks, **outer[version]["scoring"])
+        desk.rubric(f"{version}.0.0", *checks, name=name, **outer[version]["scoring"])
         questions[version] = [
             {"id": f"q{i}", "input": "x", "expected_facts": chance.sample(WORDS, 2), "names": chance.sample(WORDS, 2)}
+            | ({} if name == "r" else {"rubric_ref": f"rubric/{name}@{version}.0.0"})
             for i in range(size)
         ]
-        desk.dataset(f"{version}.0.0", questions[version])
+        desk.dataset(f"{version}.0.0", questions[version], "1.0.0" if name != "r" else None)
     lines = [
         [
             {"id": f"q{i}", "sample": k, "output": " ".join(chance.choices(WORDS, k=chance.randint(1, 4)))}
@@ -112,6 +122,7 @@ def test_every_share_is_that_of_the_brute_force(desk: Desk, stack: ExitStack, se
     assert {name: factors[name] for name in PLAYERS} == expected
     assert [name for name, shares in factors.items() if any(shares) and name not in PLAYERS] == []
     assert found.passes_delta == sum(factor.passes for factor in found.factors) + found.lines.total.passes
+    assert render(found, "text")
 
 
 def make_context(store: ArtifactStore, rubric: int, judge: int) -> CheckContext:
@@ -142,8 +153,11 @@ def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list
 
 @pytest.mark.sampling
 @pytest.mark.parametrize("seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4))])
-def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force(desk: Desk, seed: int) -> None:
-    """Phrases come and go, one check cannot be graded at all, and either run lacks answers."""
+@pytest.mark.parametrize("second", ["r", "style"])
+def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force(
+    desk: Desk, second: str, seed: int
+) -> None:
+    """Phrases come and go, one check cannot be graded at all, and either run lacks answers; so, too, by another id."""
     chance, size = random.Random(seed), 6  # noqa: S311  # no secret
     banned = [set(chance.sample(WORDS, 3)) for _ in range(2)]
     policy = chance.choice(["skip", "zero", "fail"]) if seed else "skip"
@@ -158,8 +172,10 @@ def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force
         return {"checks": [ban, *shared], "scoring": scoring}
 
     for version in (1, 2):
-        desk.rubric(f"{version}.0.0", *build(banned[version - 1])["checks"], **scoring)
-        desk.dataset(f"{version}.0.0", size)
+        name = {1: "r", 2: second}[version]
+        desk.rubric(f"{version}.0.0", *build(banned[version - 1])["checks"], name=name, **scoring)
+        pin = {"rubric_ref": f"rubric/{name}@{version}.0.0"}
+        desk.dataset(f"{version}.0.0", [{"id": f"q{i}", "input": "x", **pin} for i in range(size)], "1.0.0")
     absent = chance.randrange(size), chance.randrange(size)
     texts = [
         {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.audits.edit_history import insert_check_pins, remove_check_pins, remove_rubric_pins
-from evalstore.audits.rubric_edits import RubricEdits, RubricPart, build_swap, find_edits
+from evalstore.audits.rubric_edits import RubricEdits, RubricPart, find_edits
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, read_rubric
 
@@ -157,17 +157,6 @@ def test_another_pin_of_a_judge_is_no_edit_of_the_rubric() -> None:
     tokens = {"judge/a": "judge/a@1.0.0", "judge/a#2": "judge/a@2.0.0"}
     check = sides[0].checks[1]
     assert insert_check_pins(remove_check_pins(check), tokens) == check
-
-
-def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
-    found = build_swap(
-        rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"])
-    )
-    assert len(found.edits) == 1
-    old, new = whole(found)
-    assert [check.id for check in old.checks] == ["calm", "polite"]
-    assert [check.id for check in new.checks] == ["polite", "short"]
-    assert (new.scoring.combine, new.scoring.required) == ("min", {"short"})
 
 
 def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> None:
