@@ -40,8 +40,9 @@ class Change:
     `token` names the check that changes, `name` the key. A `proof` says that the change moves nothing, a `decision`
     what a prover knows of one that may; `discriminator` is part of the fingerprint, where `old` and `new` do not tell
     one edit from another. `words` fill the rule's message. An edit of a judge has both `judges`, one of what is read of
-    a question the `question` just before and after it (of a default the first that has it, and `other_questions`), one
-    of a reference the `imported_diff` of what it names. `effect` is what an edit of a rubric does, by all that its
+    a question the `question` just before and after it (of a default the first that has it, and `other_questions`), and
+    `whole_question` where another rubric grades that: all of it on both sides. An edit of a reference has the
+    `imported_diff` of what it names. `effect` is what an edit of a rubric does, by all that its
     checks can answer.
     """
 
@@ -61,6 +62,7 @@ class Change:
     discriminator: Any = None
     question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     other_questions: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    whole_question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     effect: RubricEffect | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,12 +19,13 @@ from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
-from evalstore.model import Kind, is_cosmetic, parse_ref
+from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
 VALUE_RULE = "question-value-changed"
 _EXTRA_KEY = "extension-field-changed"
+_REF_RULE = "question-rubric-ref-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,9 @@ class ReferenceReaders:
 
     def trace_change(self, change: Change) -> Change:
         """Return the change with the diff of the checks that read the reference, or the reason why it is unknown."""
+        if change.rule == _REF_RULE and change.whole_question:
+            graders = [self._find_reader(row.get("rubric_ref")) for row in change.whole_question]
+            return _prove_same_rubric(graders, change) or change
         if change.rule not in {RULE, _EXTRA_KEY} or change.question is None:
             return change
         rows = change.question
@@ -90,7 +94,7 @@ class ReferenceReaders:
             proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
-            return change.with_reason("another rubric also grades it")
+            return _prove_same_rubric(readers, change) or change.with_reason("another rubric also grades it")
         if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
             return change.with_reason(f"{ref} reads it")
         # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
@@ -162,6 +166,25 @@ class ReferenceReaders:
             if names is None
             else [(name,) for name in names if name in BUILTIN_VARIABLES]
         )
+
+
+def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> Change | None:
+    """Prove that two rubrics with the values of one question, before and after, are one and the same."""
+    known = [reader for reader in readers if isinstance(reader, RubricReads)]
+    rows = change.whole_question or ()
+    if len(known) != len(rows) or any(row.get("bundle") is not None for row in rows):
+        return None
+    # What a judge or a nested rubric reads of the question is not written into the checks.
+    read = {part for reader in known for part in reader.other_parts}
+    if any(not is_same(*(_view_part(row, part) for row in rows)) for part in read):
+        return None
+    try:
+        filled = [fill_from_question(reader.value, row) for reader, row in zip(known, rows, strict=True)]
+    except UnreadableError:
+        return None
+    parts = [make_plain(select_scoring_part(Kind.RUBRIC, side)) for side in filled]
+    proof = Proof("with the question's values it is the same rubric", Bump.MINOR)
+    return replace(change, proof=proof) if is_same(*parts) else None
 
 
 def fill_from_question(rubric: Params, row: Row, key: str | None = None) -> dict[str, Any]:

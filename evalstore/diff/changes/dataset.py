@@ -45,6 +45,10 @@ class QuestionSet:
         """Return a question with what it inherits from the defaults."""
         return {key: self.defaults[key] for key in _INHERITED_RULES if key in self.defaults} | dict(self.own[id_])
 
+    def fill_whole(self, id_: str) -> dict[str, Any]:
+        """Return a question with all defaults."""
+        return {**self.defaults, **self.own[id_]}
+
 
 def read_question_set(value: Row) -> QuestionSet | None:
     """Read a dataset's questions, or the rows that stand in their place; None when its schema would refuse them."""
@@ -158,13 +162,16 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
 def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.find_place(ids[0]), new.find_place(ids[1]))
     old_row, new_row = old.own[ids[0]], new.own[ids[1]]
-    yield from _find_own_changes(old, new, ids)
+    whole = (old.fill_whole(ids[0]), new.fill_whole(ids[1]))
+    for change in _find_own_changes(old, new, ids):
+        has_other_rubric = whole[0].get("rubric_ref") != whole[1].get("rubric_ref")
+        yield replace(change, whole_question=whole) if has_other_rubric else change
     filled = old.fill_row(ids[0]), new.fill_row(ids[1])
     differ = {key: (before, after) for key, before, after in find_key_changes(*filled)}
     for key, rule in _INHERITED_RULES.items():
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
-            yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
+            yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words, whole_question=whole)
     known = {*_OWN_RULES, *_INHERITED_RULES, *_list_extra_keys(old_row, new_row), "id"}
     for change in find_extra_key_changes(old_row, new_row, at=at, known=known):
         yield replace(change, words={"question": ids[1]})
