@@ -178,7 +178,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     force: bool = False,
     keep: bool = False,
     merge: bool = False,
-    share_all: bool = False,
+    share: str | None = None,
     judges_from: Path | str | None = None,
     tables: Iterable[Path | str] = (),
     **progress: Any,
@@ -187,10 +187,12 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
     with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
-    touch different places. `share_all` lets suites share rubrics. `tables` are paths of tables of one's own, for
-    further formats. `dialect` overrides the detected dialect of every file whose format has it. `judges_from` is the
-    folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An entry that cannot be
-    migrated is reported and stops nothing. `progress` are the bars that `evalstore.migration.migrate` takes, too.
+    touch different places. `share` says who shares a rubric: `suite`, the cases of a suite whose checks differ only in
+    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `tables` are paths
+    of tables of one's own, for further formats. `dialect` overrides the detected dialect of every file whose format has
+    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An
+    entry that cannot be migrated is reported and stops nothing. `progress` are the bars that
+    `evalstore.migration.migrate` takes, too.
     Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
     `ConflictError` when another process made a file meanwhile.
     """
@@ -206,7 +208,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         force=force,
         keep=keep,
         merge=merge,
-        share_all=share_all,
+        share=share,
         judges_from=judges_from,
         tables=tables,
         **progress,

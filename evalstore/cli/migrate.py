@@ -70,10 +70,10 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option("--merge", is_flag=True, help="In a conflict take both sides, where they touch different places.")
 @click.option(
     "--share",
-    type=click.Choice(("suite", "all")),
-    default="suite",
-    show_default=True,
-    help="Who shares a rubric with equal checks: the cases of a suite, or all suites.",
+    type=click.Choice(("suite", "all", "cases")),
+    help="Who shares a rubric: the cases of a suite whose checks differ only in values, which go to the questions; "
+    "those of all suites; or only cases with equal checks (as earlier releases had it). A suite that is in the store "
+    "goes on as it is, unless you say it.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated.")
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     force: bool,  # noqa: FBT001
     keep: bool,  # noqa: FBT001
     merge: bool,  # noqa: FBT001
-    share: str,
+    share: str | None,
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
     allow: str | None,
@@ -150,7 +150,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         judges_from=None if judges_from is None else settings.path / judges_from,
         keep=keep,
         merge=merge,
-        share_all=share == "all",
+        share=share,
         tables=own_tables,
         watch=watch,
         watch_survey=make_watch("reading", quiet=settings.quiet),

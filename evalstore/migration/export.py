@@ -243,7 +243,7 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
     # A rubric of another source need not be here.
-    used = (item for item in questions if table.prompts or has_references(item.row["x_source"]))
+    used = (item for item in questions if table.prompts or _needs_rubric(item.row["x_source"], source))
     refs = dict.fromkeys(question.rubric_ref for question in used if question.rubric_ref)
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
     text = render_legacy(restore_source(whole, rubrics, table), source["file"])
@@ -261,6 +261,11 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     others = find_companion_files(extraction, companions, source["file"]).items()
     texts = (ExportedFile(file, name, render_legacy(companions[path].value, file)) for file, path in others)
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _needs_rubric(source: Mapping[str, Any], dataset: Mapping[str, Any]) -> bool:
+    """Whether a question's case is restored from its rubric, too: its values may be those that the rubric takes."""
+    return has_references(source) or ("share" in dataset and "pin" not in source)
 
 
 def _load_judges(rubrics: Iterable[Mapping[str, Any]], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:

@@ -136,9 +136,9 @@ class ArtifactDraft:
     """An artifact without its `x_source`. `id` tells the drafts of one source apart; the plan gives the final one.
 
     `name` is what the final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
-    judge asks. `is_common` says that it stands in the table of the format, and is one for all suites. `facts` compare a
-    judge with that of the legacy grader. `old_names` are other ids that its checks had in earlier releases, by those of
-    now.
+    judge asks. `is_common` says that it stands in the table of the format, and is one for all suites; `is_shape`, that
+    its values are those of the questions. `facts` compare a judge with that of the legacy grader. `old_names` are other
+    ids that its checks had in earlier releases, by those of now.
     """
 
     kind: Kind
@@ -149,6 +149,7 @@ class ArtifactDraft:
     facts: JudgeFacts = OUR_JUDGE
     name: str = ""
     is_common: bool = False
+    is_shape: bool = False
     old_names: Mapping[str, str] = field(default_factory=dict)
 
     @property

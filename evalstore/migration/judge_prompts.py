@@ -24,6 +24,7 @@ from evalstore.migration.extraction import (
     make_judge_draft,
 )
 from evalstore.migration.outcome import JudgeFacts
+from evalstore.migration.shared_rubrics import restore_judge
 from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
@@ -80,6 +81,7 @@ def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTab
 
 
 def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator[ArtifactDraft]:
+    value = restore_judge(value)
     source = value.get("x_source")
     origin = source.get("prompt") if isinstance(source, dict) and source.get("format") == table.format else None
     row = next((row for row in table.prompts if isinstance(origin, dict) and origin.get("judge") == row.judge), None)

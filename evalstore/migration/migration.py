@@ -16,13 +16,15 @@ from evalstore.migration.artifact_merge import (
     read_base_parts,
 )
 from evalstore.migration.artifact_names import ArtifactNames
+from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.extraction import JudgePrompts
 from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.part_merge import PartNode
-from evalstore.migration.plan import SourceContext, SourcePlan, plan_source, survey_source
+from evalstore.migration.plan import SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late_files
+from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
@@ -157,7 +159,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     force: bool = False,
     keep: bool = False,
     merge: bool = False,
-    share_all: bool = False,
+    share: Share | str | None = None,
     judges_from: Path | str | None = None,
     tables: Iterable[Path | str] = (),
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
@@ -180,7 +182,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, find_prompts=prompts)
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         names, ids = ArtifactNames(), survey.rubric_ids
-        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, share_all, ids)
+        shared = None if share is None else Share(share)
+        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, shared, ids)
         found = read_sources(watch(sources), replace(options, plan=_make_planner(survey, target)))
         results, files, claimed = _plan_files(found, _FilePlanner(root, stage, TextSpool()))
         files += list_orphans(survey.stored, survey.places, survey.gone, claimed, results)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_merge import is_same_artifact, list_refs
+from evalstore.migration.dataset_draft import (
+    SourceContext,
+    build_dataset,
+    build_restorable,
+    fold_companions,
+    read_stated_ref,
+)
 from evalstore.migration.extraction import (
     ArtifactDraft,
-    BrokenLine,
     Extraction,
     LegacyCase,
     LegacySource,
@@ -35,14 +40,23 @@ from evalstore.migration.planned_writes import (
     list_texts,
     read_current,
 )
-from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
+from evalstore.migration.remainder import encode_value, fold_value
 from evalstore.migration.round_trip import check_restorable
-from evalstore.migration.stored_artifacts import find_former_ids, find_row_pins, index_rows, list_inputs
+from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
+from evalstore.migration.stored_artifacts import (
+    StoredArtifact,
+    find_former_ids,
+    find_row_pins,
+    index_rows,
+    list_inputs,
+)
 from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
-from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
+
+# Who shares the rubrics of a suite that is new, where nobody says it.
+NEW_SUITES = Share.CASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,40 +71,6 @@ class SourcePlan:
     target: str | None = None
     claimed: AbstractSet[str] = frozenset()
     behind: tuple[PinBehind, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SourceContext:
-    """One source with its table, what its reader extracted, and the companion files that were read with it.
-
-    `refs` are the rubrics of the store that questions refer to, by the reference that the source states.
-    """
-
-    extraction: Extraction
-    legacy: LegacySource
-    table: FormatTable
-    companions: Mapping[str, Document]
-    refs: Mapping[str, str] = field(default_factory=dict)
-    _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
-    _users: dict[str, LegacyCase] = field(default_factory=dict)
-
-    def find_user(self, draft: ArtifactDraft) -> LegacyCase | None:
-        """Return the first case whose rubric refers to a draft, itself or through another."""
-        if not self._users:
-            inner = {other.ref: other for other in self.extraction.drafts}
-            for case in self.extraction.usable_cases:
-                refs = list_refs(case.rubric.value) if case.rubric else []
-                for ref in refs:
-                    refs += list_refs(inner[ref].value) if ref in inner and ref not in self._users else []
-                    self._users.setdefault(ref, case)
-        return self._users.get(draft.ref)
-
-    def find_case(self, pointer: Pointer) -> LegacyCase | None:
-        """Return the usable case at a pointer, of whichever file."""
-        if not self._cases:
-            for case in reversed(self.extraction.usable_cases):
-                self._cases[case.pointer] = case
-        return self._cases.get(pointer)
 
 
 def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) -> SourcePlan:
@@ -108,12 +88,13 @@ def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) 
         stored_run = place.run or target.stored.find_run(legacy.file, legacy.sha256) if extraction.is_run else ""
         run = trial.claim_run_path(stored_run or legacy.file, legacy.sha256) if extraction.is_run else ""
         batch = _start_batch(context, place, replace(target, names=trial), run)
-        rubrics = _place_drafts(context, batch)
-        main = _place_main(context, batch, rubrics)
+        shares, drafts = _share_rubrics(context, batch)
+        rubrics = _place_drafts(context, batch, shares, drafts)
+        main = _place_main(context, batch, rubrics, shares)
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
             check_restorable(
-                _build_restorable(main, context), pinned, context.table, {"": legacy.document, **context.companions}
+                build_restorable(main, context), pinned, context.table, {"": legacy.document, **context.companions}
             )
         # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
@@ -185,7 +166,7 @@ def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run
 def _make_case_entry(
     case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, context: SourceContext
 ) -> MigrationEntry:
-    stated = _read_stated_ref(case)
+    stated = read_stated_ref(case)
     document = case.document or context.legacy.document
     return MigrationEntry(
         file=document.file,
@@ -228,30 +209,71 @@ def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget,
     pins = find_row_pins(rows, former)
     graded = sum(case.rubric is not None for case in extraction.usable_cases)
     headless = extraction.is_run and extraction.dataset is None
-    format_ = context.table.format
-    return SuiteBatch(format_, place, target, head, graded, pins, former, run=run, is_headless=headless, main=main)
+    share, is_converted = _choose_share(extraction, stored, target)
+    return SuiteBatch(
+        context.table.format,
+        place,
+        target,
+        head,
+        graded,
+        pins,
+        former,
+        run=run,
+        is_headless=headless,
+        main=main,
+        share=share,
+        is_converted=is_converted,
+    )
 
 
-def _place_drafts(context: SourceContext, batch: SuiteBatch) -> list[ArtifactDraft | None]:
+def _choose_share(extraction: Extraction, stored: StoredArtifact | None, target: StoreTarget) -> tuple[Share, bool]:
+    """Return who shares the rubrics of a source, and whether the store has it in another form.
+
+    What has no questions can leave no value to them. A suite with shared rubrics is not taken apart again.
+    """
+    if extraction.dataset is None or extraction.is_run:
+        return Share.ALL if target.share is Share.ALL else Share.CASES, False
+    if stored is None:
+        return target.share or NEW_SUITES, False
+    there = Share(stored.origin.share) if stored.origin.share in {*Share} else Share.CASES
+    if target.share in {None, Share.CASES}:
+        return there, False
+    return target.share or there, there is Share.CASES
+
+
+def _share_rubrics(context: SourceContext, batch: SuiteBatch) -> tuple[list[SharedCase], Sequence[ArtifactDraft]]:
+    """Return the rubric of each usable case as the suite shares it, and what these refer to."""
+    extraction = context.extraction
+    if batch.share is Share.CASES or extraction.dataset is None:
+        return [SharedCase(case.rubric) for case in extraction.usable_cases], extraction.drafts
+    # What somebody made of the rubric of one case stays the rubric of that case.
+    return share_extraction(extraction, context.table, lambda case: batch.has_own_rubric(_anchor_case(case).case))
+
+
+def _place_drafts(
+    context: SourceContext, batch: SuiteBatch, shares: Sequence[SharedCase], drafts: Sequence[ArtifactDraft]
+) -> list[ArtifactDraft | None]:
     """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
     extraction = context.extraction
     # Layer by layer, so that every reference is final before it is copied into a rubric.
     for kind in (Kind.JUDGE, Kind.RUBRIC):
-        batch.add_layer([(draft, _anchor_draft(draft, context)) for draft in extraction.drafts if draft.kind is kind])
+        batch.add_layer([(draft, _anchor_draft(draft, context)) for draft in drafts if draft.kind is kind])
     cases = extraction.usable_cases
     graded = [index for index, case in enumerate(cases) if case.rubric]
     # Without a dataset or run, the first rubric stands for the source and stores its remainder.
     skipped = 0 if extraction.dataset or extraction.is_run else 1
-    layer = [(draft, _anchor_case(cases[index])) for index in graded[skipped:] if (draft := cases[index].rubric)]
+    layer = [(draft, _anchor_case(cases[index])) for index in graded[skipped:] if (draft := shares[index].rubric)]
     placed = dict(zip(graded[skipped:], batch.add_layer(layer), strict=True))
     return [placed.get(index) for index in range(len(cases))]
 
 
-def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft | None:
+def _place_main(
+    context: SourceContext, batch: SuiteBatch, rubrics: list[ArtifactDraft | None], shares: Sequence[SharedCase]
+) -> ArtifactDraft | None:
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        return batch.add_main(_build_dataset(context, extraction.dataset, rubrics, batch.former))
+        return batch.add_main(build_dataset(context, extraction.dataset, rubrics, shares, batch.former))
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
@@ -264,7 +286,7 @@ def _place_main(context: SourceContext, batch: SuiteBatch, rubrics: list[Artifac
 def _build_remainder(rubric: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
     """Return the `x_source` of a rubric that stands for its source: what it does not say of it already."""
     kept = fold_value(encode_value(context.legacy.document.value), rubric.value)
-    return {"x_source": {"kept": kept, **_fold_companions(context)}}
+    return {"x_source": {"kept": kept, **fold_companions(context)}}
 
 
 def _anchor_case(case: LegacyCase) -> CaseAnchor:
@@ -288,17 +310,11 @@ def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceC
     Other sources of the format may have got another id than the name by which they are referred to.
     """
     cases = context.extraction.cases
-    found = {ref: _find_stated_rubric(ref, context, target) for ref in map(_read_stated_ref, cases) if ref}
+    found = {ref: _find_stated_rubric(ref, context, target) for ref in map(read_stated_ref, cases) if ref}
     missing = {ref for ref, rubric in found.items() if rubric is None}
-    marked = tuple(_mark_ungraded(case) if _read_stated_ref(case) in missing else case for case in cases)
+    marked = tuple(_mark_ungraded(case) if read_stated_ref(case) in missing else case for case in cases)
     refs = {ref: rubric for ref, rubric in found.items() if rubric is not None}
     return replace(context, extraction=replace(context.extraction, cases=marked), refs=refs)
-
-
-def _read_stated_ref(case: LegacyCase) -> str:
-    """Return the reference that a question has of its own; empty for none."""
-    ref = case.question.get("rubric_ref")
-    return ref if isinstance(ref, str) else ""
 
 
 def _find_stated_rubric(ref: str, context: SourceContext, target: StoreTarget) -> str | None:
@@ -309,88 +325,6 @@ def _find_stated_rubric(ref: str, context: SourceContext, target: StoreTarget) -
 
 
 def _mark_ungraded(case: LegacyCase) -> LegacyCase:
-    name = _read_stated_ref(case).partition("@")[0]
+    name = read_stated_ref(case).partition("@")[0]
     reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
     return replace(case, outcome=classify_losses(reasons), reasons=reasons)
-
-
-def _build_dataset(
-    context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None], former: Mapping[str, str]
-) -> ArtifactDraft:
-    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file.
-
-    `former` are the ids that questions had before, by those of now.
-    """
-    cases, document = context.extraction.cases, context.legacy.document
-    # Cases leave the remainder: their questions and `x_unmapped` hold them.
-    own_pointers = [case.pointer for case in cases if not case.document]
-    remainder = (
-        {}
-        if context.extraction.is_run
-        else head.value.get("x_source")
-        or {"kept": find_root_remainder(document.value, own_pointers), **_fold_companions(context)}
-    )
-    questions = (
-        (case, rubric) for case, rubric in zip(context.extraction.usable_cases, rubrics, strict=True) if case.question
-    )
-    unmapped = [_describe_set_aside(case, context) for case in cases if case.is_set_aside]
-    unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
-    value = {
-        **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_add_former_id(_build_row(case, rubric, context), former) for case, rubric in questions],
-        "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
-        **({"x_unmapped": unmapped} if unmapped else {}),
-    }
-    return replace(head, value=value)
-
-
-def _build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
-    """Return what stands for a source as a restorer of its format reads it."""
-    origin = {"format": context.table.format, "dialect": context.extraction.dialect}
-    return {**main.value, "x_source": origin | main.value.get("x_source", {})}
-
-
-def _fold_companions(context: SourceContext) -> dict[str, Any]:
-    remainders = {
-        path: find_root_remainder(
-            document.value, [case.pointer for case in context.extraction.cases if case.document is document]
-        )
-        for path, document in context.companions.items()
-    }
-    return {"beside": remainders} if remainders else {}
-
-
-def _add_former_id(row: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
-    renamed = {"renamed_from": former[row["id"]]} if row["id"] in former else {}
-    return {**row, "x_source": row["x_source"] | renamed}
-
-
-def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
-    fields = {key: item for key, item in case.question.items() if key != "x_source"}
-    head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
-    source = case.question.get("x_source")
-    if source is None:
-        source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
-        if "kept" in source:
-            source |= {"kept": fold_value(source["kept"], {**(rubric.value if rubric else {}), "question": fields})}
-    if stated := _read_stated_ref(case):
-        # The source pins a version itself: what it pinned is noted, as a release may move the pin here, and its rubric
-        # may have another id here.
-        ref = context.refs.get(stated, stated)
-        source |= {"pin": stated, **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]})}
-        fields["rubric_ref"] = ref
-    return head | fields | {"x_source": source}
-
-
-def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
-    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
-
-
-def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
-    paths = [path for path, document in context.companions.items() if document is case.document]
-    return {**({"beside": paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}
-
-
-def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:
-    line = broken.problem.place.line if broken.problem.place else None
-    return {"line": line, "reason": broken.problem.message, "value": broken.text}

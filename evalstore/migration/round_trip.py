@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from evalstore.documents import Document
@@ -13,6 +14,7 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.outcome import EditedRubricError
 from evalstore.migration.readers import restore_companions, restore_source
 from evalstore.migration.remainder import is_same_data
+from evalstore.migration.shared_rubrics import fill_rubric, list_value_keys, restore_judge
 from evalstore.migration.table import FormatTable
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, select_scoring_part
 
@@ -27,13 +29,23 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
     drafts = {draft.ref: draft for draft in extraction.drafts}
     expand_stored, expand_draft = _expand_from_store(load), _expand_from_drafts(drafts)
     cases = extraction.usable_cases
+    rubrics: list[tuple[str, str, Mapping[str, Any], ArtifactDraft | None]]
     if main.kind is not Kind.DATASET:
         rubrics = [(main.id, main.versioned, main.value, cases[0].rubric)]
     else:
+        if len(questions) != len(cases):
+            raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
+        pairs = [(question, case) for question, case in zip(questions, cases, strict=True) if case.rubric]
+        used = {ref: load(parse_ref(ref)).value for ref in {question.rubric_ref or "" for question, _ in pairs}}
+        _check_questions(questions, cases, list_value_keys(used.values()))
         rubrics = [
-            (question.id, question.rubric_ref or "", load(parse_ref(question.rubric_ref or "")).value, case.rubric)
-            for question, case in zip(_pair_questions(questions, cases), cases, strict=True)
-            if case.rubric
+            (
+                question.id,
+                question.rubric_ref or "",
+                fill_rubric(used[question.rubric_ref or ""], question.row),
+                case.rubric,
+            )
+            for question, case in pairs
         ]
     # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, ref, value, draft in rubrics:
@@ -56,18 +68,17 @@ def check_restorable(
         raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
 
 
-def _pair_questions(questions: Sequence[Question], cases: Sequence[LegacyCase]) -> Sequence[Question]:
-    if len(questions) != len(cases):
-        raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
+def _check_questions(questions: Sequence[Question], cases: Sequence[LegacyCase], values: AbstractSet[str]) -> None:
+    """Raise `RefusedError` for the first question that differs; `values` are keys that rubrics read."""
     for question, case in zip(questions, cases, strict=True):
-        ours, theirs = _strip_row(question.row, case), _strip_row(case.question, case)
+        row = {key: value for key, value in question.row.items() if key not in values}
+        ours, theirs = _strip_row(row, case), _strip_row(case.question, case)
         pins = [row.pop("rubric_ref", None) for row in (ours, theirs)]
         if not is_same_data(ours, theirs):
             raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=_HINT)
         if pins[0] != pins[1]:
             said = " and ".join(f"{pin or 'nothing'} {place}" for pin, place in zip(pins, _PLACES, strict=True))
             raise RefusedError(f"{question.id}: its rubric is {said}", hint=_HINT)
-    return questions
 
 
 def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
@@ -96,7 +107,8 @@ def _expand_refs(value: Any, expand: ExpandRef) -> Any:
 def _expand_from_store(load: LoadArtifact) -> ExpandRef:
     def expand_ref(ref: str) -> Any:
         artifact = load(parse_ref(ref))
-        return _expand_scoring(artifact.kind, artifact.value, expand_ref)
+        value = restore_judge(artifact.value) if artifact.kind is Kind.JUDGE else artifact.value
+        return _expand_scoring(artifact.kind, value, expand_ref)
 
     return expand_ref
 

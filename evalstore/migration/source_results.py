@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError
+from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
 from evalstore.migration.extraction import (
     NO_PROMPTS,
@@ -22,7 +23,7 @@ from evalstore.migration.extraction import (
     parse_legacy,
 )
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
-from evalstore.migration.plan import SourceContext, SourcePlan
+from evalstore.migration.plan import SourcePlan
 from evalstore.migration.readers import may_have_companions, run_reader
 from evalstore.migration.sources import LegacyFile
 from evalstore.migration.table import FormatTable

@@ -33,7 +33,8 @@ class ArtifactOrigin:
     """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
-    a question, `part` a pointer within the case. `base` is the digest of what was last migrated.
+    a question, `part` a pointer within the case. `base` is the digest of what was last migrated. `share` says who
+    shares the suite's rubrics; earlier releases did not say that.
     """
 
     format: str = ""
@@ -44,6 +45,7 @@ class ArtifactOrigin:
     part: str = ""
     base: str = ""
     run: str = ""
+    share: str = ""
 
 
 ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import compute_digest
+from evalstore.migration.artifact_groups import CONTENT_ROUNDS, MATCH_ROUNDS, ArtifactGroup, CaseAnchor
 from evalstore.migration.artifact_merge import (
     ConflictSide,
     MergeResult,
@@ -21,6 +22,7 @@ from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode
 from evalstore.migration.renamed_checks import NamedContent, merge_renamed, merge_renamed_release
+from evalstore.migration.shared_rubrics import Share, list_value_keys
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
@@ -28,16 +30,10 @@ from evalstore.model.refs import ID_LENGTH
 
 _MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
 _TAKEN = "{} is taken here already: this one has another id"
+_CONVERTED = "its cases share rubrics now, whose values are in the questions"
 _LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
 FindRelease = Callable[[StoredArtifact, str], str | None]
 LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], PartNode | None]
-
-
-class CaseAnchor(NamedTuple):
-    """A place in a suite by which an artifact is known again: the id of a question, and a pointer within its case."""
-
-    case: str
-    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +42,8 @@ class StoreTarget:
 
     `find_release` returns the version of a release of an artifact by the digest of its content, `load_base` what was
     last migrated into an artifact, whose value it takes, too. `settled` has the artifacts that every suite uses, by
-    kind and content; rubrics are among them only where suites share.
-    `rubric_ids` are the ids of rubrics by format and own name, then by file.
+    kind and content; rubrics are among them only where suites share. `share` is who shares rubrics, None where a suite
+    that is stored goes on as it is. `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
     stored: StoredArtifacts
@@ -55,7 +51,7 @@ class StoreTarget:
     side: ConflictSide
     find_release: FindRelease
     load_base: LoadBase
-    shares_rubrics: bool = False
+    share: Share | None = None
     rubric_ids: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 
@@ -76,51 +72,14 @@ class PlannedArtifact:
 
 
 @dataclass(slots=True)
-class _Group:
-    """Drafts with equal content, which share one artifact, and the places in the suite that need it.
-
-    One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
-    content when it was migrated, and was changed here since. `bases` are the digests of the content, the later ones
-    under the names that earlier releases gave its checks.
-    """
-
-    draft: ArtifactDraft
-    anchors: list[CaseAnchor]
-    indexes: list[int]
-    bases: tuple[str, ...] = ()
-    match: StoredArtifact | None = None
-    moved_on: StoredArtifact | None = None
-    reason: str = ""
-    is_shared: bool = False
-
-    @property
-    def base(self) -> str:
-        """The digest of its content."""
-        return self.bases[0]
-
-    @property
-    def is_wanted_often(self) -> bool:
-        """Whether several cases have it for their own rubric."""
-        return len(self.anchors) > 1 and not self.anchors[0].part and self.draft.kind is Kind.RUBRIC
-
-    def select(self, places: Sequence[int]) -> _Group:
-        """Return the group with some of its places; one place shares it with nobody."""
-        return replace(
-            self,
-            anchors=[self.anchors[place] for place in places],
-            indexes=[self.indexes[place] for place in places],
-            is_shared=self.is_shared and len(places) > 1,
-        )
-
-
-@dataclass(slots=True)
 class SuiteBatch:
     """The artifacts of one suite, layer by layer: what refers to others comes after them.
 
     `head` is the origin of the artifact that stands for the source; `is_headless` says that none does. `cases` counts
     the graded cases, `pins` are the references of the stored questions by case, `former` the ids that they had before,
     and `main` is the stored value itself. `planned` and `new_refs` grow with every layer. `claimed` are the stored
-    artifacts that have a use, `passed` those that were looked at and have none.
+    artifacts that have a use, `passed` those that were looked at and have none. `share` says who
+    shares rubrics, `is_converted` that the store has the suite in another form.
     """
 
     format: str
@@ -133,6 +92,8 @@ class SuiteBatch:
     run: str = ""
     is_headless: bool = False
     main: Mapping[str, Any] | None = None
+    share: Share = Share.CASES
+    is_converted: bool = False
     planned: list[PlannedArtifact] = field(default_factory=list)
     new_refs: dict[str, str] = field(default_factory=dict)
     claimed: set[str] = field(default_factory=set)
@@ -144,11 +105,11 @@ class SuiteBatch:
         by_name = {item.name: item for item in stored}
         groups = [part for group in self._group_drafts(items) for part in self._split_by_pins(group, by_name)]
         self._match_groups(groups, stored)
-        words = Counter(group.draft.name for group in groups if group.is_wanted_often)
+        words = Counter(group.draft.name for group in groups if group.is_wanted_often or group.draft.is_shape)
         for group in groups:
-            group.is_shared = group.is_wanted_often and (
-                len(group.anchors) == self.cases or (group.draft.name != "" and words[group.draft.name] == 1)
-            )
+            is_all = len(group.anchors) == self.cases and (group.is_wanted_often or group.draft.is_shape)
+            is_named = group.draft.name != "" and words[group.draft.name] == 1
+            group.is_shared = is_all or (is_named and (group.is_wanted_often or group.is_for_any_case))
         final: dict[int, ArtifactDraft] = {}
         # A group that splits adds its rest to the list while it is walked; it may have an artifact from the last time.
         for group in groups:
@@ -161,16 +122,20 @@ class SuiteBatch:
     def add_main(self, draft: ArtifactDraft) -> ArtifactDraft:
         """Return the draft of the artifact that stands for the whole source, under the id of the suite."""
         named = replace(draft, id=self.place.id, value=rename_refs(draft.value, self.new_refs))
-        origin = {"suite": self.place.key, **self.head, "base": digest_content(named.value)}
-        return self._plan_artifact(named, origin, self.place.stored, self.place.note, self.main).draft
+        share = {} if self.share is Share.CASES else {"share": self.share.value}
+        origin = {"suite": self.place.key, **self.head, **share, "base": digest_content(named.value)}
+        planned = self._plan_artifact(named, origin, self.place.stored, self.place.note, self.main)
+        if self.is_converted and planned.result.state is FileState.UPDATED:
+            self.planned[-1] = replace(planned, result=planned.result._replace(reason=_CONVERTED))
+        return planned.draft
 
-    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> Iterator[_Group]:
-        groups: dict[tuple[Kind, str], _Group] = {}
+    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> Iterator[ArtifactGroup]:
+        groups: dict[tuple[Kind, str], ArtifactGroup] = {}
         for index, (draft, anchor) in enumerate(items):
             renamed = replace(draft, value=rename_refs(draft.value, self.new_refs))
             # Titles and other cosmetic keys do not count; what was set aside does.
             content = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
-            group = groups.setdefault((draft.kind, compute_digest(content)), _Group(renamed, [], []))
+            group = groups.setdefault((draft.kind, compute_digest(content)), ArtifactGroup(renamed, [], []))
             group.anchors.append(anchor)
             group.indexes.append(index)
         for group in groups.values():
@@ -179,7 +144,7 @@ class SuiteBatch:
             group.bases = NamedContent(group.draft.value, names).digests
             yield group
 
-    def _split_by_pins(self, group: _Group, stored: Mapping[str, StoredArtifact]) -> Iterator[_Group]:
+    def _split_by_pins(self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]) -> Iterator[ArtifactGroup]:
         """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
         names = [self._find_pinned(anchor) for anchor in group.anchors]
         places = list(range(len(names)))
@@ -197,17 +162,21 @@ class SuiteBatch:
         """Return the name of the rubric that the question of a case pins; empty where it pins none."""
         return "" if anchor.part else self.pins.get(anchor.case, "").partition("@")[0]
 
-    def _match_groups(self, groups: Sequence[_Group], stored: Sequence[StoredArtifact]) -> None:
+    def _match_groups(self, groups: Sequence[ArtifactGroup], stored: Sequence[StoredArtifact]) -> None:
         """Find the stored artifact of each group, by the rounds below."""
         cases = {anchor.case for group in groups for anchor in group.anchors}
-        for file_stored, list_keys in _MATCH_ROUNDS if stored else ():
+        # Several groups may ask for what one question has: of shapes, the one that most questions share is meant.
+        groups = sorted(groups, key=lambda group: -len(group.anchors) if group.draft.is_shape else 0)
+        for place, (file_stored, list_keys) in enumerate(MATCH_ROUNDS if stored else ()):
             by_key: dict[Any, StoredArtifact] = {}
             for item in stored:
                 key = file_stored(item, cases)
                 if key is not None and not self._is_used(item.name):
                     by_key.setdefault((item.kind, key), item)
             for group in groups:
-                if not group.match and not group.draft.is_common:
+                # What has another form is known by equal content only.
+                is_other = self.is_converted and group.draft.is_shape and place >= CONTENT_ROUNDS
+                if not group.match and not group.draft.is_common and not is_other:
                     group.match = self._claim(by_key, [(group.draft.kind, key) for key in list_keys(group, self.pins)])
 
     def _is_used(self, name: str) -> bool:
@@ -218,16 +187,16 @@ class SuiteBatch:
         self.claimed |= {match.name} if match else set()
         return match
 
-    def _place_group(self, group: _Group, final: dict[int, ArtifactDraft]) -> Sequence[_Group]:
+    def _place_group(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> Sequence[ArtifactGroup]:
         """Settle a group of drafts on an artifact, and return the groups that it splits into."""
         settled = self.target.settled.get((group.draft.kind, group.base)) if not group.match else None
-        if settled and (group.draft.is_common or self.target.shares_rubrics):
+        if settled and (group.draft.is_common or self.share is Share.ALL):
             self._settle(group, settled, final)
             return ()
         if group.draft.is_common:
             self._settle(group, self._plan_common(group), final)
             return ()
-        if group.match is None and self.target.shares_rubrics and (other := self._find_elsewhere(group)):
+        if group.match is None and self.share is Share.ALL and (other := self._find_elsewhere(group)):
             self._settle(group, other, final)
             return ()
         if group.match is None:
@@ -248,7 +217,7 @@ class SuiteBatch:
         new = [place for place in places if place not in old]
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
-    def _place_new(self, group: _Group, final: dict[int, ArtifactDraft]) -> None:
+    def _place_new(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> None:
         """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
@@ -263,11 +232,22 @@ class SuiteBatch:
         ours = self.target.stored.read_value(stored)
         return ours is None or digest_content(ours) != stored.origin.base
 
+    def has_own_rubric(self, case: str) -> bool:
+        """Whether somebody changed the rubric of a case here, and it is not one that takes values from questions."""
+        name = self.pins.get(case, "").partition("@")[0]
+        stored = self.target.stored.list_parts(self.format, self.place.key) if name else ()
+        item = next((item for item in stored if item.name == name), None)
+        value = self.target.stored.read_value(item) if item else None
+        if item is None or value is None or digest_content(value) == item.origin.base:
+            return False
+        checks = value.get("checks")
+        return not isinstance(checks, list) or not list_value_keys([value])
+
     def _is_pinned(self, anchor: CaseAnchor, draft: ArtifactDraft) -> bool:
         # What is not a question's own rubric is referred to by a rubric, which keeps its pins.
         return bool(anchor.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(anchor.case, ""))
 
-    def _find_elsewhere(self, group: _Group) -> ArtifactDraft | None:
+    def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
         """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
         items = self.target.stored.by_content
         for item in (item for base in group.bases for item in items.get((group.draft.kind, base), ())):
@@ -279,17 +259,17 @@ class SuiteBatch:
                 return replace(group.draft, id=item.id, version=version)
         return None
 
-    def _find_release(self, item: StoredArtifact, group: _Group) -> str | None:
+    def _find_release(self, item: StoredArtifact, group: ArtifactGroup) -> str | None:
         """Return the version of a release of an artifact that has the content of a group, under whichever names."""
         return next(filter(None, (self.target.find_release(item, base) for base in group.bases)), None)
 
-    def _settle(self, group: _Group, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
+    def _settle(self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
         for index, anchor in zip(group.indexes, group.anchors, strict=True):
             pin = None if anchor.part else self.pins.get(anchor.case)
             final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
 
-    def _plan_common(self, group: _Group) -> ArtifactDraft:
+    def _plan_common(self, group: ArtifactGroup) -> ArtifactDraft:
         """Plan a judge of a table, which is one for all suites: known by its id, unless somebody else has that."""
         draft = group.draft
         ids = (draft.id, f"{draft.id}_{self.format}"[:ID_LENGTH])
@@ -300,7 +280,7 @@ class SuiteBatch:
         reason = "" if stored or id_ == draft.id else _TAKEN.format(draft.id)
         return self._plan_artifact(replace(draft, id=id_), {"base": group.base}, stored, reason).draft
 
-    def _build_origin(self, group: _Group) -> dict[str, str]:
+    def _build_origin(self, group: ArtifactGroup) -> dict[str, str]:
         anchor, match = group.anchors[0], group.match
         shared = group.is_shared
         if match and (not match.origin.case or CaseAnchor(match.origin.case, match.origin.part) in group.anchors):
@@ -342,17 +322,17 @@ class SuiteBatch:
     def settle_for_all(self) -> None:
         """Let later suites use what every suite may use, once this one is planned for good."""
         for item in self.planned:
-            if item.draft.is_common or (self.target.shares_rubrics and item.result.state not in _LEFT_ALONE):
+            if item.draft.is_common or (self.share is Share.ALL and item.result.state not in _LEFT_ALONE):
                 self.target.settled.setdefault((item.draft.kind, item.origin["base"]), item.draft)
 
-    def _choose_id(self, group: _Group) -> str:
+    def _choose_id(self, group: ArtifactGroup) -> str:
         """Return a new id: of the suite and its case, or of what several cases or a part of a case ask for."""
         draft, anchor = group.draft, group.anchors[0]
         # A pointer stands for a case that has no id of its own.
         case = anchor.case if not anchor.case.startswith("/") else ""
         label = case
         if group.is_shared:
-            label = draft.name if len(group.anchors) < self.cases else ""
+            label = draft.name if len(group.anchors) < self.cases or self.share is Share.ALL else ""
         elif anchor.part or not case:
             label = draft.name
         plain = self._join_words(label)
@@ -368,32 +348,7 @@ class SuiteBatch:
 
     def _join_words(self, label: str) -> str:
         """Return the suite's key and the words of a label as one id."""
+        if self.share is Share.ALL and label:
+            return shorten_slug(label, ID_LENGTH)
         key = self.place.key
         return f"{key}_{shorten_slug(label, ID_LENGTH - len(key) - 1) or make_tag(label)}" if label else key
-
-
-FileStored = Callable[[StoredArtifact, Container[str]], Any]
-ListKeys = Callable[[_Group, Mapping[str, str]], list[Any]]
-# How an artifact of a suite is known again, the surest first: the key under which a stored one is filed (`cases` are
-# those that the suite still has), and the keys by which a group looks for it (`pins` are those of the questions).
-_MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
-    (
-        lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
-        lambda group, _: [(*anchor, base) for base in group.bases for anchor in group.anchors],
-    ),
-    (
-        lambda item, _: (item.origin.case, item.origin.base),
-        lambda group, _: [(anchor.case, base) for base in group.bases for anchor in group.anchors],
-    ),
-    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [*group.bases]),
-    (
-        # A judge that the whole suite asks is a part of no case.
-        lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
-        lambda group, _: [tuple(anchor) for anchor in group.anchors],
-    ),
-    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [*group.bases]),
-    (
-        lambda item, cases: None if item.origin.case in cases else item.name,
-        lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],
-    ),
-)

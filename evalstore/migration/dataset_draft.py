@@ -1,0 +1,145 @@
+"""Builds the dataset of one source: its questions with their rubrics and values, and what they do not say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.migration.artifact_merge import is_same_artifact, list_refs
+from evalstore.migration.extraction import ArtifactDraft, BrokenLine, Extraction, LegacyCase, LegacySource
+from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
+from evalstore.migration.shared_rubrics import SharedCase, fill_rubric
+from evalstore.migration.table import FormatTable
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """One source with its table, what its reader extracted, and the companion files that were read with it.
+
+    `refs` are the rubrics of the store that questions refer to, by the reference that the source states.
+    """
+
+    extraction: Extraction
+    legacy: LegacySource
+    table: FormatTable
+    companions: Mapping[str, Document]
+    refs: Mapping[str, str] = field(default_factory=dict)
+    _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
+    _users: dict[str, LegacyCase] = field(default_factory=dict)
+
+    def find_user(self, draft: ArtifactDraft) -> LegacyCase | None:
+        """Return the first case whose rubric refers to a draft, itself or through another."""
+        if not self._users:
+            inner = {other.ref: other for other in self.extraction.drafts}
+            for case in self.extraction.usable_cases:
+                refs = list_refs(case.rubric.value) if case.rubric else []
+                for ref in refs:
+                    refs += list_refs(inner[ref].value) if ref in inner and ref not in self._users else []
+                    self._users.setdefault(ref, case)
+        return self._users.get(draft.ref)
+
+    def find_case(self, pointer: Pointer) -> LegacyCase | None:
+        """Return the usable case at a pointer, of whichever file."""
+        if not self._cases:
+            for case in reversed(self.extraction.usable_cases):
+                self._cases[case.pointer] = case
+        return self._cases.get(pointer)
+
+
+def read_stated_ref(case: LegacyCase) -> str:
+    """Return the reference that a question has of its own; empty for none."""
+    ref = case.question.get("rubric_ref")
+    return ref if isinstance(ref, str) else ""
+
+
+def build_dataset(
+    context: SourceContext,
+    head: ArtifactDraft,
+    rubrics: Sequence[ArtifactDraft | None],
+    shares: Sequence[SharedCase],
+    former: Mapping[str, str],
+) -> ArtifactDraft:
+    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file.
+
+    `former` are the ids that questions had before, by those of now.
+    """
+    cases, document = context.extraction.cases, context.legacy.document
+    # Cases leave the remainder: their questions and `x_unmapped` hold them.
+    own_pointers = [case.pointer for case in cases if not case.document]
+    remainder = (
+        {}
+        if context.extraction.is_run
+        else head.value.get("x_source")
+        or {"kept": find_root_remainder(document.value, own_pointers), **fold_companions(context)}
+    )
+    cases_in_order = zip(context.extraction.usable_cases, rubrics, shares, strict=True)
+    unmapped = [_describe_set_aside(case, context) for case in cases if case.is_set_aside]
+    unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
+    value = {
+        **{key: item for key, item in head.value.items() if key != "x_source"},
+        "questions": [
+            _add_former_id(_build_row(case, rubric, share.values, context), former)
+            for case, rubric, share in cases_in_order
+            if case.question
+        ],
+        "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
+        **({"x_unmapped": unmapped} if unmapped else {}),
+    }
+    return replace(head, value=value)
+
+
+def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
+    """Return what stands for a source as a restorer of its format reads it."""
+    origin = {"format": context.table.format, "dialect": context.extraction.dialect}
+    return {**main.value, "x_source": origin | main.value.get("x_source", {})}
+
+
+def fold_companions(context: SourceContext) -> dict[str, Any]:
+    remainders = {
+        path: find_root_remainder(
+            document.value, [case.pointer for case in context.extraction.cases if case.document is document]
+        )
+        for path, document in context.companions.items()
+    }
+    return {"beside": remainders} if remainders else {}
+
+
+def _add_former_id(row: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
+    renamed = {"renamed_from": former[row["id"]]} if row["id"] in former else {}
+    return {**row, "x_source": row["x_source"] | renamed}
+
+
+def _build_row(
+    case: LegacyCase, rubric: ArtifactDraft | None, values: Mapping[str, Any], context: SourceContext
+) -> dict[str, Any]:
+    fields = {key: item for key, item in case.question.items() if key != "x_source"}
+    head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
+    source = case.question.get("x_source")
+    if source is None:
+        source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+        if "kept" in source:
+            parts = fill_rubric(rubric.value, values) if rubric else {}
+            source |= {"kept": fold_value(source["kept"], {**parts, "question": fields})}
+    if stated := read_stated_ref(case):
+        # The source pins a version itself: what it pinned is noted, as a release may move the pin here, and its rubric
+        # may have another id here.
+        ref = context.refs.get(stated, stated)
+        source |= {"pin": stated, **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]})}
+        fields["rubric_ref"] = ref
+    return head | dict(values) | fields | {"x_source": source}
+
+
+def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
+
+
+def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    paths = [path for path, document in context.companions.items() if document is case.document]
+    return {**({"beside": paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}
+
+
+def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:
+    line = broken.problem.place.line if broken.problem.place else None
+    return {"line": line, "reason": broken.problem.message, "value": broken.text}

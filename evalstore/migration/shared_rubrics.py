@@ -1,0 +1,311 @@
+"""Writes a rubric once for cases whose checks differ only in values: the values go to the questions, and come back.
+
+A value that a check can take from the question always does, whatever the other cases have: an edit of a value at the
+source is an edit of one question, and the rubric stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from evalstore.checks.question_values import (
+    QUESTION_PARAMS,
+    fill_params,
+    find_question_key,
+    find_value_problems,
+    is_empty,
+    list_question_values,
+)
+from evalstore.checks.template import find_tags
+from evalstore.documents import Pointer
+from evalstore.errors import RefusedError
+from evalstore.migration.artifact_merge import list_refs
+from evalstore.migration.artifact_names import number_names, shorten_slug
+from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, LegacyCase
+from evalstore.migration.table import FormatTable
+from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
+from evalstore.model.refs import ID_LENGTH
+
+
+class Share(StrEnum):
+    """Who shares a rubric: cases with equal checks, cases of a suite whose checks differ only in values, or of all."""
+
+    CASES = "cases"
+    SUITE = "suite"
+    ALL = "all"
+
+
+# Keys of a question that have a meaning of their own.
+_RESERVED = frozenset({*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}) | frozenset(
+    {"title", "description", "metadata", "tags", "owner"}
+)
+# The parameters that say what a check is about: their value has the name of the check.
+_MAIN = frozenset({"values", "pattern", "schema", "facts", "tools", "variables", "each"})
+_NAME_LENGTH = 30  # characters of an id that the names of checks may take
+_EACH, _STATEMENT = "each", "statement"
+_STATEMENTS = "statements"
+# The key of a check, and of its judge, that has the variable by which the source's grader is asked.
+_VARIABLE = "x_variable"
+# A check in a word, for the id of a rubric.
+_WORDS: Mapping[str, str] = {
+    "must_contain_any": "contains",
+    "must_not_contain": "excludes",
+    "regex": "pattern",
+    "json_schema": "json",
+    "php_lint": "php",
+    "markdown_structure": "structure",
+    "tool_usage": "tools",
+    "format": "text",
+    "fact_match": "facts",
+    "llm_judge": "judged",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCase:
+    """The rubric of a case, the values that its question has for it, and a judge that is made for it."""
+
+    rubric: ArtifactDraft | None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    judge: ArtifactDraft | None = None
+
+
+def share_extraction(
+    extraction: Extraction, table: FormatTable, has_own_rubric: Callable[[LegacyCase], bool]
+) -> tuple[list[SharedCase], tuple[ArtifactDraft, ...]]:
+    """Return the rubric of each usable case as its suite shares it, and the judges and inner rubrics that these need.
+
+    A case with a rubric of its own keeps that as it is.
+    """
+    cases = extraction.usable_cases
+    taken = {key for case in cases for key in case.question}
+    judges = {draft.ref: draft for draft in extraction.drafts if draft.is_common}
+    shares = [_share_case(case, table, taken, judges) for case in cases]
+    shares = [
+        SharedCase(case.rubric) if share.values and has_own_rubric(case) else share
+        for case, share in zip(cases, shares, strict=True)
+    ]
+    made = {share.judge.ref: share.judge for share in shares if share.judge}
+    if not made:
+        return shares, extraction.drafts
+    users = [*(share.rubric for share in shares if share.rubric), *extraction.drafts]
+    used = {ref for user in users for ref in list_refs(user.value)}
+    return shares, (*made.values(), *(draft for draft in extraction.drafts if not draft.is_common or draft.ref in used))
+
+
+def _share_case(
+    case: LegacyCase, table: FormatTable, taken: Collection[str], judges: Mapping[str, ArtifactDraft]
+) -> SharedCase:
+    """Return the rubric of a case without the values that its question can hold, and these."""
+    if case.rubric is None:
+        return SharedCase(None)
+    gathered = _gather_statements(case.rubric.value, table.form.get(_STATEMENTS, _STATEMENTS), judges)
+    value, judge = gathered or (case.rubric.value, None)
+    keys = _ValueKeys(table, {*taken, *_RESERVED})
+    params = QUESTION_PARAMS if gathered else QUESTION_PARAMS - {_EACH}
+    checks = [_take_values(check, keys, params) for check in value["checks"]]
+    name = _name_shape(checks)
+    shape = replace(case.rubric, value={**value, "checks": checks}, name=name, is_shape=True, old_names={})
+    return SharedCase(shape, keys.values, judge)
+
+
+@dataclass(slots=True)
+class _ValueKeys:
+    """The keys by which the question of one case holds values, and the values."""
+
+    table: FormatTable
+    used: set[str]
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, check: Mapping[str, Any], pointer: Pointer, value: Any) -> dict[str, str]:
+        """Note a value of a check, and return what stands in its place there."""
+        key = next(key for key in self._list_names(check, pointer) if key not in self.used)
+        self.used.add(key)
+        self.values[key] = value
+        return {"from": key}
+
+    def _list_names(self, check: Mapping[str, Any], pointer: Pointer) -> Iterator[str]:
+        """Yield names for a value: those of its check, of its key at the source, and of its parameter."""
+        param = str(pointer[-1])
+        own = check.get("id")
+        row = next((row for row in self.table.checks if row.kind == check["kind"] and not row.options), None)
+        name = own or (param if pointer[0] == "variables" or row is None else row.key)
+        if pointer[0] not in _MAIN:
+            name = f"{own}_{param}" if own and own != param else param
+        elif own and pointer[0] == "variables" and len(check["variables"]) > 1:
+            name = f"{own}_{param}"
+        short = shorten_slug(name, ID_LENGTH - 4)  # room for a number
+        yield short
+        yield from number_names(shorten_slug(f"{short}_{param}", ID_LENGTH - 4))
+
+
+def _take_values(check: Mapping[str, Any], keys: _ValueKeys, params: Collection[str]) -> dict[str, Any]:
+    shape = dict(check)
+    for name, value in check.items():
+        if name == "variables":
+            shape[name] = {
+                variable: keys.put(check, (name, variable), text)
+                if variable not in BRACES and _is_takeable(check, (name, variable), text)
+                else text
+                for variable, text in value.items()
+            }
+        elif name in params and _is_takeable(check, (name,), value):
+            shape[name] = keys.put(check, (name,), value)
+    if shape != check:
+        # A sentence about the values of one case.
+        shape.pop("description", None)
+    return shape
+
+
+def _is_takeable(check: Mapping[str, Any], pointer: Pointer, value: Any) -> bool:
+    return not is_empty(value) and next(find_value_problems(check["kind"], pointer, value), None) is None
+
+
+def _gather_statements(
+    rubric: Mapping[str, Any], name: str, judges: Mapping[str, ArtifactDraft]
+) -> tuple[dict[str, Any], ArtifactDraft | None] | None:
+    """Return a rubric that asks one judge about each statement in one check; None where that is not the same score.
+
+    It is where the rubric is the weighted mean of nothing but such checks, of which no single one decides, and where
+    one that fails does not count as 0 by itself. With it comes the judge, where its variable has another name.
+    """
+    checks, scoring = rubric["checks"], rubric["scoring"]
+    if scoring["combine"] != "weighted_avg" or scoring.get("required") or scoring.get("errors", "skip") == "zero":
+        return None
+    variables = {_find_variable(check) for check in checks}
+    variable, weights = variables.pop(), scoring.get("weights", {})
+    plain = [_without_statement(check, variable) for check in checks if variable and _is_statement(check, variable)]
+    if variables or len(plain) < len(checks) or any(one != plain[0] for one in plain):
+        return None
+    if any(check.get("negate") and weights.get(check["id"], 2) in {0, 1} for check in checks):
+        return None
+    shared, judge = plain[0], None
+    if variable != _STATEMENT:
+        judge = _rename_variable(judges.get(shared.get("judge_prompt_ref", "")), variable)
+        if judge is None:
+            return None
+        shared = {**shared, "judge_prompt_ref": judge.ref, _VARIABLE: variable}
+    statements = [_make_statement(check, variable, weights) for check in checks]
+    rest = {key: item for key, item in scoring.items() if key != "weights"}
+    return {**rubric, "checks": [{"id": name, **shared, _EACH: statements}], "scoring": rest}, judge
+
+
+def _find_variable(check: Mapping[str, Any]) -> str:
+    """Return the variable that holds the statement of a check; empty where it has none, or several."""
+    variables = check.get("variables")
+    names = [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
+    return names[0] if check["kind"] == "llm_judge" and len(names) == 1 and _EACH not in check else ""
+
+
+def _is_statement(check: Mapping[str, Any], variable: str) -> bool:
+    return isinstance(check.get("id"), str) and bool(check["variables"][variable]) and check.get("negate", True) is True
+
+
+def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any]:
+    others = {key: item for key, item in check["variables"].items() if key != variable}
+    rest = {key: item for key, item in check.items() if key not in {"id", "description", "negate", "variables"}}
+    return {**rest, **({"variables": others} if others else {})}
+
+
+def _rename_variable(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
+    """Return a judge that reads its statement under the name that `each` has for it; None where that cannot be."""
+    template = judge.value["template"] if judge else ""
+    renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")
+    if judge is None or variable in _list_tags(renamed) or _STATEMENT in _list_tags(template):
+        return None
+    variables = [_STATEMENT if name == variable else name for name in judge.value["variables"]]
+    value = {**judge.value, "template": renamed, "variables": variables, _VARIABLE: variable}
+    return replace(judge, id=f"{judge.id}_each", value=value)
+
+
+def _list_tags(template: str) -> set[str]:
+    return {tag.name for tag in find_tags(template)}
+
+
+def restore_judge(judge: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a judge as it is where it is asked about one statement of a check."""
+    if not isinstance(variable := judge.get(_VARIABLE), str):
+        return judge
+    template = judge["template"].replace(f"{{{{ {_STATEMENT} }}}}", f"{{{{ {variable} }}}}")
+    variables = [variable if name == _STATEMENT else name for name in judge["variables"]]
+    rest = {key: item for key, item in judge.items() if key != _VARIABLE}
+    return {**rest, "template": template, "variables": variables}
+
+
+def _make_statement(check: Mapping[str, Any], variable: str, weights: Mapping[str, Any]) -> dict[str, Any]:
+    weight = {"weight": weights[check["id"]]} if check["id"] in weights else {}
+    if check.get("negate"):
+        weight = {"weight": -weight.get("weight", 1)}
+    return {"id": check["id"], "text": check["variables"][variable], **weight}
+
+
+def _name_shape(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the checks ask for, each in a word: its own name, else that of its kind."""
+    kinds = "_".join(dict.fromkeys(_WORDS.get(check["kind"], check["kind"]) for check in checks))
+    own = "_".join(str(check["id"]) for check in checks if "id" in check and _EACH not in check)
+    return own if 0 < len(own) <= _NAME_LENGTH else kinds
+
+
+def restore_values(
+    main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Return a dataset and its rubrics by reference as they are where each case has a rubric with its own values.
+
+    Raises `RefusedError` where a question has no value for its rubric.
+    """
+    keys = list_value_keys(rubrics.values())
+    if not keys:
+        return main, rubrics
+    questions, filled = [], dict(rubrics)
+    for row in main.get("questions", ()):
+        ref = row.get("rubric_ref")
+        rubric = fill_rubric(rubrics[ref], row) if ref in rubrics else None
+        own = {key: item for key, item in row.items() if key not in keys}
+        if rubric is not None and rubric is not rubrics[ref]:
+            own["rubric_ref"] = f"{ref}#{row['id']}"
+            filled[own["rubric_ref"]] = rubric
+        questions.append(own)
+    return {**main, "questions": questions}, filled
+
+
+def list_value_keys(rubrics: Collection[Mapping[str, Any]]) -> set[str]:
+    """Return the keys of questions from which some check of these rubrics takes a value."""
+    checks = (check for rubric in rubrics for check in rubric["checks"])
+    return {place.key for check in checks for place in list_question_values(check)}
+
+
+def fill_rubric(rubric: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the rubric as it would be for one question alone, with the values written in."""
+    if not list_value_keys([rubric]):
+        return rubric
+    checks, weights = list[dict[str, Any]](), dict[str, Any]()
+    for check in rubric["checks"]:
+        places = list_question_values(check)
+        if missing := [place.key for place in places if place.key not in row]:
+            raise RefusedError(f"{row.get('id')}: it has no {missing[0]}, which its rubric takes from it")
+        filled = fill_params(check, {place.pointer: row[place.key] for place in places})
+        checks += _list_statement_checks(filled, weights) if find_question_key(check.get(_EACH)) else [filled]
+    scoring = {**rubric["scoring"], **({"weights": weights} if weights else {})}
+    return {**rubric, "checks": checks, "scoring": scoring}
+
+
+def _list_statement_checks(check: Mapping[str, Any], weights: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a check for each statement, and add its weight."""
+    variable = check.get(_VARIABLE, _STATEMENT)
+    rest = {key: item for key, item in check.items() if key not in {"id", _EACH, _VARIABLE, "variables"}}
+    for statement in check[_EACH]:
+        weight = statement.get("weight")
+        is_negated = isinstance(weight, int | Decimal) and weight < 0
+        if weight is not None and not (is_negated and weight == -1):
+            weights[statement["id"]] = abs(weight)
+        variables = {variable: statement["text"], **check.get("variables", {})}
+        yield {
+            "id": statement["id"],
+            **rest,
+            "variables": variables,
+            **({"negate": True} if is_negated else {}),
+        }
