@@ -97,6 +97,7 @@ def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, A
 
 
 def fold_companions(context: SourceContext) -> dict[str, Any]:
+    """Return what the `x_source` of a suite has of its companion files: what no question says."""
     remainders = {
         path: find_root_remainder(
             document.value, [case.pointer for case in context.extraction.cases if case.document is document]

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
+from evalstore.migration.artifact_groups import CaseAnchor
 from evalstore.migration.dataset_draft import (
     SourceContext,
     build_dataset,
@@ -50,7 +51,7 @@ from evalstore.migration.stored_artifacts import (
     index_rows,
     list_inputs,
 )
-from evalstore.migration.suite_artifacts import CaseAnchor, PlannedArtifact, StoreTarget, SuiteBatch
+from evalstore.migration.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
