@@ -57,7 +57,7 @@ from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
 
 # Who shares the rubrics of a suite that is new, where nobody says it.
-NEW_SUITES = Share.CASES
+NEW_SUITES = Share.SUITE
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,8 +178,10 @@ def _gather_statements(
         return None
     variables = {_find_variable(check) for check in checks}
     variable, weights = variables.pop(), scoring.get("weights", {})
-    plain = [_without_statement(check, variable) for check in checks if variable and _is_statement(check, variable)]
-    if variables or len(plain) < len(checks) or any(one != plain[0] for one in plain):
+    if variables or not variable or not all(_is_statement(check, variable) for check in checks):
+        return None
+    plain = [_without_statement(check, variable) for check in checks]
+    if any(one != plain[0] for one in plain):
         return None
     if any(check.get("negate") and weights.get(check["id"], 2) in {0, 1} for check in checks):
         return None
