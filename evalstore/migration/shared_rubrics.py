@@ -173,8 +173,8 @@ def _gather_statements(
     It is where the rubric is the weighted mean of nothing but such checks, of which no single one decides, and where
     one that fails does not count as 0 by itself. With it comes the judge, where its variable has another name.
     """
-    checks, scoring = rubric["checks"], rubric["scoring"]
-    if scoring["combine"] != "weighted_avg" or scoring.get("required") or scoring.get("errors", "skip") == "zero":
+    checks, scoring = rubric["checks"], rubric.get("scoring", {})
+    if scoring.get("combine") != "weighted_avg" or scoring.get("required") or scoring.get("errors", "skip") == "zero":
         return None
     variables = {_find_variable(check) for check in checks}
     variable, weights = variables.pop(), scoring.get("weights", {})

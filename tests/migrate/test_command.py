@@ -48,7 +48,7 @@ def test_it_says_what_became_of_each_source(cli: Run, suite: Suite, tmp_path: Pa
         "  refused  line 20              must_not_contain is null, which crashes the legacy grader",
         "  note     lines 25 and 30      no grader reads 'note': kept as data",
         "",
-        "4 files written, 0 unchanged",
+        "3 files written, 0 unchanged",
     ]
 
 
@@ -101,29 +101,29 @@ def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_
 
 def test_a_conflict_answers_1_and_shows_both_sides(cli: Run, suite: Suite, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    assert cli("migrate", suite({"must_contain_any": ["a"]}), "--into", store).code == 0
+    assert cli("migrate", suite({"must_contain_any": ["a"]}), "--share", "cases", "--into", store).code == 0
     rubric = store / "rubrics/forms_b01.yaml"
     rubric.write_text(rubric.read_text().replace("- a\n", "- ours\n"))
     path = suite({"must_contain_any": ["theirs"]})
-    dry = cli("migrate", path, "--into", store, "--dry-run")
-    ran = cli("migrate", path, "--into", store)
+    dry = cli("migrate", path, "--share", "cases", "--into", store, "--dry-run")
+    ran = cli("migrate", path, "--share", "cases", "--into", store)
     for answer in (dry, ran):
         assert (answer.code, answer.err) == (1, "")
         assert "-      - ours\n+      - theirs\n" in answer.out
         assert "run again with --force for the source's side, with --keep for yours" in " ".join(answer.out.split())
     assert "dry run, nothing written: 2 files, 1 conflict, 1 unchanged" in dry.out
     assert "0 files written, 1 unchanged: 1 conflict" in ran.out
-    document = valid("migrate", cli("migrate", path, "--into", store, "--format", "json").out)
+    document = valid("migrate", cli("migrate", path, "--share", "cases", "--into", store, "--format", "json").out)
     assert [(file["state"], bool(file["reason"]), "diff" in file) for file in document["files"]] == [
         ("unchanged", False, False),
         ("conflict", True, True),
     ]
     assert (
         "- conflict `rubrics/forms_b01.yaml`: it was changed"
-        in cli("migrate", path, "--into", store, "--format", "markdown").out
+        in cli("migrate", path, "--share", "cases", "--into", store, "--format", "markdown").out
     )
-    assert cli("migrate", path, "--into", store, "--force").code == 0
-    assert cli("migrate", path, "--into", store, "--strict").code == 0
+    assert cli("migrate", path, "--share", "cases", "--into", store, "--force").code == 0
+    assert cli("migrate", path, "--share", "cases", "--into", store, "--strict").code == 0
 
 
 def test_a_dialect_of_another_format_is_not_passed_over(cli: Run, suite: Suite, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_it_writes_to_the_store_around_the_directory(
 @pytest.mark.heavy
 def test_the_sample_suite_comes_back_key_by_key(cli: Run, tmp_path: Path) -> None:
     source = shutil.copytree(LEGACY, tmp_path / "in/legacy")  # out of this repository, from whose top it would be named
-    assert cli("migrate", source, "--into", tmp_path / "store", "--strict").code == 0
+    assert cli("migrate", source, "--share", "cases", "--into", tmp_path / "store", "--strict").code == 0
     tmp_path /= "store"
     one = cli("-C", tmp_path, "export", "--to", "ai_best_practices")
     original = (LEGACY / "drupal-forms/evals.json").read_text("utf-8")

@@ -38,7 +38,7 @@ def test_the_last_counts_and_both_lines_are_named(tmp_path: Path) -> None:
     assert said.format("must_contain_any", 7, 8) in report.entries[2].reasons
     assert report.complete
     rubrics = sorted(path.name for path in (tmp_path / "store/rubrics").iterdir())
-    assert rubrics == ["twice_b01.yaml", "twice_b02.yaml"]
+    assert rubrics == ["twice.yaml"]
 
 
 def test_what_stood_below_the_first_is_no_second_time() -> None:

@@ -20,7 +20,7 @@ TO = "ai_best_practices"
 @pytest.fixture
 def store(suite: Suite, tmp_path: Path) -> Path:
     """A plain folder, no repository, with one migrated suite."""
-    migrate([suite({"must_contain_any": ["a"]}, {"expectations": ["b"]})], into=tmp_path / "store")
+    migrate([suite({"must_contain_any": ["a"]}, {"expectations": ["b"]})], into=tmp_path / "store", share="cases")
     return tmp_path / "store"
 
 
@@ -197,7 +197,7 @@ def test_a_released_dataset_is_given_back_as_it_was(
 ) -> None:
     git("status")
     repo = tmp_path / "repo"
-    assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]})).code == 0
+    assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]}), "--share", "cases").code == 0
     git("add", ".")
     git("commit", "-qm", "migrated")
     git("tag", "-am", "first", "dataset/forms@1.0.0")

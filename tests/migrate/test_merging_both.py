@@ -165,7 +165,7 @@ def test_without_a_trace_of_the_last_migration_nothing_is_merged(repo: Path, cli
 
 def test_a_rubric_keeps_its_version_and_the_diff_says_what_the_source_moved(repo: Path, cli: Run, git: Git) -> None:
     write_source((1, "one"))
-    list_states(cli)
+    list_states(cli, "--share", "cases")
     commit(git)
     assert cli("bump", "--all").code == 0
     rubric = repo / "rubrics/forms_b01.yaml"

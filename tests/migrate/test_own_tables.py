@@ -38,17 +38,22 @@ def write_suite(folder: Path, *cases: Mapping[str, Any], name: str = "odd.json",
     return path
 
 
+def load_rows(store: Path) -> list[Any]:
+    """Return the questions of the only dataset."""
+    (dataset,) = (store / "datasets").glob("*.yaml")
+    rows: list[Any] = read_yaml(dataset.read_text(), "d").value["questions"]
+    return rows
+
+
 def load_rubrics(store: Path) -> list[Any]:
     """Return the rubrics of the questions of the only dataset, in their order."""
-    (dataset,) = (store / "datasets").glob("*.yaml")
-    ids = [
-        row["rubric_ref"].split("/")[1].split("@")[0] for row in read_yaml(dataset.read_text(), "d").value["questions"]
-    ]
+    ids = [row["rubric_ref"].split("/")[1].split("@")[0] for row in load_rows(store)]
     return [read_yaml((store / f"rubrics/{id_}.yaml").read_text(), id_).value for id_ in ids]
 
 
 def verdicts(store: Path, output: str) -> list[bool]:
-    return [evaluate(rubric, output).verdict is Verdict.PASS for rubric in load_rubrics(store)]
+    pairs = zip(load_rubrics(store), load_rows(store), strict=True)
+    return [evaluate(rubric, output, row).verdict is Verdict.PASS for rubric, row in pairs]
 
 
 def migrate_by(table: Path, source: Path, **options: Any) -> MigrationReport:
@@ -147,7 +152,7 @@ def test_a_judge_of_the_table_is_ours_until_it_is_said_to_be_theirs(tmp_path: Pa
     table = write_table(
         tmp_path, {**row, "judge": "house", "weight": 2}, judges=[judge], scoring={"combine": "weighted_avg"}
     )
-    assert "another prompt" in migrate_by(table, source).entries[0].reason
+    assert "another prompt" in migrate_by(table, source, share="cases").entries[0].reason
     (rubric,) = load_rubrics(tmp_path / "store")
     assert [check["variables"]["point"] for check in rubric["checks"]] == ["polite", "short"]
     assert rubric["scoring"]["weights"] == {"points_1": 2, "points_2": 2}

@@ -88,10 +88,10 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
 @pytest.mark.heavy
 def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    cli("migrate", many / "quiet_1", "--into", store)
+    cli("migrate", many / "quiet_1", "--share", "cases", "--into", store)
     changed = store / "rubrics/quiet_1_b01.yaml"
     changed.write_text(changed.read_text("utf-8").replace("- word 1", "- ours"), encoding="utf-8")
-    plan = cli("migrate", many, "--into", store, "--dry-run").out
+    plan = cli("migrate", many, "--share", "cases", "--into", store, "--dry-run").out
     assert len(plan.splitlines()) < 110
     assert next(line for line in plan.splitlines() if "quiet_1_b01.yaml" in line).split()[0] == "kept"
     assert "it was changed here and not at the source" in plan
@@ -99,9 +99,9 @@ def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite
     assert {"  new  30 files in datasets/", "  new  30 files in rubrics/"} <= set(plan.splitlines())
     assert "60 files not shown line by line; --verbose shows all of it, and so does --format json" in plan
     assert "dry run, nothing written: 62 files, 1 kept, 60 new, 1 unchanged" in plan
-    whole = cli("migrate", many, "--into", store, "--dry-run", "--verbose").out
+    whole = cli("migrate", many, "--share", "cases", "--into", store, "--dry-run", "--verbose").out
     assert "+id: quiet_2" in whole
-    assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--into", store, "--dry-run").out
+    assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--share", "cases", "--into", store, "--dry-run").out
 
 
 def test_a_folder_without_such_a_file_is_told(cli: Run, tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ def test_an_edited_store_gives_back_what_it_says_today(tmp_path: Path) -> None:
     case = {"id": 1, "prompt": "?", "must_contain_any": ["a"], "must_not_contain": [], "check_php_lint": False}
     source.write_text(write_json({"evals": [case]}))
     store = tmp_path / "store"
-    rubric = store / next(path for path in migrate([source], into=store).written if path.startswith("rubrics"))
+    rubric = store / next(
+        path for path in migrate([source], into=store, share="cases").written if path.startswith("rubrics")
+    )
     text = rubric.read_text().replace("      - a\n", "      - a\n      - b\n")
     rubric.write_text(
         text.replace("scoring:", "  - kind: must_not_contain\n    values: [x]\n    case_sensitive: false\nscoring:")

@@ -247,7 +247,7 @@ def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
     assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [MigrationOutcome.UNMAPPED]
     told = migrate([path], into=tmp_path, format="ai_best_practices")
     assert [(entry.outcome, entry.rubric) for entry in told.entries] == [
-        (MigrationOutcome.MIGRATED, "rubric/evals_b01@1.0.0")
+        (MigrationOutcome.MIGRATED, "rubric/evals@1.0.0")
     ]
 
 

@@ -182,6 +182,6 @@ def test_the_samples_keep_their_verdicts(legacy: ModuleType, shared: Path, tmp_p
             id_ = question["rubric_ref"].removeprefix("rubric/").removesuffix("@1.0.0")
             rubric = read_yaml((tmp_path / f"rubrics/{id_}.yaml").read_text("utf-8"), id_).value
             for answer in [*answers, *case["must_contain_any"], *map(str.upper, case["must_not_contain"])]:
-                assert (evaluate(rubric, answer).score == 1) == legacy.grade_case(answer, case)["passed"]
+                assert (evaluate(rubric, answer, question).score == 1) == legacy.grade_case(answer, case)["passed"]
                 compared += 1
     assert compared > 1000

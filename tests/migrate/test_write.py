@@ -35,7 +35,7 @@ def tree(root: Path) -> dict[str, bytes]:
 def store(suite: Suite, tmp_path: Path) -> Path:
     """A store with a file of its own and a migrated `forms`, whose source and dataset have both changed since."""
     root = tmp_path / "store"
-    migrate([suite({"must_contain_any": ["a"], "prompt": "Before?"})], into=root)
+    migrate([suite({"must_contain_any": ["a"], "prompt": "Before?"})], into=root, share="cases")
     (root / "rubrics/own.yaml").write_text("id: own\n")
     dataset = root / "datasets/forms.yaml"
     dataset.write_text(dataset.read_text("utf-8").replace("Before?", "Ours?"), encoding="utf-8")
@@ -45,19 +45,19 @@ def store(suite: Suite, tmp_path: Path) -> Path:
 def test_a_file_of_somebody_else_is_never_overwritten(suite: Suite, tmp_path: Path) -> None:
     (tmp_path / "store/datasets").mkdir(parents=True)
     (tmp_path / "store/datasets/forms.yaml").write_text("id: forms\n")
-    report = migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", force=True)
+    report = migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", share="cases", force=True)
     assert report.written == ("datasets/forms_evals.yaml", "rubrics/forms_evals_b01.yaml")
     assert [file.reason for file in report.files] == [
         "another dataset is called forms, too: its path tells it apart",
         "",
     ]
     assert (tmp_path / "store/datasets/forms.yaml").read_text() == "id: forms\n"
-    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store").written == ()
+    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", share="cases").written == ()
 
 
 def test_a_conflict_is_left_alone_and_the_others_go_on(suite: Suite, store: Path) -> None:
     ours = (store / "datasets/forms.yaml").read_bytes()
-    report = migrate([suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store)
+    report = migrate([suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store, share="cases")
     assert {file.path: file.state for file in report.files} == {
         "datasets/forms.yaml": FileState.CONFLICT,
         "rubrics/forms_b01.yaml": FileState.UNCHANGED,
@@ -72,7 +72,7 @@ def test_force_takes_the_side_of_the_source_in_a_conflict_alone(suite: Suite, st
     source = suite({"must_contain_any": ["a"]})
     rubric = store / "rubrics/forms_b01.yaml"
     rubric.write_text(rubric.read_text().replace("1.0.0", "1.2.0").replace("- a\n", "- ours\n"))
-    report = migrate([source], into=store, force=True)
+    report = migrate([source], into=store, share="cases", force=True)
     assert report.written == ("datasets/forms.yaml",)
     assert "Question 1?" in (store / "datasets/forms.yaml").read_text()
     assert "- ours\n" in rubric.read_text()
@@ -96,10 +96,10 @@ def test_keep_takes_the_side_of_the_store_and_the_conflict_is_over(suite: Suite,
 
 
 def test_a_rubric_that_was_only_released_takes_what_the_source_says(suite: Suite, tmp_path: Path) -> None:
-    rubric = tmp_path / migrate([suite({"must_contain_any": ["a"]})], into=tmp_path).written[1]
+    rubric = tmp_path / migrate([suite({"must_contain_any": ["a"]})], into=tmp_path, share="cases").written[1]
     rubric.write_text("# ours\n" + rubric.read_text().replace("1.0.0", "1.4.2"))
-    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path).written == ()
-    report = migrate([suite({"must_contain_any": ["a", "b"]})], into=tmp_path)
+    assert migrate([suite({"must_contain_any": ["a"]})], into=tmp_path, share="cases").written == ()
+    report = migrate([suite({"must_contain_any": ["a", "b"]})], into=tmp_path, share="cases")
     assert [(file.path, file.state) for file in report.files if file.is_written] == [
         ("rubrics/forms_b01.yaml", FileState.UPDATED)
     ]
@@ -125,7 +125,7 @@ def test_something_odd_in_place_of_a_file_is_refused(
     (tmp_path / "store/rubrics").mkdir(parents=True)
     make(tmp_path / "store/rubrics/forms_b01.yaml")
     with pytest.raises(LoadError):
-        migrate([suite({})], into=tmp_path / "store", format="ai_best_practices", force=True)
+        migrate([suite({})], into=tmp_path / "store", share="cases", format="ai_best_practices", force=True)
     assert not (tmp_path / "store/datasets").exists()
 
 
@@ -299,7 +299,9 @@ def test_a_stage_that_was_committed_is_none(suite: Suite, store: Path) -> None:
     (store / STAGE / "journal.jsonl").write_text(json.dumps({"file": "rubrics/own.yaml", "sha256": digest}) + "\n")
     (store / STAGE / "old-0").write_text("theirs")
     before = tree(store / STAGE)
-    report = migrate([suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store, force=True)
+    report = migrate(
+        [suite({"must_contain_any": ["a"]}, {"must_contain_any": ["b"]})], into=store, share="cases", force=True
+    )
     assert (report.recovered, len(report.written)) == (False, 2)
     assert (store / "rubrics/own.yaml").read_text() == "id: own\n"
     assert tree(store / STAGE) == before
