@@ -250,8 +250,9 @@ class EditedRubricError(RefusedError):
 
     def __init__(self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT) -> None:
         """Name the question and the reference of its rubric, and say what is the matter with that."""
-        super().__init__(f"{question}, graded by {rubric}: {reason}", hint=hint)
-        self.rubric = rubric
+        # A rubric that is filled with the values of one question is named with that.
+        self.rubric = rubric.partition("#")[0]
+        super().__init__(f"{question}, graded by {self.rubric}: {reason}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,20 +250,20 @@ def test_one_edited_rubric_stops_no_other_file(suite: Suite, tmp_path: Path, cli
     sources = [suite({"must_contain_any": [name]}, name=name) for name in ("forms", "nodes", "views")]
     store, out = tmp_path / "store", tmp_path / "out"
     migrate(sources, into=store)
-    edit(store / "rubrics/nodes_b01.yaml", "case_sensitive: false", "case_sensitive: true")
+    edit(store / "rubrics/nodes.yaml", "case_sensitive: false", "case_sensitive: true")
     done = cli("-C", store, "export", "--to", TO, "--out", out)
     assert done.code == 1
     assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.json")) == [
         "forms/evals.json",
         "views/evals.json",
     ]
-    for word in ("nodes/evals.json", "dataset/nodes@1.0.0", "rubric/nodes_b01@1.0.0", "must_contain_any"):
+    for word in ("nodes/evals.json", "dataset/nodes@1.0.0", "rubric/nodes@1.0.0", "must_contain_any"):
         assert word in " ".join(done.out.split())
     (refused,) = json.loads(cli("-C", store, "export", "--to", TO, "--format", "json").out)["refused"]
     assert (refused["file"], refused["ref"], refused["rubric"]) == (
         "nodes/evals.json",
         "dataset/nodes@1.0.0",
-        "rubric/nodes_b01@1.0.0",
+        "rubric/nodes@1.0.0",
     )
 
 
@@ -274,7 +274,7 @@ def test_an_edited_remainder_stops_no_other_file(tmp_path: Path) -> None:
             "tests": [{"id": "a", "criteria": "kind", "input": "?", "assert": [{"type": "contains", "value": name}]}],
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(suite))
-    migrate([tmp_path / "one.json", tmp_path / "two.json"], into=tmp_path / "store")
+    migrate([tmp_path / "one.json", tmp_path / "two.json"], into=tmp_path / "store", share="cases")
     (path,) = (path for path in (tmp_path / "store/rubrics").iterdir() if path.name.startswith("two"))
     edit(path, "- two", "- three")
     result = export(to="agentevals", store=tmp_path / "store")

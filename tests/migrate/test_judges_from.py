@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,9 @@ def collect_calls(store: Path, id_: str, output: str) -> list[str]:
 
     rubric = load(question["rubric_ref"]).value
     result = evaluate(rubric, output, question, context=CheckContext(load=load, ask=ask, model={"id": "m"}))
-    assert result.score is not None
-    assert [check.score for check in result.checks] == [1, 0]  # the second counts when it is absent
+    # The second counts when it is absent: as a check of its own, or as a statement of one check.
+    assert result.score == Fraction(3, 4)
+    assert [check.score for check in result.checks] in ([1, 0], [Fraction(3, 4)])
     return prompts
 
 
@@ -115,16 +117,19 @@ def test_rows_are_exact_in_the_words_of_the_program(program: Path, rows: Path, t
         'assistant: Thus.\nPoint:\nNames <<rubric_item>>\nSay {"criteria_met": true}.\n'
     )
     assert collect_calls(store, "one", "Thus.")[0].splitlines()[1:3] == ["user: One?", "assistant: Thus."]
-    judge = read_yaml((store / "judges/legal_prbench_v1.yaml").read_bytes(), "").value
+    judge = read_yaml((store / "judges/legal_prbench_v1_each.yaml").read_bytes(), "").value
     hashed = hashlib.sha256(CHAT.encode()).hexdigest()
     origin = {"judge": "legal_prbench_v1", "file": "judge/policies/prbench.py", "sha256": hashed}
     assert judge["x_source"]["prompt"] == origin
 
 
-def test_a_work_product_is_judged_alone_as_the_program_does(program: Path, rows: Path, tmp_path: Path) -> None:
-    migrate(rows, into=tmp_path / "store", judges_from=program)
-    judge = read_yaml((tmp_path / "store/judges/legal_apexv1_extended_v1.yaml").read_bytes(), "").value
-    assert judge["template"] == 'Is {{ criterion }} in\n{{ output }}?\nSay {"result": 1, "reason": "…"}\n'
+@pytest.mark.parametrize(("share", "end", "variable"), [("cases", "", "criterion"), ("suite", "_each", "statement")])
+def test_a_work_product_is_judged_alone_as_the_program_does(  # pytest's parameters
+    program: Path, rows: Path, tmp_path: Path, share: str, end: str, variable: str
+) -> None:
+    migrate(rows, into=tmp_path / "store", judges_from=program, share=share)
+    judge = read_yaml((tmp_path / f"store/judges/legal_apexv1_extended_v1{end}.yaml").read_bytes(), "").value
+    assert judge["template"] == f'Is {{{{ {variable} }}}} in\n{{{{ output }}}}?\nSay {{"result": 1, "reason": "…"}}\n'
     assert collect_calls(tmp_path / "store", "work", "{solution}") == [
         WORK.format(criterion_description=words, solution="{solution}") for words in ("Names <<rubric_item>>", "{x}")
     ]
@@ -146,10 +151,13 @@ def test_an_export_gives_the_source_back(program: Path, rows: Path, tmp_path: Pa
     assert is_same_data(parse_whole(given.text.encode(), "r.jsonl").value, ROWS)
 
 
-def test_an_edited_judge_stays_and_is_no_longer_the_graders(program: Path, rows: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("share", "name"), [("cases", "legal_prbench_v1"), ("suite", "legal_prbench_v1_each")])
+def test_an_edited_judge_stays_and_is_no_longer_the_graders(
+    program: Path, rows: Path, tmp_path: Path, share: str, name: str
+) -> None:
     store = tmp_path / "store"
-    migrate(rows, into=store, judges_from=program)
-    path = store / "judges/legal_prbench_v1.yaml"
+    migrate(rows, into=store, judges_from=program, share=share)
+    path = store / f"judges/{name}.yaml"
     path.write_text(path.read_text().replace("Hold the talk", "Hold this talk"))
     report = migrate(rows, into=store)
     assert "Hold this talk" in path.read_text()

@@ -285,7 +285,7 @@ def test_what_an_earlier_release_noted_is_merged_by_whole_items() -> None:
 
 def test_a_phrase_of_each_side_ends_up_in_the_rubric(repo: Path, cli: Run, git: Git) -> None:
     write_source((1, "one"))
-    list_states(cli)
+    list_states(cli, "--share", "cases")
     commit(git)
     rubric = repo / "rubrics/forms_b01.yaml"
     edit(rubric, "- alpha\n", "- alpha\n      - mine\n")

@@ -349,7 +349,7 @@ def test_a_store_with_the_names_of_clones_is_known_again(tmp_path: Path, git: An
     report = migrate([clone], into=clone / "store")
     assert [(file.path, file.state) for file in report.files if file.state != "unchanged"] == [
         ("datasets/given.yaml", "orphan"),
-        ("rubrics/given_b01.yaml", "orphan"),
+        ("rubrics/given.yaml", "orphan"),
     ]
 
 
