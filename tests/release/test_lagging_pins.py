@@ -27,7 +27,7 @@ def world(git: Any, cli: Any, tmp_path: Path) -> Path:
     write("a")
     for text in ("a", "z"):
         write(text)
-        assert cli("-C", root, "migrate", "legacy").code == 0
+        assert cli("-C", root, "migrate", "legacy", "--share", "cases").code == 0
         git("add", ".")
         git("commit", "-qm", "migrated")
         assert cli("-C", root, "bump", "--all").code == 0
