@@ -214,7 +214,7 @@ def trace_reference(
     old, new = (question.row for question in questions)
     moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
     if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
-        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"checks take other values: {names}")
+        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"the question has other values: {names}")
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
-from evalstore.checks.question_values import QuestionValue, fill_from_question, list_question_values
+from evalstore.checks.question_values import fill_from_question
 from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
 from evalstore.identity_cache import IdentityCache
@@ -38,6 +38,7 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.outcome import MissingSetting, grade_error
+from evalstore.model.question_values import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 

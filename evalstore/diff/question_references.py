@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.checks.question_values import fill_params, find_value_problems, is_empty, list_question_values
+from evalstore.checks.question_values import find_value_problems
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
@@ -20,6 +20,7 @@ from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
+from evalstore.model.question_values import fill_params, is_empty, list_question_values
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"

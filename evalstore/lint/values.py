@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.checks import KINDS
-from evalstore.checks.question_values import (
-    QuestionValue,
-    fill_params,
-    find_value_problems,
-    is_empty,
-    list_question_values,
-)
+from evalstore.checks.question_values import find_value_problems
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, make_note
@@ -21,6 +15,7 @@ from evalstore.lint.references import ReferenceLookup, find_referenced
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, Kind, list_check_ids
 from evalstore.model.question import find_slip
+from evalstore.model.question_values import QuestionValue, fill_params, is_empty, list_question_values
 
 # Of questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000

@@ -12,14 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from evalstore.checks.question_values import (
-    QUESTION_PARAMS,
-    fill_params,
-    find_question_key,
-    find_value_problems,
-    is_empty,
-    list_question_values,
-)
+from evalstore.checks.question_values import find_value_problems
 from evalstore.checks.template import find_tags
 from evalstore.documents import Pointer
 from evalstore.errors import RefusedError
@@ -28,6 +21,13 @@ from evalstore.migration.artifact_names import number_names, shorten_slug
 from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
+from evalstore.model.question_values import (
+    QUESTION_PARAMS,
+    fill_params,
+    find_question_key,
+    is_empty,
+    list_question_values,
+)
 from evalstore.model.refs import ID_LENGTH
 
 

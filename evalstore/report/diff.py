@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from evalstore.report.diff_words import (
     can_accept_changes,
     describe_example,
     describe_finding,
+    describe_movement,
     describe_other_causes,
     describe_places,
     describe_suggestion,
@@ -20,7 +22,7 @@ from evalstore.report.diff_words import (
     summary,
 )
 from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_lines
-from evalstore.report.value_diff import Mark
+from evalstore.report.value_diff import Mark, compare_words
 from evalstore.text import make_printable
 from evalstore.versions import Bump
 
@@ -37,6 +39,9 @@ _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _CHILDREN = 8
 _MANY = 12  # findings that no screen shows at once
+_ALIKE = 3  # findings that are one block
+_SHORT_TEXT = 3  # words of a text that is shown whole
+_GONE, _COME = re.compile(r"\[-.*?-\]"), re.compile(r"\{\+.*?\+\}")
 _LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
 _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
@@ -46,9 +51,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
     overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
     can_accept = can_accept_changes(diff)
-    blocks = (
-        "\n".join(format_finding(finding, screen, can_accept=can_accept)) for finding in sort_by_level(diff.findings)
-    )
+    blocks = ("\n".join(lines) for lines in _format_findings(diff, screen, can_accept=can_accept))
     measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
     total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
@@ -96,6 +99,56 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
         yield from _format_headline(child, f"{_MARGIN}  ", screen)
     if more := len(finding.children) - len(children):
         yield f"{_MARGIN}  and {more:,} more"
+
+
+def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterator[str]]:
+    """Yield the lines of each finding; what one rule finds alike in several places is one block, unless --verbose."""
+    findings = sort_by_level(diff.findings)
+    groups: dict[object, list[DiffFinding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.fingerprint if screen.whole else _read_likeness(finding), []).append(finding)
+    for group in groups.values():
+        if len(group) < _ALIKE:
+            yield from (format_finding(finding, screen, can_accept=can_accept) for finding in group)
+        else:
+            yield _format_group(group, screen, can_accept=can_accept)
+
+
+def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
+    adjusted = finding.overridden, finding.accepted, bool(finding.children)
+    return finding.rule, finding.level, describe_movement(finding), finding.certainty, finding.reason, *adjusted
+
+
+def _format_group(group: Sequence[DiffFinding], screen: Screen, *, can_accept: bool) -> Iterator[str]:
+    """Yield what holds of all findings of a group once, then a line for each of them."""
+    first, word = group[0], _format_level(group[0].level)
+    head = f"{word}  {len(group)} changes like this: {first.rule}"
+    lines = _wrap_line(head, screen, "")
+    yield screen.paint(_LEVELS.get(first.level), word) + lines[0][len(word) :]
+    yield from lines[1:]
+    for label, sentence in describe_finding(first, can_accept=can_accept):
+        if label != "accept":
+            lead = f"{label.ljust(_LABEL)}  "
+            yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
+    for finding in group:
+        inner = f"{_MARGIN}  "
+        lines = wrap_lines(_word_instance(finding), width=screen.width, lead=f"{_MARGIN}- ", inner=inner)
+        yield from (_paint_words(line, screen) for line in lines)
+
+
+def _word_instance(finding: DiffFinding) -> str:
+    """Return one of several findings of a rule: what it is about, its line, and how its words differ."""
+    place = finding.new or finding.old
+    where = f" (line {place.line})" if place and place.line else ""
+    old, new = finding.before, finding.after
+    if isinstance(old, str) and isinstance(new, str) and len(old.split()) > _SHORT_TEXT:
+        return f"{finding.message.partition(' ')[0]}{where}: {compare_words(old, new)}"
+    return f"{finding.message}{where}"
+
+
+def _paint_words(line: str, screen: Screen) -> str:
+    line = _GONE.sub(lambda found: screen.paint(Part.OLD, found[0]), line)
+    return _COME.sub(lambda found: screen.paint(Part.NEW, found[0]), line)
 
 
 def _format_headline(finding: DiffFinding, margin: str, screen: Screen) -> Iterator[str]:

@@ -148,6 +148,11 @@ def summary(diff: Diff) -> str:
         return "nothing changed that anyone could notice: no bump is needed"
     counts = Counter(finding.level for finding in diff.findings)
     counted_levels = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
+    # What nothing shows, and only replies of a judge, or what nobody knows, can tell.
+    majors = [finding for finding in diff.findings if finding.level is Bump.MAJOR]
+    if possible := sum(finding.certainty == _ASSUMED for finding in majors):
+        certain = f"{len(majors) - possible} certain, " if len(majors) > possible else ""
+        counted_levels = counted_levels.replace(" major", f" major ({certain}{possible} possible)", 1)
     adjustment_counts = {
         "accepted": sum(finding.accepted is not None for finding in diff.findings),
         "overridden": sum(finding.overridden is not None for finding in diff.findings),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ _CONTEXT_CHARACTERS = 16  # characters before the first difference of two long l
 _READ_LIMIT = 400  # lines of each side that are compared: the time grows with their product
 _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
 _COMPARED_LIMIT = 2000  # lines that are compared; of more, all old lines are removed and all new ones added
+_WORDS_LIMIT = 400  # of each text that are compared
+_BESIDE = 3  # words before an edit, and behind it
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
@@ -56,6 +58,29 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
         return None
     text = " → ".join(make_printable(_quote_value(value, line)) for value, line in ((old, before[0]), (new, after[0])))
     return text if len(text) <= width else None
+
+
+def compare_words(old: str, new: str) -> str:
+    """Return two texts as one line of words, what is gone as `[-old-]` and what is new as `{+new+}`.
+
+    Of words that stay, those beside an edit are shown.
+    """
+    before, after = (make_printable(text).split()[:_WORDS_LIMIT] for text in (old, new))
+    parts: list[str] = []
+    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    for number, (step, start, end, new_start, new_end) in enumerate(steps):
+        if step == "equal":
+            parts.append(_shorten_run(before[start:end], is_first=number == 0, is_last=number == len(steps) - 1))
+            continue
+        parts += [f"[-{' '.join(before[start:end])}-]"] if end > start else []
+        parts += [f"{{+{' '.join(after[new_start:new_end])}+}}"] if new_end > new_start else []
+    return " ".join(filter(None, parts))
+
+
+def _shorten_run(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
+    """Return the words around edits; at the ends of a text only those on the side of the edit."""
+    head, tail = [] if is_first else words[:_BESIDE], [] if is_last else words[-_BESIDE:]
+    return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
 
 
 def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:

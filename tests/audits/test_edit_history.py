@@ -155,7 +155,10 @@ def test_an_edit_of_what_a_check_takes_from_the_question_is_the_datasets_with_it
     runs = [repo.score(f"dataset/small@{version}.0.0", outputs) for version in (1, 2, 3)]
     dataset = factor(repo.audit(runs[0], runs[1]), "dataset")
     (cause,) = dataset.causes
-    assert (cause.source.rule, cause.source.message) == ("question-value-changed", "checks take other values: banned")
+    assert (cause.source.rule, cause.source.message) == (
+        "question-value-changed",
+        "the question has other values: banned",
+    )
     assert (cause.source.origin.author, cause.share) == ("Ines", dataset.share)
     assert dataset.share < 0
     rubric = factor(repo.audit(runs[1], runs[2]), "rubric")

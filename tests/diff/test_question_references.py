@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.question_values import list_question_values
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.diff.question_references import fill_from_question
 from evalstore.documents import compute_digest, read_json, write_canonical
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref
+from evalstore.model.question_values import list_question_values
 from evalstore.versions import Bump
 from tests.rows import thin
 

@@ -93,7 +93,7 @@ def test_the_plan_is_told_before_the_first_reply(judged: Path, write: Write, jud
     assert "".join(process.stderr.readline() for _ in PLAN.splitlines()) == PLAN
     assert kept(judged / ".git/evalstore/replies.db") == 0
     out, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
+    assert (process.returncode, err) == (0, "next: evalstore show runs/three-1.0.0-model_a.json --failed\n")
     assert out.startswith("dataset/three@1.0.0   model_a\n")
     assert judge_server.calls == 8
 

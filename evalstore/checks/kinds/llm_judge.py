@@ -23,11 +23,11 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.question_values import find_question_key
 from evalstore.checks.statements import STATEMENT_AGGREGATES, Statement, find_weight_problem, read_statements
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error
+from evalstore.model.question_values import find_question_key
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 

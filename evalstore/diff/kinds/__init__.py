@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from evalstore.checks.question_values import find_question_key, list_question_values
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
+from evalstore.model.question_values import find_question_key, list_question_values
 from evalstore.text import make_excerpt
 
 Row = Mapping[str, Any]

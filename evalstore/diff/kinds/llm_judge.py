@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.judges import AGGREGATES
-from evalstore.checks.question_values import find_question_key, list_question_values
 from evalstore.checks.statements import STATEMENT_AGGREGATES
 from evalstore.diff.change import Change
 from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
@@ -24,6 +23,7 @@ from evalstore.diff.params import (
 )
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.documents import Pointer
+from evalstore.model.question_values import find_question_key, list_question_values
 
 _read_aggregate = read_one_of(*AGGREGATES)
 _EACH = "each"

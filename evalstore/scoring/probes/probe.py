@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext, combine_results, prepare_check, prepare_rubric
-from evalstore.checks.question_values import list_question_values
 from evalstore.diff.params import UnreadableError
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.question_references import fill_from_question
@@ -34,6 +33,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.question_values import list_question_values
 from evalstore.runs import StoredOutput, find_samples, read_outputs
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.scoring.probes.texts import ProbedText, ProbeText, RubricMutant, RubricProbe, build_texts
