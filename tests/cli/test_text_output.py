@@ -63,7 +63,7 @@ def told(demo: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("width", thin([80, 120, 200, 40], 3))
+@pytest.mark.parametrize("width", thin([80, 120, 200, 40], 4))
 def test_no_text_is_wider_than_the_terminal(told: Path, cli: Cli, tmp_path: Path, width: int) -> None:
     folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
     wide = {}
