@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from evalstore.audits.rubric_edits import (
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import Detail, DiffFinding
+from evalstore.diff.direction import join_directions
+from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Check, Rubric, find_check_pins, list_check_ids, read_rubric
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
@@ -304,3 +306,27 @@ def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tu
     except EvalstoreError as error:
         finder.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
         return ()
+
+
+def prove_directions(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> tuple[Direction, Direction]:
+    """Return where the edits between two rubrics, and any of them together, can move a score and a verdict."""
+    if old.resolved.name != new.resolved.name:
+        return Direction.EITHER, Direction.EITHER
+    try:
+        findings = compare_by_rules(finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS).findings
+    except EvalstoreError as error:
+        finder.notes.append(f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}")
+        return Direction.EITHER, Direction.EITHER
+    return join_proved_directions(findings)
+
+
+def join_proved_directions(findings: Iterable[DiffFinding]) -> tuple[Direction, Direction]:
+    """Return where edits together can move a score and a verdict; one of which nothing is proved can do either."""
+    known = [
+        (one.direction, one.verdict_direction)
+        if one.certainty is not Certainty.ASSUMED
+        else (Direction.EITHER, Direction.EITHER)
+        for one in findings
+    ]
+    score, verdict = (join_directions(*ends) for ends in zip(*known, strict=True)) if known else (Direction.NONE,) * 2
+    return score, verdict

@@ -28,9 +28,10 @@ from evalstore.audits.stored_run import (
     read_strictness,
 )
 from evalstore.audits.totals import AuditTotals
-from evalstore.audits.values import Audit, Drift, Flips, LineEffect, PlayerName, RunSide
+from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, list_score_notes, list_strictness_notes, write_sentence
+from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import UnscoredReason
 from evalstore.runs import GradedRow, Run
@@ -136,6 +137,8 @@ class AuditJob:
     # What replay does not reproduce, of score and of passes.
     lost: tuple[ExactMean, ExactMean] = field(default_factory=lambda: (ExactMean(), ExactMean()))
     has_lost: bool = False
+    # An edit may take the score of one sample, which so leaves the mean of the others.
+    has_samples: bool = False
     worse: list[str] = field(default_factory=list)
     better: list[str] = field(default_factory=list)
     input_changed: list[str] = field(default_factory=list)
@@ -174,6 +177,7 @@ class AuditJob:
 
     def _add_question(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
         row = self.b.questions[question.id].row
+        self.has_samples |= any(one.samples for one in rows)
         self.drift += question.drift
         is_turned = rows[0].pass_share != rows[1].pass_share
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
@@ -204,7 +208,7 @@ class AuditJob:
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
-        factors = self.totals.build_factors()
+        factors = tuple(map(self._cut_interval, self.totals.build_factors()))
         own = self.totals.build_own_share(lines.no_answer.score)
         flips = Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), self.totals.compute_flip_p())
         return Audit(
@@ -228,6 +232,17 @@ class AuditJob:
             ungraded=self.notes.ungraded,
             notes=tuple(self._list_notes()),
         )
+
+    def _cut_interval(self, factor: Factor) -> Factor:
+        """Return a factor whose interval ends at 0 where it is proved that no edit of the rubrics goes beyond."""
+        is_alone = factor.players == (PlayerName.RUBRIC,) and not self.has_samples
+        if factor.ci is None or not is_alone or not factor.ci[0] < 0 < factor.ci[1]:
+            return factor
+        least, most = factor.ci
+        direction = self.attributor.prove_direction()
+        if direction is Direction.STRICTER:
+            return replace(factor, ci=(least, 0.0))
+        return replace(factor, ci=(0.0, most)) if direction is Direction.LOOSER else factor
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from evalstore.audits.attribution import Coalition, find_blocks
+from evalstore.audits.edit_history import prove_directions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_sets import QuestionPair
@@ -42,6 +43,8 @@ from evalstore.audits.stored_run import (
 )
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
 from evalstore.audits.version_path import VersionFinder
+from evalstore.diff.direction import join_directions
+from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.runs import GradedRow
@@ -229,6 +232,12 @@ class QuestionAttributor:
             cells=cells,
             whole=whole,
         )
+
+    def prove_direction(self) -> Direction:
+        """Return where the rubrics of the questions so far can move a score that has them."""
+        pairs = dict.fromkeys((old, new) for old, new, _ in self._plans)
+        versions = ((self.a.rubrics[old].version, self.b.rubrics[new].version) for old, new in pairs)
+        return join_directions(*(prove_directions(self.finder, *pair)[0] for pair in versions))
 
     def find_players(self, pair: QuestionPair) -> frozenset[PlayerName]:
         """Return who differs in one question; nothing is graded."""

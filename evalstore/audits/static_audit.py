@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from evalstore.audits.edit_history import prove_directions
 from evalstore.audits.explain import build_side, open_attributor
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
@@ -23,12 +24,10 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_score_notes
-from evalstore.diff import DiffFinding
 from evalstore.diff.direction import join_directions
-from evalstore.diff.findings import Certainty, Direction
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.diff.findings import Direction
+from evalstore.errors import RefusedError
 from evalstore.model import Question, has_failed_check
-from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, read_run
 from evalstore.runs.pair_tables import open_pair_tables
 from evalstore.runs.row_pairs import AskedQuestions, PairTables, RowPair, UnstoredText
@@ -345,32 +344,12 @@ class StaticJob:
 
     def _prove_directions(self, old: str, new: str) -> ProvedDirection:
         a, b = self.attributor.a.rubrics[old], self.attributor.b.rubrics[new]
-        sides = a.version.resolved, b.version.resolved
-        if sides[0].name != sides[1].name:
-            return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)
-        try:
-            findings = compare_by_rules(self.attributor.finder.store, *sides).findings
-        except EvalstoreError as error:
-            self.attributor.finder.notes.append(f"{old} and {new} cannot be compared: {error.message}")
-            return ProvedDirection(old, new, Direction.EITHER, Direction.EITHER)
-        return ProvedDirection(old, new, *join_proved_directions(findings))
+        return ProvedDirection(old, new, *prove_directions(self.attributor.finder, a.version, b.version))
 
     def _list_notes(self) -> Iterator[str]:
         yield from dict.fromkeys(self.attributor.finder.notes)
         yield from list_score_notes(self.attributor.a.run, self.attributor.b.run)
         yield from self.attributor.evidence.list_notes()
-
-
-def join_proved_directions(findings: Iterable[DiffFinding]) -> tuple[Direction, Direction]:
-    """Return where edits together can move a score and a verdict; one of which nothing is proved can do either."""
-    known = [
-        (one.direction, one.verdict_direction)
-        if one.certainty is not Certainty.ASSUMED
-        else (Direction.EITHER, Direction.EITHER)
-        for one in findings
-    ]
-    score, verdict = (join_directions(*ends) for ends in zip(*known, strict=True)) if known else (Direction.NONE,) * 2
-    return score, verdict
 
 
 def _list_numbers(*fractions: Fraction) -> Iterator[int]:

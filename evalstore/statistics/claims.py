@@ -41,11 +41,17 @@ class ChangeEstimate:
         """What may be concluded for questions like these."""
         if not self.moved:
             return Conclusion.MOVED_NONE
-        if self.p <= LEVEL and self.moved >= FEWEST_MOVES:
+        if self.p <= LEVEL and self.moved >= FEWEST_MOVES and self._leaves_out_zero:
             return Conclusion.SIGNIFICANT
         if self.mean and max(map(abs, self.mean.interval)) < NULL_MARGIN:
             return Conclusion.BOUNDED_NULL
         return Conclusion.NOT_RESOLVABLE
+
+    @property
+    def _leaves_out_zero(self) -> bool:
+        """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean."""
+        low, high = self.mean.interval if self.mean else (0.0, 0.0)
+        return low > 0 or high < 0
 
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:

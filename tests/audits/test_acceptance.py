@@ -116,10 +116,10 @@ def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: 
     found = desk.audit(a, b)
     assert points(found) == {"judge_service": -10.0}
     service = factor(found, "judge_service")
-    assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, significant")
+    assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, could be chance (needs 27.6)")
     assert any("standard deviations" in note for note in found.notes)
     assert found.sentence == (
-        "The score fell by 10.00 points: the judge service took 10.00, estimated on 10 questions."
+        "The score fell by 10.00 points: the judge service lost 10.00, which 10 questions cannot tell from chance."
     )
 
 

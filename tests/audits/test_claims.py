@@ -27,7 +27,9 @@ HEAD = "id: small\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/clean@1.0.0}\nq
         (2, 2, "foo", (-100, 100), 0.25, "could be chance (needs 454.5)"),
         (3, 3, "foo", (-100, 79.70), 0.125, "could be chance (needs 136.7)"),
         (13, 3, "foo bar", (-47.72, 7.72), 0.125, "could be chance (needs 38.8)"),
-        (20, 6, "foo", (-27.72, 0.44), 0.015625, "significant"),
+        # The test of signs alone would call it so; an interval that holds 0 does not.
+        (20, 6, "foo", (-27.72, 0.44), 0.015625, "could be chance (needs 19.9)"),
+        (20, 8, "foo", (-32.86, -3.50), 0.00390625, "significant"),
     ],
 )
 def test_few_questions_are_never_significant(  # a row of a table
@@ -71,3 +73,24 @@ def test_verdicts_that_a_ruler_turns_are_no_chance(
     assert flips.mid_p == (2 + 6 / 2) / 8
     told = " ".join(cli("audit", runs[0].path, runs[1].path, cwd=repo.root).out.split())
     assert "10 by rubric, 3 by outputs (McNemar mid-p 0.625, without what the rubrics changed)" in told
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_an_interval_ends_where_a_stricter_rubric_is_proved_to_end(
+    repo: Repo,
+    answers: Callable[..., Path],
+    is_cut: bool,  # noqa: FBT001
+) -> None:
+    """It bans one more phrase, or one instead of another."""
+    repo.release("rubrics/clean", RUBRIC)
+    words = "[bar, baz]" if is_cut else "[baz]"
+    repo.release("rubrics/clean", RUBRIC.replace("1.0.0", "2.0.0").replace("[bar]", words))
+    questions = "".join(f"  - {{id: q{number}, input: a}}\n" for number in range(6))
+    for version in ("1.0.0", "2.0.0"):
+        repo.release("datasets/small", (HEAD + questions).replace("1.0.0", version))
+    outputs = answers("a", **{f"q{number}": "baz" if number < 2 else "ok" for number in range(6)})
+    found = repo.audit(*(repo.score(f"dataset/small@{version}.0.0", outputs) for version in (1, 2)))
+    least, most = factor(found, "rubric").ci or (0.0, 0.0)
+    assert factor(found, "rubric").share < 0
+    assert least < factor(found, "rubric").share
+    assert (most == 0, most > 0) == (is_cut, not is_cut)
