@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.inference import open_stored_run
+from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.stored_run import StoredRun, follow_renames, read_judge_model, read_strictness
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import Diff, DiffFinding, Direction
@@ -255,7 +256,7 @@ class _SharedQuestions:
     def judge_engines(self) -> Iterator[ComparedPart]:
         """Yield a part for each kind of check that other programs or models answered."""
         for kind, (old, new) in self.engines.items():
-            if old and new and old != new:
+            if old and new and has_other_engines(old, new):
                 reason = f"A was graded by {', '.join(sorted(old))}, B by {', '.join(sorted(new))}"
                 yield ComparedPart(f"engine of {kind}", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise
+from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise, has_other_engines
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs
 from evalstore.audits.question_shares import QuestionShares
@@ -33,7 +33,7 @@ from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, list_score_notes, list_strictness_notes, write_sentence
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
-from evalstore.model import UnscoredReason
+from evalstore.model import UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
 from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
@@ -55,6 +55,13 @@ class RunNotes:
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
+    empty: list[int] = field(default_factory=lambda: [0, 0])  # outputs without a text or a tool call, by run
+
+    def add_outputs(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
+        """Count the outputs of one question that are empty, whatever their score."""
+        for side, row in enumerate(rows):
+            outputs = [one.output for one in row.outputs] if row else []
+            self.empty[side] += sum(not one.text.strip() and not one.tool_calls for one in outputs)
 
     def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note the checks of one question, as both runs recorded them."""
@@ -74,9 +81,11 @@ class RunNotes:
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""
+        if self.empty[0] != self.empty[1]:
+            yield f"empty outputs: {self.empty[0]:,} in A, {self.empty[1]:,} in B"
         for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
             old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
-            if old and new and old != new:
+            if has_other_engines(old, new):
                 yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
             elif any(name.endswith("(approximate)") for name in new):
                 runs = "both runs" if old else "B"
@@ -157,6 +166,7 @@ class AuditJob:
                     self.attributor.add_evidence(pair)
         for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
             self.sums.add_pair(pair)
+            self.notes.add_outputs((pair.old, pair.new))
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 self._add_question(self.attributor.attribute_question(pair), (pair.old, pair.new))
         if not self.sums.count(*COMPARABLE):
@@ -179,7 +189,7 @@ class AuditJob:
         row = self.b.questions[question.id].row
         self.has_samples |= any(one.samples for one in rows)
         self.drift += question.drift
-        is_turned = rows[0].pass_share != rows[1].pass_share
+        is_turned = rows[0].verdict is not rows[1].verdict
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
         self.moved.add_question(question, rows, row)
         self.slicer.add_question(rows, row)
@@ -199,9 +209,8 @@ class AuditJob:
                 rest = (after or _ZERO) - (before or _ZERO) - (graded[1] - graded[0])
                 lost.add(rest)
                 self.has_lost |= bool(rest)
-        # Of samples, the share that passes fell or rose; of a single output, its verdict turned.
-        if old[1] != new[1]:
-            (self.worse if new[1] < old[1] else self.better).append(id_)
+        if rows[0].verdict is not rows[1].verdict:
+            (self.worse if rows[0].verdict is Verdict.PASS else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
         a, b = (build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
@@ -275,7 +284,7 @@ def open_attributor(
     models = [read_judge_model(stored.run) for stored in (a, b)]
     # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a line of its own.
     strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))
-    graders = [Grader(tokens, session, model, strict=strict) for model in models]
+    graders = [Grader(tokens, session, model, strict=strict, takes_failures=True) for model in models]
     return QuestionAttributor(
         a=a,
         b=b,

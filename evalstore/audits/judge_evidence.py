@@ -7,7 +7,7 @@ Other questions borrow the mean of their anchors: those of the same check that t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
@@ -30,6 +30,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.outcome import APPROXIMATE
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.statistics import compute_noise_reach
@@ -151,6 +152,13 @@ class JudgeEvidence:
 def list_served_models(result: CheckResult) -> Iterator[str]:
     """Yield the models that answered a check, as they name themselves."""
     return (name for name in result.engine.split(", ") if name != _OWN_ENGINE)
+
+
+def has_other_engines(old: Iterable[str], new: Iterable[str]) -> bool:
+    """Whether two runs name engines that differ; what needs none of them, evalstore itself says in either run."""
+    known = [{name for text in side for name in text.split(", ")} - {_OWN_ENGINE} for side in (old, new)]
+    is_close = any(name.endswith(APPROXIMATE) for name in known[0] ^ known[1])
+    return known[0] != known[1] and (all(known) or is_close)
 
 
 _MEASURE = "noise_sd"

@@ -330,9 +330,9 @@ class QuestionCells:
         served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
         choice = ReplyChoice(served, seen)
         found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded, choice)
-        # Of one name, only the replies that the run saw are that service's.
+        # Of one name, only the replies that the run saw are that service's; a failure of today is not A's.
         is_other = recorded is None and has_one_name and found is not None and not {*found.reply_digests} <= {*seen}
-        return None if is_other else found
+        return None if is_other or (grader.has_failure and not recorded and not service) else found
 
     def _find_recorded(self, side: int, content: Content, variant: CheckVariant) -> CheckResult | None:
         if not self._has_records or content.sample >= len(self.recorded[side]):

@@ -104,7 +104,7 @@ class PairSums:
 
     ids: dict[PairSet, list[str]] = field(default_factory=dict)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
-    first_errors: dict[tuple[str, str], str] = field(default_factory=dict)
+    first_errors: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
     _sums: dict[PairSet | None, _SetSum] = field(default_factory=dict)
 
     def add_pair(self, pair: QuestionPair) -> None:
@@ -122,7 +122,7 @@ class PairSums:
         if pair.set is PairSet.ERRORS and pair.old and pair.new:
             for run, name, check in _list_failures(pair.old, pair.new):
                 self.failures[run, name] += 1
-                self.first_errors.setdefault((run, name), check.reason)
+                self.first_errors.setdefault((run, name), check)
 
     def count(self, *sets: PairSet) -> int:
         """Return how many questions some sets have."""
@@ -157,8 +157,8 @@ class PairSums:
             silent_b=self._list_ids(PairSet.SILENT_B),
             errors=self._list_ids(PairSet.ERRORS),
             failed_checks=tuple(
-                FailedCheck(run, check, count, self.first_errors[run, check])
-                for (run, check), count in self.failures.most_common()
+                FailedCheck(run, name, self.first_errors[run, name].kind, count, self.first_errors[run, name].reason)
+                for (run, name), count in self.failures.most_common()
             ),
         )
 

@@ -42,7 +42,7 @@ from evalstore.model import (
 )
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.run_files import read_json_objects
-from evalstore.runs.values import compute_question_mean
+from evalstore.runs.values import compute_question_mean, judge_samples
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
@@ -55,7 +55,7 @@ _GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 class RowResult(NamedTuple):
     """What the outputs to one question get: the mean score (None where unscored), and the share of them that pass.
 
-    The verdict is pass where all of them do.
+    The verdict is pass where most of them do.
     """
 
     score: Fraction | None
@@ -204,13 +204,12 @@ class SideReplay:
         return RowResult(found.score, found.verdict, Fraction(found.verdict is Verdict.PASS))
 
     def _grade_samples(self, row: GradedRow) -> RowResult | None:
-        """Return the mean over the samples of a row, which passes where each of them does."""
+        """Return the mean over the samples of a row, which passes where most of them do."""
         results = [self.grade_row(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
         if None in results:
             return None
-        score, pass_share = compute_question_mean((one.score, one.verdict) for one in results if one)
-        verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
-        return RowResult(score, verdict, pass_share or Fraction(0))
+        mean = compute_question_mean((one.score, one.verdict) for one in results if one)
+        return RowResult(mean.score, judge_samples(mean), mean.pass_share or Fraction(0))
 
     def _find_grading(self, row: GradedRow, question: Question) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""

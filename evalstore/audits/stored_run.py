@@ -261,15 +261,18 @@ class Grader:
 
     A check that asks judges is graded from kept replies. Where those that a run saw are not kept, what it recorded is
     used; else the calls that are missing are left in `lacking`. `reused` has hashes of those taken as recorded.
+    `takes_failures`: a call that just failed is answered so, as in a run, and not missing.
     """
 
     load: Callable[[str], Artifact]
     session: JudgeSession
     model: Mapping[str, Any]
     strict: bool
+    takes_failures: bool = False
     reused: set[int] = field(default_factory=set)
     lacking: list[JudgeCall] = field(default_factory=list)
     _choice: ReplyChoice = _ANY_REPLY
+    has_failure: bool = False
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
     def grade_check(
@@ -285,6 +288,7 @@ class Grader:
         `content` is that of the check as one text, `recorded` what a run recorded of it on this very output.
         """
         self.lacking.clear()
+        self.has_failure = False
         # Of several replies to one call, the one that the run saw.
         self._choice = choice._replace(wanted=recorded.reply_digests) if recorded else choice
         try:
@@ -293,7 +297,7 @@ class Grader:
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
         if result.id != check.id:
             result = result._replace(id=check.id)
-        if recorded and (self.lacking or has_other_base(recorded, result)):
+        if recorded and (self.lacking or self.has_failure or has_other_base(recorded, result)):
             self.lacking.clear()
             self.note_reuse(content, sample, recorded)
             return recorded._replace(id=check.id)
@@ -313,7 +317,9 @@ class Grader:
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
         reply = self.session.find_reply(call, wanted=self._choice.wanted, served=self._choice.served)
         # Calls are collected: a recorded result may make asking them needless.
-        if reply is None or reply.problem:
+        if reply is not None and reply.problem and self.takes_failures:
+            self.has_failure = True
+        elif reply is None or reply.problem:
             self.lacking.append(call)
         return reply or NO_REPLY
 

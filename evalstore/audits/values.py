@@ -12,6 +12,7 @@ from evalstore.model import CheckResult, Verdict
 from evalstore.notebook import PageValue, format_repr
 from evalstore.runs import GradedRow
 from evalstore.statistics import Conclusion, Interval
+from evalstore.text import make_excerpt
 
 
 class PlayerName(StrEnum):
@@ -179,6 +180,7 @@ class FailedCheck:
 
     run: str
     check: str
+    kind: str
     questions: int
     error: str
 
@@ -187,7 +189,7 @@ class FailedCheck:
 LINE_LABELS: Mapping[str, str] = {
     "mix": "question mix",
     "no_answer": "no answer",
-    "judge_errors": "failed checks",
+    "judge_errors": "checks not graded",
     "not_reproduced": "not reproduced",
 }
 
@@ -215,6 +217,16 @@ class Lines:
     def by_name(self) -> dict[str, LineEffect]:
         """The lines that sum to `total`, by the names of `LINE_LABELS`."""
         return {name: getattr(self, name) for name in LINE_LABELS}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The lines as people read them, by name; that of failed checks is named after what failed."""
+        kinds, checks = ({getattr(one, name) for one in self.failed_checks} for name in ("kind", "check"))
+        if kinds == {"llm_judge"}:
+            return {**LINE_LABELS, "judge_errors": "judge errors"}
+        names = [*(kinds if kinds != {"composite"} else checks)]
+        named = {"judge_errors": f"{make_excerpt(names[0], 24)} not graded"} if len(names) == 1 else {}
+        return {**LINE_LABELS, **named}
 
     @property
     def told(self) -> dict[str, LineEffect]:

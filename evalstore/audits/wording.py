@@ -206,7 +206,7 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
     if lines.errors:
-        yield "judge_errors", f"checks that failed on {_count(len(lines.errors), 'question')}"
+        yield "judge_errors", f"{lines.labels['judge_errors']} on {_count(len(lines.errors), 'question')}"
 
 
 def _word_silence(lines: Lines) -> str:

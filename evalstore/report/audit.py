@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from evalstore.audits import Audit, Factor, Lines, Origin
-from evalstore.audits.values import LINE_LABELS, PlayerName
+from evalstore.audits.values import PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -77,7 +77,7 @@ def _format_waterfall(audit: Audit, screen: Screen) -> str:
         ("A", _format_score(audit.a.score), _format_score(audit.a.passes), "", "", ""),
         *(_waterfall_row(factor, audit.common) for factor in audit.factors if factor.changed),
         *(
-            (LINE_LABELS[name], _pad_points(line.score), _pad_points(line.passes), "", "", about[name])
+            (lines.labels[name], _pad_points(line.score), _pad_points(line.passes), "", "", about[name])
             for name, line in lines.told.items()
         ),
         ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),

@@ -7,7 +7,6 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause
 from evalstore.audits.conditions import AuditReport, ConditionResult
-from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
@@ -94,7 +93,7 @@ def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
         if factor.changed or factor.share:
             yield factor.label, format_points(factor.share), format_points(factor.passes), factor.claim
     for name, line in audit.lines.told.items():
-        yield LINE_LABELS[name], format_points(line.score), format_points(line.passes), ""
+        yield audit.lines.labels[name], format_points(line.score), format_points(line.passes), ""
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points, format_size
 from evalstore.report.text_layout import count_noun, format_percent, join_names
 
@@ -28,7 +27,7 @@ def write_sentence(audit: StaticAudit) -> str:
     moved = f"{verb} by {format_size(audit.delta)} points" if audit.delta else "did not move"
     shares = [f"{factor.player.label} {describe_bounds(factor.score)}" for factor in audit.factors]
     effects = audit.lines.by_name.items()
-    lines = [f"{LINE_LABELS[name]} {format_points(effect.score)}" for name, effect in effects if effect.score]
+    lines = [f"{audit.lines.labels[name]} {format_points(effect.score)}" for name, effect in effects if effect.score]
     named = join_names([*shares, *lines]) or "nothing differs"
     count = count_noun(audit.common, "question")
     return f"The score {moved}. Nothing was graded again; the records of {count} prove, of them alone: {named}."
@@ -42,7 +41,7 @@ def list_rows(audit: StaticAudit) -> Iterator[tuple[str, ...]]:
         yield factor.player.label, *words, f"{factor.changed:,} of {audit.common:,}", describe_claim(factor)
     for name, effect in audit.lines.by_name.items():
         if effect.score or effect.passes:
-            yield LINE_LABELS[name], format_points(effect.score), format_points(effect.passes), "", "exact"
+            yield audit.lines.labels[name], format_points(effect.score), format_points(effect.passes), "", "exact"
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), "", ""
 
 

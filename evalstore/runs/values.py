@@ -61,7 +61,7 @@ class GradedRow:
     """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty.
 
     A row with `samples` stands for several outputs to one question: its score is their exact mean, and it passes where
-    each of them does; its checks are those of the first, or of one that failed.
+    most of them do; its checks are those of the first, or of one that failed.
     """
 
     id: str
@@ -269,7 +269,7 @@ class Run(PageValue):
         return replace(self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate)
 
 
-_ZERO, _ONE = Fraction(0), Fraction(1)
+_ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 Outcome = tuple[Fraction | None, Verdict]
 
 
@@ -291,16 +291,21 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
     return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
 
 
+def judge_samples(mean: QuestionMean) -> Verdict:
+    """Return the verdict of a question's samples, which is that of most of them: where half of them fail, it fails."""
+    if mean.score is None or mean.pass_share is None:
+        return Verdict.UNSCORED
+    return Verdict.PASS if mean.pass_share > _HALF else Verdict.FAIL
+
+
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
     """Return one row for all samples of a question, in the order of their numbers; a single one stays as it is."""
     if len(rows) == 1:
         return rows[0]
     samples = tuple(sorted(rows, key=lambda row: row.sample))
-    score, pass_share = compute_question_mean((row.score, row.verdict) for row in samples)
-    verdict = Verdict.UNSCORED if score is None else Verdict.PASS if pass_share == 1 else Verdict.FAIL
-    return replace(
-        samples[0], score=score, verdict=verdict, checks=tuple(_merge_checks(samples)), sample=0, samples=samples
-    )
+    mean = compute_question_mean((row.score, row.verdict) for row in samples)
+    verdict, checks = judge_samples(mean), tuple(_merge_checks(samples))
+    return replace(samples[0], score=mean.score, verdict=verdict, checks=checks, sample=0, samples=samples)
 
 
 def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:

@@ -179,6 +179,7 @@ def test_a_judge_that_fails_is_no_better_output(desk: Desk, with_ban: bool, fail
     assert (points(found), found.common) == ({"judge_errors": expected}, size - len(failing))
     (failed,) = found.lines.failed_checks
     assert (failed.run, failed.check, failed.questions) == ("B", "j", len(failing))
+    assert f"judge errors on {len(failing)} questions gave" in found.sentence
 
 
 def test_a_judge_that_fails_within_a_composite_is_no_better_output(desk: Desk) -> None:
@@ -197,6 +198,7 @@ def test_a_judge_that_fails_within_a_composite_is_no_better_output(desk: Desk) -
     assert found.lines.errors == ("q0", "q1", "q2")
     (failed,) = found.lines.failed_checks
     assert (failed.run, failed.check, failed.questions) == ("B", "c/j", 3)
+    assert found.lines.labels["judge_errors"] == "c/j not graded"
     # Where the judge failed in both runs, the question is compared by what is left.
     again = desk.audit(b, b)
     assert (points(again), again.common, again.drift) == ({}, 8, ())
@@ -237,6 +239,29 @@ def test_an_engine_that_is_not_there_is_said(desk: Desk, monkeypatch: pytest.Mon
     else:
         assert (found.lines.failed_checks[0].check, found.lines.failed_checks[0].questions) == ("parses", 4)
         assert (found.common, [*points(found)]) == (0, ["judge_errors"])
+        assert "php_lint not graded on 4 questions" in found.sentence
+        assert "php_lint not graded" in render(found, "text")
+
+
+def test_an_engine_that_answered_part_of_one_run_is_no_other_engine(desk: Desk) -> None:
+    """What is no JSON at all needs no engine for its schema."""
+    desk.rubric("1.0.0", {"id": "shape", "kind": "json_schema", "schema": {"type": "object"}}, BAN)
+    desk.dataset("1.0.0", 3)
+    a = desk.score("1.0.0", ["{}", "[]", "none"])
+    b = desk.score("1.0.0", ["{}", "[]", "{}"], "b")
+    assert len({check.engine for row in a.rows() for check in row.checks if check.id == "shape"}) == 2
+    assert desk.audit(a, b).notes == ()
+
+
+def test_empty_outputs_are_counted_on_both_sides(desk: Desk) -> None:
+    """Of a rubric that only bans, an empty answer is as good as any."""
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 4)
+    runs = [
+        desk.score("1.0.0", texts, name) for name, texts in (("a", ["", "ok", "ok", "ok"]), ("b", ["", " ", "", "ok"]))
+    ]
+    assert "empty outputs: 1 in A, 3 in B" in desk.audit(*runs).notes
+    assert desk.audit(runs[0], runs[0]).notes == ()
 
 
 def test_a_missing_answer_is_no_other_question(desk: Desk) -> None:

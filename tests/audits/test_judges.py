@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -144,16 +145,33 @@ def test_a_check_that_had_no_reply_stays_unscored_when_there_is_one(
     assert found.delta == found.lines.judge_errors.score != 0
 
 
-def test_calls_that_fail_are_no_results(store: Repo, scored: Scored, judge_server: Any) -> None:
+def test_a_call_that_fails_in_a_mix_is_an_unscored_check_as_in_a_run(
+    store: Repo, scored: Scored, judge_server: Any
+) -> None:
     a, b = scored("1.0.0", "thank you", "no"), scored("2.0.0", "thank you so", "no, never")
     judge_server.play("400", prompt="no$")
-    joint = store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
-    assert (joint.price.calls, "judge + outputs" in shares(joint)) == (1, True)
-    assert "judge calls that failed: 1" in joint.notes[-1]
+    found = store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
+    assert (found.price.calls, "judge + outputs" in shares(found), found.own.shapley is None) == (0, False, False)
+    assert "judge calls that failed: 1" in found.notes[-1]
     judge_server.plays = {"": ["ok"]}
     asked = judge_server.calls
     assert store.audit(a, b, judges=Judges(Endpoint(judge_server.url))).drift == ()
     assert judge_server.calls == asked + 1
+
+
+def test_an_answer_that_the_judge_refuses_in_both_runs_is_the_outputs(desk: Desk, judge_server: Any) -> None:
+    """The rest of the rubric says what happened to it: here a banned word, while the judge is another one."""
+    for version, words in (("1.0.0", "Rate"), ("2.0.0", "HARD")):
+        desk.judge(version, words)
+        judge = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": f"judge/acc@{version}"}
+        desk.rubric(version, judge, {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}, errors="skip")
+        desk.dataset(version, 4)
+    judge_server.play("400", prompt="bad")
+    a = desk.score("1.0.0", ["bad", "good", "good", "good"], "a")
+    b = desk.score("2.0.0", ["bad foo", "good", "good", "good"], "b")
+    found = desk.audit(a, b, asks=True)
+    assert (shares(found)["outputs"], found.price.calls, found.drift) == (-0.25, 0, ())
+    assert found.own.shapley == found.own.old == found.own.new == Fraction(-1, 4)
 
 
 def test_judges_by_two_models_are_two_services(store: Repo, scored: Scored, judge_server: Any) -> None:

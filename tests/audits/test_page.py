@@ -299,7 +299,7 @@ def test_one_question_is_a_page_too(desk: Desk, cli: Callable[..., Any]) -> None
 
 def test_a_missing_answer_and_a_failure_are_named(desk: Desk) -> None:
     read = PageReader(write(make(desk, "fail")))
-    assert "Questions that judges graded in one run only (1)" in read.words
+    assert "Questions that one run could not grade (1)" in read.words
     assert "j failed in B on 1 question" in read.words
 
 

@@ -75,7 +75,7 @@ def test_the_change_is_that_of_the_question_means(store: Repo, tmp_path: Path) -
     assert round(outputs.standard_error * 100, 4) == 21.5166
     assert (outputs.moved, outputs.p) == (3, 0.5)
     assert outputs.claim.startswith("could be chance")
-    assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == (("q0",), ("q2", "q3"))
+    assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == ((), ("q2", "q3"))
 
 
 def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: Repo, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_one_question_has_the_mean_of_its_samples_in_every_cell(store: Repo, tmp
     assert [(cell.output, cell.ruler, cell.score) for cell in found.cells] == [
         ("A", "A", 1), ("A", "B", Fraction(2, 3)), ("B", "A", Fraction(1, 2)), ("B", "B", 0),
     ]  # fmt: skip
-    assert [str(cell.verdict) for cell in found.cells] == ["pass", "fail", "fail", "fail"]
+    assert [str(cell.verdict) for cell in found.cells] == ["pass", "pass", "fail", "fail"]
     checks = dict(list_checks(found.cells))
     assert [*checks] == ["ban (sample 1)", "ban (sample 2)", "ban (sample 3)"]
     assert [result and result.score for result in checks["ban (sample 2)"]] == [1, 0, 0, 0]
@@ -145,3 +145,17 @@ def test_one_question_has_the_mean_of_its_samples_in_every_cell(store: Repo, tmp
 
     document = audit_question.document(found)
     assert document["outputs"]["b"] == "sample 1:\nsimply\n\nsample 2:\nfoo"
+
+
+def test_one_sample_fewer_that_passes_is_no_flip(store: Repo, tmp_path: Path) -> None:
+    """E18."""
+    texts = {f"q{number}": ["ok"] * 10 for number in range(4)}
+    a = score(store, tmp_path, "1.0.0", "a", texts)
+    b = score(store, tmp_path, "1.0.0", "b", {id_: [*samples[:9], "foo"] for id_, samples in texts.items()})
+    found = store.audit(a, b)
+    assert (found.delta, found.passes_delta) == (Fraction(-1, 10), Fraction(-1, 10))
+    assert (found.flips.pass_to_fail, found.flips.fail_to_pass, share(found, "outputs").flipped) == ((), (), 0)
+    most_fail = score(
+        store, tmp_path, "1.0.0", "c", {id_: [*samples[:5], *["foo"] * 5] for id_, samples in texts.items()}
+    )
+    assert len(store.audit(a, most_fail).flips.pass_to_fail) == 4

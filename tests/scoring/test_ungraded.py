@@ -360,7 +360,7 @@ def test_an_audit_of_such_a_run_says_so(scored: Score, judged: Path, judge_serve
         assert said in " ".join(ran.out.split())
         assert "run B has no score" not in ran.out
     ran = cli("audit", nothing, all_, cwd=judged)
-    said = "The score fell by 53.75 points: checks that failed on 12 questions took 53.75."
+    said = "The score fell by 53.75 points: judge errors on 12 questions took 53.75."
     assert (ran.code, ran.out.splitlines()[0]) == (0, said)
     ran = cli("audit", nothing, all_, "--static", cwd=judged)
     assert (ran.code, ran.err.splitlines()[-1]) == (3, "hint: run A sound graded 0 of 12: score it again")

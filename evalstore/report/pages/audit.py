@@ -11,7 +11,6 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Origin
 from evalstore.audits.conditions import AuditReport
-from evalstore.audits.values import LINE_LABELS
 from evalstore.audits.wording import format_points
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step
@@ -90,7 +89,7 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
     }
     for name, effect in lines.told.items():
         claim = f"{format_points(lines.no_answer_as_zero.score)} if they count 0" if name == "no_answer" else ""
-        yield WaterfallStep(LINE_LABELS[name], effect, "", counts[name], claim)
+        yield WaterfallStep(lines.labels[name], effect, "", counts[name], claim)
 
 
 _MOST_EDITS = 100
@@ -176,7 +175,7 @@ def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
         ("with nothing to grade in one run", lines.questions.ungraded),
         ("without an answer in A", lines.silent_a),
         ("without an answer in B", lines.silent_b),
-        ("that judges graded in one run only", lines.errors),
+        ("that one run could not grade", lines.errors),
     )
     yield from ((f"Questions {title}", ids) for title, ids in lists if ids)
     if lines.failed_checks:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.audits import EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
+from evalstore.model import Verdict
 from evalstore.report.pages.html import (
     FilteredList,
     FilterMenu,
@@ -107,8 +108,8 @@ class FilterChoices:
 
 def find_flip(question: MovedQuestion) -> str:
     """Return the class of a question's flip, by what both runs recorded."""
-    old, new = (row.pass_share for row in question.rows)
-    return "f0" if new < old else "f1" if new > old else "f2"
+    old, new = (row.verdict for row in question.rows)
+    return "f2" if old is new else "f0" if old is Verdict.PASS else "f1"
 
 
 def filter_moved(moved: MovedList, budget: int) -> FilteredList | None:
