@@ -26,6 +26,7 @@ from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
+from evalstore.migration.shared_rubrics import list_value_keys
 from evalstore.migration.stored_artifacts import read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
@@ -223,7 +224,14 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     text = render_legacy(restore_source(main, rubrics, table), ".json")
     # Keys that the dataset gained since, and that the format has no place for, are named in the result.
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
-    left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _list_lost_keys(question.row)]
+    # What a rubric takes from a question was given back as its check.
+    taken = list_value_keys(rubrics.values())
+    left_out += [
+        f"{ref.name} {question.id}: {key}"
+        for question in questions
+        for key in _list_lost_keys(question.row)
+        if key not in taken
+    ]
     ungraded = [question.id for question in questions if not question.rubric_ref]
     left_out += [f"{ref.name} {id_}: it has no rubric; there, any answer that is not empty passes" for id_ in ungraded]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"

@@ -39,6 +39,7 @@ _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _CHILDREN = 8
 _MANY = 12  # findings that no screen shows at once
+_ORIGIN = "x_source"
 _ALIKE = 3  # findings that are one block
 _SHORT_TEXT = 3  # words of a text that is shown whole
 _GONE, _COME = re.compile(r"\[-.*?-\]"), re.compile(r"\{\+.*?\+\}")
@@ -103,7 +104,7 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
 
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterator[str]]:
     """Yield the lines of each finding; what one rule finds alike in several places is one block, unless --verbose."""
-    findings = sort_by_level(diff.findings)
+    findings = [finding for finding in sort_by_level(diff.findings) if screen.whole or not _is_bookkeeping(finding)]
     groups: dict[object, list[DiffFinding]] = {}
     for finding in findings:
         groups.setdefault(finding.fingerprint if screen.whole else _read_likeness(finding), []).append(finding)
@@ -112,6 +113,11 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
             yield from (format_finding(finding, screen, can_accept=can_accept) for finding in group)
         else:
             yield _format_group(group, screen, can_accept=can_accept)
+
+
+def _is_bookkeeping(finding: DiffFinding) -> bool:
+    """Whether only a migration reads what changed: where an artifact came from, which the last line counts."""
+    return finding.rule == "metadata-changed" and _ORIGIN in finding.pointer.split("/")
 
 
 def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:

@@ -209,3 +209,19 @@ def test_turning_is_proved_by_its_own_diff(tmp_path: Path, cli: Run, git: Git, m
     dataset = repo / "datasets/forms.yaml"
     dataset.write_text(dataset.read_text().replace("- beta", "- bete"))
     assert json.loads(cli("diff", "dataset/forms", "--format", "json").out)["required_bump"] == "major"
+
+
+def test_what_a_rubric_takes_from_its_questions_is_not_said_to_be_left_out(
+    tmp_path: Path, cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    monkeypatch.chdir(repo)
+    write_suite(repo, "alpha", "beta")
+    assert cli("migrate", "legacy").code == 0
+    git("add", ".")
+    git("commit", "-m", "Migrate")
+    assert cli("bump", "--all").code == 0
+    ran = cli("export", "--to", "ai_best_practices", "--out", tmp_path / "back", "dataset/forms")
+    assert ran.code == 0
+    assert "left out" not in ran.out + ran.err
