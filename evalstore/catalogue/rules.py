@@ -11,6 +11,7 @@ from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.lint import VALIDATION_RULES as FILES
+from evalstore.lint import ValidationRule
 from evalstore.model import Severity
 from evalstore.release.integrity_rules import RULES as RELEASES
 from evalstore.release.status_values import RULES as VERSIONS
@@ -46,6 +47,7 @@ class ExplainedRule:
     why: str
     hint: str
     row: ChangeRule | None = None
+    example: str = ""
 
     @property
     def is_fixed(self) -> bool:
@@ -86,4 +88,6 @@ def _find_explained(id_: str) -> Iterator[ExplainedRule]:
     for subject, rules in ((RuleSubject.FILE, FILES), (RuleSubject.RELEASE, RELEASES), (RuleSubject.VERSION, VERSIONS)):
         if rule := rules.get(id_):
             message, hint = render_template(rule.message), render_template(rule.hint)
-            yield ExplainedRule(id_, subject, str(rule.severity), message, rule.why.removesuffix("."), hint)
+            example = rule.example if isinstance(rule, ValidationRule) else ""
+            why = rule.why.removesuffix(".")
+            yield ExplainedRule(id_, subject, str(rule.severity), message, why, hint, example=example)

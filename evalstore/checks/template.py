@@ -15,7 +15,7 @@ PROMPT_LIMIT = 8 << 20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TO_NEXT_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 _SIGILS, _SECTIONS, _ALONE, _UNKNOWN = frozenset("#^/!&>="), frozenset("#^"), frozenset("#^/!"), frozenset("&>=")
-_TEXT, _VALUE = "text", "value"
+TEXT_PART, _VALUE = "text", "value"
 
 
 class TemplateTag(NamedTuple):
@@ -78,12 +78,12 @@ def compile_template(template: str) -> Template | str:
     done = 0
     for tag in tags:
         text, done = _split_before_tag(template, tag, done)
-        parts.append((_TEXT, text))
+        parts.append((TEXT_PART, text))
         if tag.sigil != "!":
             parts.append((tag.sigil or _VALUE, tag.name))
-    parts.append((_TEXT, template[done:]))
+    parts.append((TEXT_PART, template[done:]))
     names = dict.fromkeys(tag.name for tag in tags if tag.name and tag.sigil != "!")
-    return Template(tuple(part for part in parts if part != (_TEXT, "")), tuple(names))
+    return Template(tuple(part for part in parts if part != (TEXT_PART, "")), tuple(names))
 
 
 def fill_template(template: Template, values: Mapping[str, str]) -> str:

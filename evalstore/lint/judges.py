@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES, CRITERIA
 from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer, is_pattern_idle
-from evalstore.checks.template import find_tag_starts, find_tags
+from evalstore.checks.template import TemplateTag, find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.languages.patterns import find_dialect_difference
@@ -54,7 +54,7 @@ def _lint_template(document: Document) -> Iterator[Note]:
     filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
     reported, place_of = set[str](), _find_tag_places(document)
     tags = [*find_tags(template)]
-    if template and not any(tag.problem or (tag.name == "output" and tag.sigil not in {"!", "^", "/"}) for tag in tags):
+    if template and not any(tag.problem for tag in tags) and not _shows_output(tags):
         yield make_note("template-output-unread", ("template",))
     for tag in tags:
         place = place_of(tag.number)
@@ -66,6 +66,19 @@ def _lint_template(document: Document) -> Iterator[Note]:
             meant = [name for name in filled if name != CRITERIA]
             hint = suggest_name(tag.name, meant, "declare it under `variables:` so that checks can fill it")
             yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
+
+
+def _shows_output(tags: list[TemplateTag]) -> bool:
+    """Whether the output is shown: a section only asks whether there is one, and `{{^ output }}` opens without one."""
+    inside: list[bool] = []
+    for tag in tags:
+        if tag.sigil in {"#", "^"}:
+            inside.append(tag.sigil == "^" and tag.name == "output")
+        elif tag.sigil == "/":
+            inside.pop()
+        elif not tag.sigil and tag.name == "output" and not any(inside):
+            return True
+    return False
 
 
 def _find_tag_places(document: Document) -> Callable[[int], Place]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 from evalstore.checks import KINDS
@@ -63,12 +64,15 @@ def _mend_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Mend | None
     return Mend(guess) if guess and guess not in taken else None
 
 
+def _is_named(check: Any) -> bool:
+    """Whether a check has an id, or a kind that gives it one."""
+    return isinstance(check, dict) and isinstance(check.get("kind"), str) and isinstance(check.get("id", ""), str)
+
+
 def _lint_scoring_names(value: Any) -> Iterator[Note]:
     """Yield the weights and gates that name no check; a check without a kind might be the one that is meant."""
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
-    if not all(isinstance(check, dict) and isinstance(check.get("kind"), str) for check in checks):
-        return
-    if not all(isinstance(check.get("id", ""), str) for check in checks):
+    if not all(_is_named(check) for check in checks):
         return
     ids, weights = dict.fromkeys(list_check_ids(checks)), get_mapping(scoring, "weights")
     for id_ in weights:
@@ -93,6 +97,53 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
             )
     if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
         yield make_note("weights-zero", ("scoring", "weights"), of_key=True)
+
+
+_WEIGHED = 12  # checks whose outcomes are all tried
+# Kinds whose score is 0 or 1 and nothing between, whatever their parameters.
+_BINARY_KINDS = frozenset({"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"})
+
+
+def lint_weights(artifact: Artifact) -> Iterator[Note]:
+    """Yield the weights that move nothing: those that the combination does not read, and those too small to count."""
+    value = artifact.document.value
+    checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
+    if not checks or not all(_is_named(check) for check in checks):
+        return
+    ids, written, combine = list_check_ids(checks), get_mapping(scoring, "weights"), scoring.get("combine")
+    if combine in ("all_pass", "any_pass", "min", "max", "median"):
+        for id_ in written:
+            if id_ in ids:
+                why = f"the weight of {id_} has no effect: {combine} reads no weights"
+                hint = "remove it, or write `combine: weighted_avg`"
+                yield make_note("weight-ineffective", ("scoring", "weights", id_), of_key=True, why=why, hint=hint)
+        return
+    weights = [written.get(id_, 1) for id_ in ids]
+    threshold = scoring.get("threshold", Decimal("0.7"))
+    if combine != "weighted_avg" or not all(_is_number(number) for number in (*weights, threshold)) or not threshold:
+        return
+    if len(ids) > _WEIGHED or any(check.get("kind") not in _BINARY_KINDS or check.get("negate") for check in checks):
+        return
+    # A required check decides by itself, and a weight of 0 says of itself that the check only advises.
+    required = [id_ for _, id_ in list_texts(scoring, "required")]
+    for id_, weight in zip(ids, weights, strict=True):
+        if weight > 0 and id_ not in required and not _can_turn(weights, ids.index(id_), threshold):
+            why = f"{id_} never turns the verdict: with weight {weight}, it is the same whether {id_} passes or fails"
+            hint = "raise its weight, lower `threshold`, or make it required"
+            pointer = ("scoring", "weights", id_) if id_ in written else ("checks", ids.index(id_))
+            yield make_note("weight-ineffective", pointer, of_key=True, why=why, hint=hint)
+
+
+def _can_turn(weights: list[Any], index: int, threshold: Any) -> bool:
+    """Whether some outcome of the other checks leaves the verdict to this one."""
+    needed = threshold * sum(weights)
+    others = [weight for at, weight in enumerate(weights) if at != index]
+    sums = {sum(chosen) for size in range(len(others) + 1) for chosen in combinations(others, size)}
+    return any(total < needed <= total + weights[index] for total in sums)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= 0
 
 
 def _suggest_check(id_: str, ids: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from evalstore.lint.judges import lint_judge, lint_prompt
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
+from evalstore.lint.prompts import lint_wording
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
 from evalstore.lint.references import (
     UNKNOWN,
@@ -38,7 +39,7 @@ from evalstore.lint.references import (
     lint_twins,
     read_bundle,
 )
-from evalstore.lint.rubrics import lint_judged_checks, lint_rubric
+from evalstore.lint.rubrics import lint_judged_checks, lint_rubric, lint_weights
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.lint.sources import (
@@ -192,6 +193,9 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     yield from lint_alone(artifact, context)
+    yield from lint_wording(artifact, context.lookup)
+    if artifact.kind is Kind.RUBRIC:
+        yield from lint_weights(artifact)
     if artifact.kind is Kind.DATASET:
         yield from _lint_dataset(item, artifact, context)
 

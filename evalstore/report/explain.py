@@ -164,6 +164,7 @@ def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:
         yield "accept", _advise_on_acceptance(rule)
     else:
         yield "level", rule.level
+        yield "bad", rule.example
         yield "do", rule.hint
     yield "setting", _advise_on_setting(rule)
 

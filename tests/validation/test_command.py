@@ -127,7 +127,7 @@ def test_text_names_every_place_and_counts(cli: Command) -> None:
     assert "files/rubrics/named.yaml:10:13  warning  weight-without-check" in lines
     assert "    `weights` names an unknown check: `sond`" in lines
     assert "    hint: did you mean sound?" in lines
-    assert lines[-1] == "3 files: 5 findings (2 errors, 3 warnings)"
+    assert lines[-1] == "3 files: 6 findings (2 errors, 4 warnings)"
 
 
 def test_standard_input_is_one_document_of_the_kind_that_its_keys_tell(
@@ -175,7 +175,7 @@ def test_what_is_not_there_is_a_finding(store: Path, cli: Command) -> None:
 
 def test_a_file_that_is_named_twice_is_one_file(cli: Command) -> None:
     ran = cli("validate", "files", "files/rubrics/zero.yaml", "files", cwd=CASES / "weights")
-    assert ran.out.endswith("3 files: 5 findings (2 errors, 3 warnings)\n")
+    assert ran.out.endswith("3 files: 6 findings (2 errors, 4 warnings)\n")
 
 
 def test_a_bare_repository_is_refused(store: Path, git: Callable[..., str], cli: Command, tmp_path: Path) -> None:

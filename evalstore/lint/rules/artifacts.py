@@ -38,6 +38,14 @@ ARTIFACT_RULES = (
         "A weighted average divides by the sum of the weights.",
     ),
     ValidationRule(
+        "weight-ineffective",
+        _WARNING,
+        "{why}",
+        "{hint}",
+        "The weight looks as if the check mattered.",
+        example="weights: {a: 10, b: 1} with threshold 0.7: b never turns the verdict",
+    ),
+    ValidationRule(
         "check-problem", _WARNING, "{message}", "{hint}", "The schema allows it, but the check cannot do what it says."
     ),
     ValidationRule(
@@ -83,6 +91,56 @@ ARTIFACT_RULES = (
         "the template does not show the output",
         "write {{{{ output }}}} where the answer belongs",
         "The judge could not tell one answer from another.",
+        example="Is the answer to {{ input }} right?",
+    ),
+    # What the words of a prompt leave open or lead astray.
+    ValidationRule(
+        "template-reference-unread",
+        _WARNING,
+        "the template {why}, but does not show a reference",
+        "write {{{{ expected }}}} where the judge is to compare with it",
+        "The judge answers from what its model happens to know, and people who labelled the rows saw more.",
+        example="Does it agree with the reference answer? {{ output }}",
+    ),
+    ValidationRule(
+        "criterion-vague",
+        _WARNING,
+        "only {found} says what counts",
+        "say what an answer must do to pass, and what makes it fail",
+        "Everybody, and every model, means something else by it, so scores move with the model.",
+        example="Is this a good answer? {{ output }}",
+    ),
+    ValidationRule(
+        "criterion-doubled",
+        _WARNING,
+        "two questions in one: {found}",
+        "ask each in a check of its own; `weights` and `required` put them together",
+        "An answer that meets one of them has no right score, and nobody sees which one failed.",
+        example="Is the answer accurate and polite?",
+    ),
+    ValidationRule(
+        "scale-unexplained",
+        _WARNING,
+        "no words say what the numbers of the scale {found} mean",
+        "say what the lowest and the highest number mean, or use `score_type: levels`",
+        "Without words each model has a scale of its own.",
+        example="Rate the summary from 1 to 10. {{ output }}",
+    ),
+    ValidationRule(
+        "level-unexplained",
+        _WARNING,
+        "the template never mentions the level {found}",
+        "say in the template when an answer has this level",
+        "The judge can answer only with levels that it knows; a reply with another word is unscored.",
+        example="level_names: [wrong, partial, right] and a template that asks for right or wrong",
+    ),
+    ValidationRule(
+        "criterion-style-cued",
+        _WARNING,
+        "rewards length or style: {found}",
+        "say what the content must have, or give style a check of its own",
+        "Models as judges prefer long and polished texts anyway; a cue makes it worse.",
+        example="Longer and more detailed answers are better.",
     ),
     ValidationRule(
         "judge-unvalidated",

@@ -11,7 +11,10 @@ _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run."""
+    """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run.
+
+    `example` is something that the rule finds, where its message alone does not show it.
+    """
 
     id: str
     severity: Severity
@@ -19,3 +22,4 @@ class ValidationRule:
     hint: str
     why: str
     once: bool = False
+    example: str = ""
