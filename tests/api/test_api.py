@@ -133,6 +133,7 @@ with Store.open(".") as store:
 """
 
 
+@pytest.mark.slow  # mypy over the whole package
 @pytest.mark.process
 def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
