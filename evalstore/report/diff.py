@@ -58,7 +58,10 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
     instead = describe_suggestion(diff.suggestion) if diff.suggestion else ""
     more = "\n".join(wrap_lines(instead, width=screen.width, inner="  "))
-    end = filter(None, (total, screen.paint(Part.HEAD, summary(diff)), more))
+    bump = "\n".join(
+        screen.paint(Part.HEAD, line) for line in wrap_lines(summary(diff), width=screen.width, inner="  ")
+    )
+    end = filter(None, (total, bump, more))
     return "\n\n".join([head, *overview, *blocks, *end, *notes, *measurements])
 
 

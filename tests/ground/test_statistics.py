@@ -74,8 +74,9 @@ def test_the_expansion_meets_the_finite_sum() -> None:
         (alone(*[-HALF] * 2), (-100, 100), 0.25, Conclusion.NOT_RESOLVABLE),
         (alone(*[-HALF] * 3), (-100, 79.70), 0.125, Conclusion.NOT_RESOLVABLE),
         (alone(*[-1] * 3, *[0] * 10), (-47.72, 7.72), 0.125, Conclusion.NOT_RESOLVABLE),
-        (alone(*[-HALF] * 6, *[0] * 14), (-27.72, 0.44), 0.015625, Conclusion.SIGNIFICANT),
-        (alone(*[-HALF] * 5, HALF / 2, *[0] * 14), (-24.28, 3.82), 0.046875, Conclusion.SIGNIFICANT),
+        (alone(*[-HALF] * 6, *[0] * 14), (-27.72, 0.44), 0.015625, Conclusion.NOT_RESOLVABLE),
+        (alone(*[-HALF] * 5, HALF / 2, *[0] * 14), (-24.28, 3.82), 0.046875, Conclusion.NOT_RESOLVABLE),
+        (alone(*[-HALF] * 10, *[0] * 4), (-50.66, -11.84), 0.0009765625, Conclusion.SIGNIFICANT),
     ],
 )
 def test_interval_p_and_claim(shares: Shares, interval: tuple[float, float], p: float, conclusion: Conclusion) -> None:

@@ -17,7 +17,9 @@ HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]
 # What sources that hold no grader come to: questions, and nothing to score them with.
 UNGRADED = {"dataset-unscored", "question-unscored"}
 # What a migration cannot know: how well a judge agrees with people; and what it says itself, of checks no kind can say.
-EXPECTED = {"judge-unvalidated", "rubric-partial", *UNGRADED}
+# What a prompt of the source could say better is no fault of its migration.
+WORDING = {"criterion-doubled", "criterion-vague", "scale-unexplained", "level-unexplained"}
+EXPECTED = {"judge-unvalidated", "rubric-partial", *WORDING, *UNGRADED}
 
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
 

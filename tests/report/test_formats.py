@@ -302,7 +302,7 @@ def test_markdown_says_the_answer_first(cli: Cli, store: Path) -> None:
         "",
         "`rubric/tone@1.0.0` \u2192 `rubric/tone@worktree`",
         "",
-        "**3 major. This needs a major bump: the next version is 2.0.0**",
+        "**3 major (2 certain, 1 possible). This needs a major bump: the next version is 2.0.0**",
     ]
     assert lines.count("  </details>") == 3
     assert f"- \u26a0\ufe0f **major** polite also accepts 'thanks' \u2014 `{TONE}:7`" in lines

@@ -165,7 +165,7 @@ def test_nobody_there(cli: Cli, judged: Path, write: Write) -> None:
         assert "the endpoint cannot be reached: " in lines(ran.err)[-2]
 
 
-FORM = "hint: give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+FORM = "hint: give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
 NO_URL = "error: the URL of the judge's endpoint is none that can be asked"
 NO_KEY = "error: the key of the judge's endpoint holds a space or an odd character; was it copied whole?"
 HELP = "hint: see evalstore score --help"
