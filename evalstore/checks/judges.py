@@ -36,8 +36,6 @@ _WORDS = 1_000  # characters of what all judges of one check say in a reason
 FACT_VARIABLE = "fact"
 # The one that holds the statement which an `llm_judge` with `each` asks about.
 STATEMENT_VARIABLE = "statement"
-
-
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {"system": (str, "text"), "extra": (dict, "mapping")}
 
 
@@ -59,6 +57,11 @@ class JudgeAnswer:
     reply: JudgeReply
     parsed: ParsedReply
     about: str = ""
+
+    @property
+    def lead(self) -> str:
+        """How a sentence on it begins where it is about a statement: `s1: `."""
+        return f"{make_excerpt(self.about)}: " if self.about else ""
 
 
 def prepare_judge(
@@ -118,8 +121,7 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     replies = compute_digest(texts) if any(texts) else ""
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
     if unscored:
-        about = f"{make_excerpt(unscored[0].about)}: " if unscored[0].about else ""
-        reason = f"{about}{unscored[0].judge.name}: {unscored[0].parsed.words}"
+        reason = f"{unscored[0].lead}{unscored[0].judge.name}: {unscored[0].parsed.words}"
         many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
         setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
@@ -202,10 +204,7 @@ def _name_models(answers: Sequence[JudgeAnswer]) -> str:
 
 
 def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
-    said = [
-        (f"{make_excerpt(answer.about)}: " if answer.about else "") + describe_answer(answer.judge.name, answer.parsed)
-        for answer in answers
-    ]
+    said = [f"{answer.lead}{describe_answer(answer.judge.name, answer.parsed)}" for answer in answers]
     between = "; " if any(answer.parsed.words for answer in answers) else ", "
     return make_excerpt(between.join(said), _WORDS)
 

@@ -61,7 +61,9 @@ STATEMENT_AGGREGATES: Mapping[str, Callable[[Sequence[Statement], Sequence[Fract
 
 
 def find_weight_problem(aggregate: str, statements: Sequence[Statement]) -> str:
-    """Return why the statements' weights make no score; empty when they do."""
+    """Return why the statements' weights make no score; empty when they do, and where there are no statements."""
+    if not statements:
+        return ""
     if aggregate == "points" and not _sum_positive(statements):
         return "no statement has a weight above 0, so there are no points to reach"
     if not any(one.weight for one in statements):

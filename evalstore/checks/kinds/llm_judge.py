@@ -48,8 +48,11 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         if isinstance(judge, Grade):
             return _answer_always(judge)
         judges.append(judge)
-    problem = _find_obstacle(aggregate, samples, weights, statements) or _find_unread_statement(statements, judges)
-    if problem or (problem := find_weight_problem(_read_statement_aggregate(params), statements) if statements else ""):
+    if problem := (
+        _find_obstacle(aggregate, samples, weights, statements)
+        or _find_unread_statement(statements, judges)
+        or find_weight_problem(_read_statement_aggregate(params), statements)
+    ):
         return _answer_always(grade_error(problem))
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
@@ -92,7 +95,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             "lower `samples`" if too_many else "give at least one member a weight above 0",
             blocks=True,
         )
-    if statements and (problem := find_weight_problem(_read_statement_aggregate(params), statements)):
+    if problem := find_weight_problem(_read_statement_aggregate(params), statements):
         yield CheckProblem(("each",), problem, "give a statement a weight above 0", blocks=True)
     if "aggregate" in params and "each" not in params:
         yield CheckProblem(("aggregate",), "without `each` there is nothing to aggregate", "remove it, or add `each`")
