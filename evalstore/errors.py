@@ -99,7 +99,9 @@ class FindingsError(RefusedError):
 
     def __init__(self, what: str, lines: Sequence[str]) -> None:
         count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
-        super().__init__(f"{what}: the settings are strict, and there {count}", hint="evalstore validate explains each")
+        super().__init__(
+            f"{what}: the settings are strict, and there {count}", hint="see each finding: evalstore validate"
+        )
         self.lines = tuple(lines)
         for line in lines:
             self.add_note(line)

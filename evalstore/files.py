@@ -52,8 +52,10 @@ def refuse_links_below(root: Path, path: Path) -> None:
     for part in path.absolute().parts[1:]:
         here /= part
         if here.is_symlink() and here.parent.resolve().is_relative_to(top):
-            hint = f"it leads to {here.resolve()}: remove the link, or name that place itself"
-            raise RefusedError("is a link, and nothing is written through it", place=Place(str(here)), hint=hint)
+            hint = f"it leads to {here.resolve()}: remove the link, or name that path itself"
+            raise RefusedError(
+                "is a link, and evalstore does not write through links", place=Place(str(here)), hint=hint
+            )
 
 
 def read_below(root: Path, relative: str, limit: int) -> bytes:
@@ -300,11 +302,11 @@ def _read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
 
 
 WRITE_HINTS = {
-    errno.EROFS: "work in a copy that can be written",
-    errno.EACCES: "look at the permissions of the file and its folder",
-    errno.EPERM: "look at the permissions of the file and its folder",
-    errno.ENOSPC: "make room, then run it again",
-    errno.EDQUOT: "make room, then run it again",
+    errno.EROFS: "work in a writable copy",
+    errno.EACCES: "check the permissions of the file and its folder",
+    errno.EPERM: "check the permissions of the file and its folder",
+    errno.ENOSPC: "free some space, then run it again",
+    errno.EDQUOT: "free some space, then run it again",
 }
 
 
@@ -315,5 +317,5 @@ def _refuse_writing(error: OSError, relative: str) -> RefusedError:
 
 def _describe_error(error: OSError) -> str:
     if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
-        return "a link or a file stands in its path"
+        return "a link or a file is in its path"
     return (error.strerror or str(error)).lower()

@@ -69,9 +69,9 @@ def explain_name(name: str) -> Explanation:
     if not rules and not topics:
         guess = next((known for known in list_names() if name and known.startswith(name)), None)
         guess = guess or find_nearest(name, list_names())
-        lists = "evalstore explain lists them"
+        lists = "list them: evalstore explain"
         hint = f"did you mean {guess}?" if guess else lists
-        raise RefError(f"there is no rule, kind or key {make_excerpt(name)}", hint=hint)
+        raise RefError(f"unknown rule, kind or key {make_excerpt(name)}", hint=hint)
     shown = rules[0].id if rules and not topics else name
     return Explanation(shown, rules, tuple(_group_topics(topics)))
 
@@ -85,7 +85,8 @@ def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Expla
         if change.finding.fingerprint == fingerprint:
             return Explanation(fingerprint, find_rules(change.finding.rule), change=change)
     raise RefError(
-        f"no change since a last release has the fingerprint {fingerprint}", hint="evalstore diff shows those there are"
+        f"no change since a last release has the fingerprint {fingerprint}",
+        hint="list the fingerprints: evalstore diff",
     )
 
 

@@ -55,7 +55,7 @@ def load_schema(name: str) -> SchemaFile:
         near = find_nearest(name, names)
         raise RefError(
             f"there is no schema {make_excerpt(name)}",
-            hint=f"did you mean {near}?" if near else "evalstore explain --schema lists them",
+            hint=f"did you mean {near}?" if near else "list the schemas: evalstore explain --schema",
         )
     text = (find_resource_folder("schema") / f"{full}{_SUFFIX}").read_text("utf-8")
     return SchemaFile(full, json.loads(text))

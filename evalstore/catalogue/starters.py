@@ -41,11 +41,11 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
     """
     root = _require_store(store)
     if not is_id(id):
-        hint = "an id is lower-case letters, digits and _, and begins with a letter"
-        raise UsageError(f"{make_excerpt(id)} is not an id", hint=hint)
+        hint = "use a to z, digits and _, and begin with a letter"
+        raise UsageError(f"{make_excerpt(id)} is not a valid id", hint=hint)
     path = f"{kind.folder}/{id}.yaml"
     if _is_written(root / path):
-        raise RefusedError(f"{path} is there already", hint=f"evalstore show {kind}/{id}@worktree prints it")
+        raise RefusedError(f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree")
     artifacts = _WorkingArtifacts(store)
     text = "".join(_WRITERS[kind](id, kinds, artifacts))
     write_below(root, path, text.encode())
@@ -61,7 +61,7 @@ def _require_store(store: ArtifactStore) -> Path:
     if store.root is None:
         raise RefusedError("a bare repository has no working files", hint="run it in a clone")
     if not has_store_mark(store.root) and not store.working():
-        raise GitError(f"there is no store in {store.root}", hint="evalstore init makes one")
+        raise GitError(f"there is no store in {store.root}", hint="create one: evalstore init")
     return store.root
 
 
@@ -77,7 +77,7 @@ class _WorkingArtifacts:
         found = [artifact for artifact in self._read(kind) if kind is not Kind.RUBRIC or not _is_composite(artifact)]
         if not found:
             raise RefusedError(
-                f"{purpose} needs a {kind}, and this store has none", hint=f"evalstore new {kind} ID begins one"
+                f"{purpose} needs a {kind}, but this store has none", hint=f"create one: evalstore new {kind} ID"
             )
         # A judge with variables of its own needs words for each of them.
         artifact = min(found, key=lambda one: len(one.value.get("variables", ())))
@@ -120,7 +120,7 @@ def _describe_kind(kind: str) -> str:
     if kind not in list_kinds():
         near = find_nearest(kind, list_kinds())
         hint = f"did you mean {near}?" if near else f"kinds are {', '.join(list_kinds())}"
-        raise UsageError(f"there is no kind of check {make_excerpt(kind)}", hint=hint)
+        raise UsageError(f"unknown kind of check {make_excerpt(kind)}", hint=hint)
     return load_topics()[kind].description
 
 
@@ -136,7 +136,9 @@ def _fill_references(check: dict[str, Any], artifacts: _WorkingArtifacts) -> dic
 def _write_judge(id_: str, kinds: Sequence[str], _: _WorkingArtifacts) -> Iterator[str]:
     wanted = kinds[0] if kinds else SCORE_TYPES[0]
     if len(kinds) > 1 or wanted not in SCORE_TYPES:
-        raise UsageError(f"a judge has one kind: {', '.join(SCORE_TYPES)}", hint="evalstore explain judge.score_type")
+        raise UsageError(
+            f"a judge has only one kind: {', '.join(SCORE_TYPES)}", hint="evalstore explain judge.score_type"
+        )
     example = next(one for one in read_schema("judge")["examples"] if one.get("score_type") == wanted)
     yield from _write_head(Kind.JUDGE, id_)
     yield from _write_keys("judge", {key: value for key, value in example.items() if key not in {"id", "version"}})
@@ -144,7 +146,7 @@ def _write_judge(id_: str, kinds: Sequence[str], _: _WorkingArtifacts) -> Iterat
 
 def _write_dataset(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:
     if kinds:
-        raise UsageError("a dataset has no kinds", hint="leave --kind out")
+        raise UsageError("a dataset has no kinds", hint="remove --kind")
     ref = artifacts.choose(Kind.RUBRIC, "a dataset")[0] if artifacts.has(Kind.RUBRIC) else None
     example = read_schema("dataset")["examples"][0]
     yield from _write_head(Kind.DATASET, id_)

@@ -140,7 +140,7 @@ def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
     text = text[1:] if bom else text
     if character := _FORBIDDEN.search(text):
         raise LoadError(
-            f"the character U+{ord(character[0]):04X} cannot stand in a file",
+            f"the character U+{ord(character[0]):04X} is not allowed in a file",
             place=locate_offset(text, character.start(), file),
             hint="write it as an escape in a double-quoted string",
         )

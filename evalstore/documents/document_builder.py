@@ -31,7 +31,7 @@ class AnchorNode(NamedTuple):
 # Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
 _NO_KEY: Any = object()
 _MERGE_KEY: Any = object()
-_ALIAS_HINT = "a text that begins with * needs quotes"
+_ALIAS_HINT = "a string that begins with * needs quotes"
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ class DocumentBuilder:
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span), hint=_ALIAS_HINT)
+            raise LoadError(f"the alias *{name} has no anchor", place=self.locate(span), hint=_ALIAS_HINT)
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
         # A cut within a value that stands elsewhere, too, would give another value back.
@@ -189,14 +189,14 @@ class DocumentBuilder:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
-        raise LoadError("<< takes a mapping, or a list of them", place=self.locate(span))
+        raise LoadError("<< needs a mapping or a list of mappings", place=self.locate(span))
 
     def _build_duplicate_error(self, key: str, pointer: Pointer, span: Span) -> LoadError:
         first = self.key_spans[pointer].line
         return LoadError(
             f"duplicate key {key} (first on line {first})",
             place=self.locate(span),
-            hint="keep one of the two; most programs read the last",
+            hint="keep one of them; most programs read the last",
         )
 
     def _count_nodes(self, nodes: int, height: int, span: Span) -> None:

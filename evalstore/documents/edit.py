@@ -43,7 +43,7 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     if edited.value != reduce(lambda value, change: _replace_value(value, *change), changes.items(), document.value):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
-            f"{format_json_pointer(pointer)} cannot be changed without touching more",
+            f"{format_json_pointer(pointer)} cannot be changed without changing more of the file",
             place=document.locate(pointer),
             hint=f"write {new} there by hand",
         )
@@ -64,7 +64,7 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
         edited = document
     if edited.value != document.value | {key: new}:
         raise RefusedError(
-            f"no item can be added to `{key}` without touching more of the file",
+            f"no item can be added to `{key}` without changing more of the file",
             place=document.locate((key,), of_key=True),
             hint="write each item as a block of lines that begins with a dash",
         )
@@ -171,7 +171,7 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
         if edited is not None and edited.value == document.value | {key: others | new}:
             return edited
     raise RefusedError(
-        f"`{key}` cannot be written without touching more of the file",
+        f"`{key}` cannot be written without changing more of the file",
         place=document.locate((key,), of_key=True) if key in document.value else Place(document.file),
         hint=f"write by hand: {key}: {_format_flow(new)}",
     )

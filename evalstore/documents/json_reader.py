@@ -263,7 +263,7 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             builder.add_scalar(read_scalar(token, builder.locate(span)), span)
         state = _AFTER[open_[-1:]]
     if (end := source.skip_space(position)) != len(source.text):
-        source.refuse_at(end, "something stands after the value")
+        source.refuse_at(end, "unexpected text after the value")
 
 
 def _read_scalar(token: str, place: Place) -> object:
@@ -318,7 +318,7 @@ def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, 
     for key in pointer:
         target = target.get(key, {}) if isinstance(target, dict) else None
     if not isinstance(target, dict):
-        raise RefusedError("is not a mapping that members can be added to", place=Place(file))
+        raise RefusedError("is not a mapping to add keys to", place=Place(file))
     new = {key: value for key, value in members.items() if key not in target}
     if not new:
         return data
@@ -328,7 +328,7 @@ def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, 
     changed = _insert(document, pointer, new).encode()
     changed = b"\xef\xbb\xbf" + changed if document.bom else changed
     if read_jsonc(changed, file).value != _merge(document.value, pointer, new):
-        raise RefusedError("cannot be changed without touching more", place=Place(file))
+        raise RefusedError("cannot be changed without changing more of the file", place=Place(file))
     return changed
 
 

@@ -143,7 +143,7 @@ class JsonStream:
     def expect_end(self) -> None:
         """Raise `LoadError` for whatever stands after the value."""
         if self.peek():
-            self._refuse_here("something stands after the value")
+            self._refuse_here("unexpected text after the value")
 
     def _take_text(self) -> str:
         """Skip the next value and return its text."""
@@ -165,7 +165,7 @@ class JsonStream:
         while not (match := _TEXT.match(self._text, self._offset)):
             if not self._fill_buffer():
                 self._offset = len(self._text)
-                self._refuse_here("it ends in the middle of a text")
+                self._refuse_here("it ends in the middle of a string")
         self._offset = match.end()
 
     def _skip_scalar(self) -> None:

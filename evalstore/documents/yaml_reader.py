@@ -23,8 +23,8 @@ from evalstore.documents.document import (
 )
 from evalstore.errors import LimitError, LoadError, Place
 
-_TAB = "indent with blanks: YAML takes no tab"
-_UNCLOSED = "it begins here and is never closed: what begins with #, or holds a comma or a bracket, needs quotes"
+_TAB = "indent with spaces: YAML does not allow tabs"
+_UNCLOSED = "it is never closed: quote a string that begins with # or contains a comma or a bracket"
 # What the parser says -> what to do; that it cannot name what it looked for, has to do with where it stopped.
 _HINTS = {
     "found a tab character that violates indentation": _TAB,
@@ -34,11 +34,11 @@ _HINTS = {
     "found unexpected document separator": "this quotation mark is never closed",
     "did not find expected ',' or ']'": _UNCLOSED,
     "did not find expected ',' or '}'": _UNCLOSED,
-    "did not find expected '-' indicator": "the items of one list begin in one column, each with - and a blank",
-    "did not find expected key": "the keys of one mapping begin in one column, and nothing follows a text in quotes",
-    "did not find expected alphabetic or numeric character": "a text that begins with * or & needs quotes",
-    "could not find expected ':'": "a key ends with a colon and a blank; in a text in quotes every line is indented",
-    "block sequence entries are not allowed in this context": "a list begins on the line below its key",
+    "did not find expected '-' indicator": "start all items of a list in the same column, each with - and a space",
+    "did not find expected key": "start all keys of a mapping in one column, and write nothing after a quoted string",
+    "did not find expected alphabetic or numeric character": "a string that begins with * or & needs quotes",
+    "could not find expected ':'": "end a key with a colon and a space, and indent every line of a quoted string",
+    "block sequence entries are not allowed in this context": "start the list on the line below its key",
 }
 # Where these end, nothing is wrong: the slip is where they begin.
 _BEGINNINGS = frozenset(
@@ -82,19 +82,19 @@ def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> Lo
 def _hint_at_text(problem: str, line: str) -> str | None:
     """Return what to do about a text that YAML takes for something else; None where there is none in the line."""
     if problem in _CUT_SHORT and _APOSTROPHE.search(line):
-        return "within '…' an apostrophe is written twice, as in 'It''s fine'; or put the text in \"…\""
+        return "double an apostrophe within '…', as in 'It''s fine'; or use \"…\""
     if problem == _NO_EXPECTED_KEY and (found := _BRACKETED.search(line)):
-        return f"a text that begins with {found[1]} needs quotes"
+        return f"a string that begins with {found[1]} needs quotes"
     return None
 
 
 def _hint_at_place(problem: str, before: str, char: str) -> str | None:
     if problem == _COLON:
         if ": " in before:
-            return "a text with a colon in it needs quotes"
-        return "it is indented too far, or a key above lacks its colon"
+            return "a string with a colon needs quotes"
+        return "it is indented too far, or a key above has no colon"
     if problem == _NO_TOKEN:
-        return _TAB if char == "\t" else f"a text that begins with {char} needs quotes"
+        return _TAB if char == "\t" else f"a string that begins with {char} needs quotes"
     return None
 
 
@@ -132,9 +132,7 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
     if _FLOAT.fullmatch(text):
         return parse_number(text, place)
     if SPECIAL_NUMBER.fullmatch(text):
-        raise LoadError(
-            f"{text} is not a number that can be calculated with", place=place, hint="quote it if it is text"
-        )
+        raise LoadError(f"{text} is not a finite number", place=place, hint="quote it if it is a string")
     return text
 
 
@@ -307,10 +305,12 @@ def _handle_container(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> Non
         raise LoadError(
             "a key is a mapping or a list",
             place=builder.locate(span),
-            hint="keys are plain words; a text that begins with { or [ needs quotes",
+            hint="use plain words as keys; quote a string that begins with { or [",
         )
     if event.tag not in tags:
-        raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(span), hint="only plain data is read")
+        raise LoadError(
+            f"the tag {event.tag} is not supported", place=builder.locate(span), hint="evalstore reads only plain data"
+        )
     builder.open_container(kind(), span, event.anchor)
 
 
@@ -328,7 +328,7 @@ def _handle_alias(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
 def _handle_document(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
     if builder.done:
         place = builder.locate(_make_span(event))
-        raise LoadError("a second document begins here", place=place, hint="keep one document a file")
+        raise LoadError("a second document begins here", place=place, hint="keep one document per file")
 
 
 # The class of an event -> what it does; those of the stream, and the ends of documents, do nothing.
@@ -345,7 +345,7 @@ _HANDLERS: dict[str, Callable[[Any, DocumentBuilder, _KeyTaker], None]] = {
 
 def _add_plain_key(event: Any, span: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        raise LoadError("merge keys (<<) are not read", place=builder.locate(span), hint="write the keys out")
+        raise LoadError("merge keys (<<) are not supported", place=builder.locate(span), hint="write the keys out")
     builder.add_key(event.value, span)
 
 
@@ -367,7 +367,7 @@ def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
         return text
     place = builder.locate(span)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
-        raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
+        raise LoadError(f"the tag {event.tag} is not supported", place=place, hint="evalstore reads only plain data")
     if builder.legacy and not builder.wants_key and SPECIAL_NUMBER.fullmatch(text):
         from evalstore.documents.document import OpaqueValue
 
@@ -388,5 +388,5 @@ def _find_merge_conflict(text: str, file: str) -> LoadError | None:
     if marker is None:
         return None
     place = Place(file, text.count("\n", 0, marker.start()) + 1, 1)
-    hint = "take the markers out; or take one side whole (git checkout --ours or --theirs), and edit again"
+    hint = "remove the markers, or take one side whole (git checkout --ours or --theirs), and edit again"
     return LoadError("holds a merge conflict", place=place, hint=hint)

@@ -95,13 +95,13 @@ def read_judge(value: Mapping[str, Any]) -> Judge:
     if "template" not in value:
         raise ValueError("it has no template")
     if not all(isinstance(name, str) for name in value.get("variables", ())):
-        raise ValueError("its variables are not all texts")
+        raise ValueError("its variables are not all strings")
     if (score_type := value.get("score_type", "continuous")) not in tuple(ScoreType):
-        raise ValueError(f"its score_type is {score_type!r}, and there are {', '.join(ScoreType)}")
+        raise ValueError(f"its score_type is {score_type!r}, not one of {', '.join(ScoreType)}")
     scale = value.get("scale", {})
     least, most = _read_number(scale.get("min", 0)), _read_number(scale.get("max", 1))
     if least >= most:
-        raise ValueError(f"its scale runs from {least} to {most}, which leaves no room for a score")
+        raise ValueError(f"its scale runs from {least} to {most}, so no score fits")
     return Judge(
         id=str(value.get("id", "")),
         version=str(value.get("version", "")),
@@ -121,7 +121,7 @@ def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
         return None
     names = value.get("level_names", [])
     if len(set(names)) < max(2, len(names)) or not all(isinstance(name, str) for name in names):
-        raise ValueError("its level_names are not two or more different texts")
+        raise ValueError("its level_names are not two or more different strings")
     scores = {name: _read_number(score) for name, score in value.get("level_scores", {}).items()}
     if not all(0 <= score <= 1 for score in scores.values()):
         raise ValueError("a score of level_scores is not from 0 to 1")

@@ -35,7 +35,7 @@ _LEDGER = (
     rf'\{{lines: (?P<lines>[1-9][0-9]{{0,8}}), sha256: "(?P<sha256>{_SHA})"\}}\n'
 )
 _CONFLICT = r"^(?:<{7}|={7}|>{7})(?: |$)"
-_HINT = "only `evalstore lock` writes this file: take the last committed one, and lock again"
+_HINT = "restore the committed file, then run evalstore lock: only that command writes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     except LoadError:
         # Its lines are of no lock, so that they are looked for in a text that is none.
         if conflict := re.search(_CONFLICT, text, re.MULTILINE):
-            hint = "take one of its two sides whole, then run evalstore lock"
+            hint = "keep one side whole, then run evalstore lock"
             place = locate_offset(text, conflict.start(), file)
             raise LoadError("holds a merge conflict", place=place, hint=hint) from None
         raise
@@ -99,7 +99,9 @@ def _parse_lock(text: str, file: str) -> Lock:
         raise LoadError("is not a lock of evalstore", place=Place(file, 1), hint=_HINT)
     if int(start["form"]) != _FORM:
         message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
-        raise LoadError(message, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
+        raise LoadError(
+            message, place=Place(file, 1), hint="use the version of evalstore that wrote it, or a newer one"
+        )
     reader = _LockParser(file, text, start.end())
     refs = {key: _parse_entry(match, line) for key, line, match in reader.read_section("refs", re.compile(_ENTRY))}
     ledgers = {
@@ -157,7 +159,7 @@ class _LockParser:
 
     def build_form_error(self) -> LoadError:
         place = locate_offset(self.text, self.offset, self.file)
-        return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
+        return LoadError("is not a valid lock from here on", place=Place(self.file, place.line), hint=_HINT)
 
 
 def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, LockEntry]]:
@@ -175,7 +177,7 @@ def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
 
 def _format_entry(ref: str, entry: LockEntry) -> str:
     if not re.fullmatch(_KEY, ref):
-        raise RefError(f"{make_excerpt(ref)!r} cannot be locked as it is written", hint="write its range in one line")
+        raise RefError(f"{make_excerpt(ref)!r} cannot be locked as it is written", hint="write its range on one line")
     fields = {
         "version": entry.version,
         "tag_object": entry.tag_object,

@@ -194,10 +194,10 @@ def make_question(
 def _explain_broken(found: Question) -> str:
     """Return why a row is not a question that can be graded, with its line."""
     if not found.row:
-        return f"a question is a mapping with `id` and `input`{found.place}"
+        return f"a question must be a mapping with `id` and `input`{found.place}"
     for key in _TEXT_KEYS:
         if key in found.row and not isinstance(found.row[key], str):
-            return f"`{key}` is not a text{found.place}"
+            return f"`{key}` is not a string{found.place}"
     key = "input" if found.id else "id"
     return f"the question has no {key}{found.explain_absence(key) or found.place}"
 

@@ -138,8 +138,8 @@ def parse_ref(text: str) -> Ref:
         )
     if not is_id(id_):
         raise RefError(
-            f"'{make_excerpt(id_)}' is not an id",
-            hint="an id is a to z, digits and _, begins with a letter, at most 64",
+            f"'{make_excerpt(id_)}' is not a valid id",
+            hint="use a to z, digits and _, begin with a letter, at most 64 characters",
         )
     if "@" in text and not pin:
         raise RefError(f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")
@@ -161,7 +161,7 @@ def _parse_pin(kind: Kind, id_: str, pin: str) -> Ref:
     if range_ := find_range(pin):
         return Ref(kind, id_, pin, PinType.RANGE, range=range_)
     raise RefError(
-        f"'{make_excerpt(pin)}' is not a pin",
+        f"'{make_excerpt(pin)}' is not a valid pin",
         hint="pins are 1.2.3, ^1.2, ~1.2, '>=1.2 <2', latest, worktree, git:<rev>",
     )
 

@@ -68,7 +68,7 @@ def read_rubric(value: Mapping[str, Any]) -> Rubric:
     scoring = value["scoring"]
     ids = list_check_ids(value["checks"])
     if len(set(ids)) < len(ids):
-        raise ValueError("two checks have one id")
+        raise ValueError("two checks have the same id")
     return Rubric(
         id=str(value.get("id", "")),
         version=str(value.get("version", "")),
@@ -141,5 +141,5 @@ def _read_number(name: str, value: Any) -> Fraction:
 def _read_policy(name: str, scoring: Mapping[str, Any]) -> str:
     word = scoring.get(name, "skip")
     if word not in POLICIES[name]:
-        raise ValueError(f"{name} is {word!r}, which is none of {', '.join(POLICIES[name])}")
+        raise ValueError(f"{name} is {word!r}, not one of {', '.join(POLICIES[name])}")
     return _require_type(name, word, str)  # type: ignore[no-any-return]  # checked there

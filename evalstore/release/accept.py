@@ -55,7 +55,10 @@ def accept(
     """
     options = options._replace(reason=_check_reason(options.reason))
     if options.until and options.until < today:
-        raise UsageError(f"{options.until} is past, so it would accept nothing", hint="name a day to come, or none")
+        raise UsageError(
+            f"{options.until} is in the past, so the acceptance would have no effect",
+            hint="name a later day, or leave --until out",
+        )
     if store.root is None:
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with lock_repository(store, signature) as repository:
@@ -83,10 +86,10 @@ def _find_change(statuses: Sequence[ArtifactStatus], fingerprint: str) -> tuple[
             return status, finding
     for status, finding in pairs:
         if any(child.fingerprint == fingerprint for child in _list_descendants(finding)):
-            message = f"{fingerprint} is a part of {finding.rule} of {status.ref}, which is accepted as a whole"
+            message = f"{fingerprint} is part of {finding.rule} of {status.ref}, which you can accept only as a whole"
             raise RefError(message, hint=f"evalstore accept {finding.fingerprint}")
     broken = next((status.ref for status in statuses if status.state is ArtifactState.BROKEN), None)
-    hint = f"{broken} cannot be compared: evalstore status" if broken else "evalstore diff REF shows those there are"
+    hint = f"{broken} cannot be compared: evalstore status" if broken else "list the fingerprints: evalstore diff REF"
     raise RefError(f"no change since a last release has the fingerprint {fingerprint}", hint=hint)
 
 
@@ -101,7 +104,7 @@ def _choose_level(finding: DiffFinding, chosen: Bump | None) -> Bump:
     if level >= finding.level:
         raise RefusedError(
             f"{finding.rule} needs {'only ' if finding.level is Bump.PATCH else ''}a {finding.level} bump as it is",
-            hint="a change that anyone can notice needs at least a patch; there is nothing to accept",
+            hint="a noticeable change needs at least a patch, so there is nothing to accept",
         )
     return level
 
@@ -109,7 +112,10 @@ def _choose_level(finding: DiffFinding, chosen: Bump | None) -> Bump:
 def _check_reason(text: str) -> str:
     words = " ".join(text.split())
     if not words or len(words) > _REASON:
-        raise UsageError(f"the reason has {len(words)} characters", hint=f"say in 1 to {_REASON} why it may need less")
+        raise UsageError(
+            f"the reason has {len(words)} characters",
+            hint=f"say in 1 to {_REASON} characters why a lower level is enough",
+        )
     return words
 
 

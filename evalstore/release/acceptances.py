@@ -118,7 +118,7 @@ def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
     data = _read_committed(store, commit, SETTINGS_FILE, MIDDLE_FILE)
     value = read_yaml(data, file).value if data else None
     if not isinstance(value, dict | None):
-        raise LoadError("settings are a mapping", place=Place(file))
+        raise LoadError("settings must be a mapping", place=Place(file))
     return value or {}
 
 

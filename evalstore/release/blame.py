@@ -114,7 +114,7 @@ def blame(store: ArtifactStore, ref: str) -> Blame:
     resolved = store.resolve(ref)
     places = dict(list_places(resolved.artifact, iterate_resolved_questions(store, resolved)))
     if not places:
-        raise LoadError(f"{resolved.ref} cannot be taken apart", hint="evalstore validate says why")
+        raise LoadError(f"{resolved.ref} cannot be read part by part", hint="see what is wrong: evalstore validate")
     owners = {part: _find_owner(part) for part in places if resolved.kind is Kind.RUBRIC}
     origins = OriginFinder(store).find_origins(None, resolved, {*places, *owners.values()})
     return Blame(

@@ -37,7 +37,7 @@ from evalstore.store.remote import is_signature_required, read_required_signers
 from evalstore.versions import Bump
 
 _TRIES = 5  # of a bump whose branch moves meanwhile
-_RETRY_HINT = "make room, or look at the permissions; the same bump again finishes what this one began"
+_RETRY_HINT = "free some space or fix the permissions, then run the same bump again: it finishes this one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _check_options(store: ArtifactStore, *, has_choice: bool, without: str) -> N
     if not has_choice:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
     if without:
-        raise UsageError(f"without a commit there is nothing to {without}", hint="leave --no-commit out")
+        raise UsageError(f"there is nothing to {without} without a commit", hint="remove --no-commit")
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
 

@@ -103,7 +103,7 @@ def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None
     on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)
     if on_disk is not None and ledger not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
-            "the ledger differs from the committed one, and only a bump writes it",
+            "the ledger differs from the committed one, and only `evalstore bump` may write it",
             place=Place(path),
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
@@ -161,13 +161,16 @@ def find_checkout(git: Git) -> Checkout:
     wait_for_index(git.directory)
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
-            raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
+            raise RefusedError(f"{what} is still in progress", hint="finish it or abort it, then run the bump again")
     if conflict := find_unmerged(git):
-        raise RefusedError(f"{conflict} has a conflict that is not resolved", hint="resolve it, git add it, then bump")
+        raise RefusedError(
+            f"{conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
+        )
     name = find_branch(git)
     if name is None:
         raise RefusedError(
-            "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
+            "HEAD is detached, so the release would be on no branch",
+            hint="git switch to a branch, then run the bump again",
         )
     branch = BRANCH_REFS + name
     return Checkout(branch, find_refs(git, [branch]).get(branch))
@@ -209,7 +212,7 @@ def _fill_variable(signature: dict[str, str], variable: str, value: str | None) 
     if variable not in signature and not value:
         part = variable.rpartition("_")[2].lower()
         raise RefusedError(
-            f"there is nobody to sign the release: git knows no user.{part}",
+            f"git has no user.{part} to sign the release with",
             hint=f'git config --global user.{part} "…", or set {variable}',
         )
     signature.setdefault(variable, value or "")

@@ -28,7 +28,7 @@ from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version
 
 _BEHIND = VALIDATION_RULES["pin-behind"]
-_UNKNOWN = "nobody can say what its references meant when it was released"
+_UNKNOWN = "what its references meant at its release is unknown"
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class MovedReferenceFinder:
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
-            raise RefusedError("a shallow clone does not have that history", hint="git fetch --unshallow --tags")
+            raise RefusedError("this shallow clone does not have that history", hint="git fetch --unshallow --tags")
         return is_ancestor(self.store.git, release.commit, base.commit)
 
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:

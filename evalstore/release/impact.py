@@ -95,7 +95,9 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
     """
     target_ref = parse_ref(ref)
     if target_ref.type is PinType.REVISION:
-        raise RefError(f"{ref} is not a release, so nothing can hold it", hint=f"evalstore impact {target_ref.name}")
+        raise RefError(
+            f"{ref} is not a release, so nothing can refer to it", hint=f"evalstore impact {target_ref.name}"
+        )
     version = None if target_ref.type in _WORKING_PINS else store.resolve(target_ref).version
     releases = store.group_releases()
     _check_known(store, target_ref, releases)
@@ -230,4 +232,4 @@ def _check_known(store: ArtifactStore, target_ref: Ref, releases: Mapping[str, S
 
 
 def _describe_unread(key: str, error: EvalstoreError) -> str:
-    return f"{key} cannot be read, so what it refers to is not known: {error}"
+    return f"{key} cannot be read, so its references are unknown: {error}"

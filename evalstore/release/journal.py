@@ -116,7 +116,7 @@ def read_journal(common: Path, name: str) -> Journal:
         pass
     raise RefusedError(
         f"the journal of an interrupted bump cannot be read: {common / name}",
-        hint="look at the branch and its tags, then remove that file",
+        hint="check the branch and its tags, then remove that file",
     )
 
 
@@ -160,8 +160,8 @@ def _describe_interrupted(common: Path, name: str) -> str:
     what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
     names = " ".join(ref.name for ref in refs)
     # Of many no command is shown: --all could release what nobody named.
-    again = f"evalstore bump {names}" if len(refs) <= _NAMED_LIMIT else "the same bump again"
-    return f"a bump of {what} was interrupted: {again} finishes it"
+    again = f"evalstore bump {names}" if len(refs) <= _NAMED_LIMIT else "run the same bump again"
+    return f"a bump of {what} was interrupted; finish it: {again}"
 
 
 # Not synced: it is git that prunes, and after a power cut nobody has anything to publish.

@@ -69,7 +69,7 @@ class ReleaseRecords:
         if not sha256:
             return "fetch it again from a clone that has the right one"
         path = self.quote_ledger_path(ref.partition("@")[0])
-        return f"its commit is in: git log -S{sha256[:LONG_DIGEST]} -- {path}"
+        return f"find its commit: git log -S{sha256[:LONG_DIGEST]} -- {path}"
 
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
@@ -132,10 +132,10 @@ def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
 def describe_rewrite(ledger: Ledger, locked: LockedLedger) -> str:
     """Say how a ledger differs from what was locked of it; "" where lines were only appended."""
     if len(ledger.raw) < locked.lines:
-        return f"it has {_count_lines(len(ledger.raw))}, and had {_count_lines(locked.lines)}"
+        return f"it has {_count_lines(len(ledger.raw))}, but had {_count_lines(locked.lines)}"
     if ledger.hash_prefix(locked.lines) == locked.sha256:
         return ""
-    return f"its first {_count_lines(locked.lines)} read differently"
+    return f"its first {_count_lines(locked.lines)} changed"
 
 
 def _count_lines(number: int) -> str:

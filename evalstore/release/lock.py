@@ -74,7 +74,7 @@ def lock(
     references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors), watch)
     unused = (selector for selector in selectors if not any(_selects(selector, ref) for ref, _ in references))
     if selector := next(unused, None):
-        raise RefError(f"nothing in this store refers to {selector}", hint="evalstore lock names what it holds")
+        raise RefError(f"nothing in this store refers to {selector}", hint="see what is locked: evalstore lock")
     entries = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
     new = Lock(entries, _lock_ledgers(store, old))
     data = write_lock(new)
@@ -126,9 +126,9 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
     for name, locked_ledger in old.ledgers.items():
         if change := describe_rewrite(store.ledgers.read(name), locked_ledger):
             raise RefusedError(
-                f"the ledger of {name} does not go on from what was locked: {change}",
+                f"the ledger of {name} does not continue the locked one: {change}",
                 place=Place(LOCK_FILE, locked_ledger.line),
-                hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
+                hint=f"see evalstore verify {name}; to lock the ledger as it is, remove its line from {LOCK_FILE}",
             )
     # A ledger only grows, so that the lines of today hold until the next lock, too.
     store.ledgers.expect(names := store.ledgers.list_names())
@@ -184,7 +184,7 @@ def report_untagged_block(block: LockBlock, tag_name: str) -> Finding:
 
 def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
     """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
-    back = "evalstore lock holds what is there now, when that is what you want"
+    back = "to lock what is there now: evalstore lock"
     try:
         if block.ref.type is not PinType.REVISION:
             yield from _check_release_block(records, block, tags)
@@ -248,7 +248,7 @@ def _check_release_block(
     name = find_expected_tag(records, block)
     if name is None:
         version = block.entry.version or "(none)"
-        yield block.make_finding("lock-edited", what=f"it cannot mean the version {version}")
+        yield block.make_finding("lock-edited", what=f"it cannot resolve to version {version}")
         return
     tag = tags.get(name)
     if tag is None:
@@ -277,10 +277,10 @@ def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseCont
     entry = block.entry
     if here.blob != entry.blob:
         yield block.make_finding(
-            "tag-moved", what=f"its file is blob {here.blob[:12]}, and {entry.blob[:12]} was locked", back=back
+            "tag-moved", what=f"its file is blob {here.blob[:12]}, and the lock has {entry.blob[:12]}", back=back
         )
     elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
-        change = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
+        change = f"its rows are blob {(rows or '(none)')[:12]}, and the lock has {(entry.rows or '(none)')[:12]}"
         yield block.make_finding("tag-moved", what=change, back=back)
     elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")

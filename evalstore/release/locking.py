@@ -74,7 +74,7 @@ def _open_lock_file(common: Path) -> int:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(
-            f"the repository cannot be written: {reason}", hint=f"look at the permissions of {common}"
+            f"the repository cannot be written: {reason}", hint=f"check the permissions of {common}"
         ) from None
 
 
@@ -85,4 +85,6 @@ def _acquire_lock(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         time.sleep(0.05)
-    raise ConflictError("another bump holds the lock of this repository", hint="wait for it, then run this one again")
+    raise ConflictError(
+        "another bump is running in this repository", hint="wait until it is done, then run this one again"
+    )

@@ -175,7 +175,7 @@ class PartHistory:
 
 
 _ABSENT = PartTable()
-_SHALLOW = "the commit is not in this clone, which is shallow: git fetch --unshallow --tags"
+_SHALLOW = "this shallow clone does not have the commit: git fetch --unshallow --tags"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class OriginFinder:
         self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
     ) -> dict[ArtifactPart, PartOrigin]:
         """Return the commits on the way to `old` that `new` lacks: what they did is undone in it."""
-        found = {part: self._describe_release(new, gap="no commit on the way changed it") for part in parts}
+        found = {part: self._describe_release(new, gap="no commit in between changed it") for part in parts}
         if not parts or old is None or old.commit is None or new.commit is None:
             return found
         history = self._open_history(old, old.commit, new.commit)

@@ -142,8 +142,8 @@ def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Ve
         error = build_unknown_error(store, ref)
         return RefusedError(error.message, place=place, hint=error.hint)
     hint = (
-        f"pin {ref.name}@{known[-1]}, or one before it"
+        f"pin {ref.name}@{known[-1]} or an earlier release"
         if known
-        else f"name {ref.name} in the same bump, and pin the version that its file says"
+        else f"release {ref.name} in the same bump, and pin the version in its file"
     )
-    return RefusedError(f"{ref} is not released, and not in this bump", place=place, hint=hint)
+    return RefusedError(f"{ref} is not released and not part of this bump", place=place, hint=hint)

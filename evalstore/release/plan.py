@@ -176,10 +176,12 @@ def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator
 def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
     ref = parse_ref(text)
     if ref.type not in {PinType.NONE, PinType.WORKTREE}:
-        raise RefError(f"{ref} has a pin, but a bump releases the working file", hint=f"evalstore bump {ref.name}")
+        raise RefError(
+            f"{ref} has a pin, but evalstore bump releases the working file", hint=f"evalstore bump {ref.name}"
+        )
     if ref.name not in working:
         guess = find_nearest(ref.name, working)
-        hint = f"did you mean {guess}?" if guess else "evalstore list shows what there is"
+        hint = f"did you mean {guess}?" if guess else "list the artifacts: evalstore list"
         raise RefError(f"there is no {ref.name} in the working tree", hint=hint)
     return working[ref.name]
 
@@ -212,18 +214,18 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
         if version == step.version:
             free = bump_version(max(other.version for other in known), max(step.bump, Bump.PATCH))
             raise RefusedError(
-                f"{step.ref} is released already, with other content",
+                f"{step.ref} is already released, with other content",
                 place=step.artifact.document.locate(("version",)),
-                hint="--pre makes the next pre-release, --level the final version; or write one there"
+                hint="release the next pre-release with --pre, the final version with --level, or write a version there"
                 if version.prerelease
-                else f"write {free} there, or take the release in first: git merge {shlex.quote(release.tag)}",
+                else f"write {free} there, or merge the release first: git merge {shlex.quote(release.tag)}",
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
         if version.without_build == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
                 place=step.artifact.document.locate(("version",)),
-                hint="versions that differ only after the + are the same to a range; choose a higher one",
+                hint="a range cannot tell versions apart that differ only after the +; choose a higher version",
             )
 
 
@@ -246,6 +248,8 @@ def check_tag_name(tag: str) -> None:
     """Refuse the name of a tag that SemVer allows and git does not."""
     if tag.endswith(".lock") or len(tag) > _NAME_LIMIT:
         why = (
-            "git makes no tag that ends in .lock" if tag.endswith(".lock") else f"a tag has at most {_NAME_LIMIT} bytes"
+            "git allows no tag that ends in .lock"
+            if tag.endswith(".lock")
+            else f"a tag has at most {_NAME_LIMIT} bytes"
         )
-        raise RefusedError(f"{tag[:_NAME_LIMIT]} cannot be tagged: {why}", hint="choose another version")
+        raise RefusedError(f"git cannot make the tag {tag[:_NAME_LIMIT]}: {why}", hint="choose another version")

@@ -52,9 +52,9 @@ from evalstore.store.writing import (
 
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
-    "reference already exists": "one of the tags is there already",
-    "but expected": "the branch moved while it was bumped",
-    "unable to resolve reference": "the branch is gone",
+    "reference already exists": "one of the tags already exists",
+    "but expected": "the branch moved during the bump",
+    "unable to resolve reference": "the branch was deleted",
 }
 # To git a tag is a file: below it there can be no other tag.
 _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^']+)'")
@@ -187,7 +187,7 @@ def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers
         # All are signed by one key.
         for name, oid in list(tags.items())[:1]:
             if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid)):
-                hint = "a signer of the file that evalstore.yaml names releases it, or adds you in review"
+                hint = "ask a listed signer to release it, or to add you to the file that evalstore.yaml names"
                 raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
 
 
@@ -232,8 +232,8 @@ def _explain_failure(failure: CommandError | None) -> Exception:
     stderr = failure.stderr if failure else "but expected"
     if crossed := _CROSSED.search(stderr):
         there, wanted = crossed.groups()
-        hint = f"give that one another name (git tag <new> {there}; git tag -d {there}), then run the same bump again"
-        return RefusedError(f"git keeps no tag {wanted} beside the tag {there}", hint=hint)
+        hint = f"rename that tag (git tag <new> {there}; git tag -d {there}), then run the same bump again"
+        return RefusedError(f"git cannot have both a tag {wanted} and a tag {there}", hint=hint)
     cause = next((cause for words, cause in _CONFLICTS.items() if words in stderr), None)
     if cause is None and failure:
         return failure

@@ -26,36 +26,40 @@ _TRIES = 4  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
-_THEN_PUSH = "when that is settled:"
+_THEN_PUSH = "when that is fixed:"
 
 _AS_ANOTHER_VERSION = (
-    "to release it as another version: git tag -d {tags}; git reset HEAD~1; take its line out of .evalstore/sums; "
-    "git stash -u; git pull --no-rebase --tags {remote} {branch}; git stash pop; bump again; or, when that one is gone:"
+    "to release it as another version: git tag -d {tags}; git reset HEAD~1; remove its line from .evalstore/sums; "
+    "git stash -u; git pull --no-rebase --tags {remote} {branch}; git stash pop; bump again; or, once it is gone:"
 )
 _JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 _LET_GIT_ASK = (
-    "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
+    "evalstore asks only your global git config for passwords and keys; git itself also asks this repository's:"
 )
 
 # What a remote says of a ref that it does not take -> what has happened, and what to do before the same push. The first
 # row that fits any ref counts: who has both a branch that moved and a tag that is taken needs another version first.
 _REJECTIONS = (
-    ("already exists", "{ref} is there already, and it is another one", _AS_ANOTHER_VERSION),
-    ("fetch first", "{branch} has moved on there", _JOIN_BOTH),
-    ("non-fast-forward", "{branch} has moved on there", _JOIN_BOTH),
-    ("hook declined", "a hook there refuses {ref}{reason}", _THEN_PUSH),
+    ("already exists", "{ref} already exists there, with other content", _AS_ANOTHER_VERSION),
+    ("fetch first", "{branch} has new commits there", _JOIN_BOTH),
+    ("non-fast-forward", "{branch} has new commits there", _JOIN_BOTH),
+    ("hook declined", "a hook there rejected {ref}{reason}", _THEN_PUSH),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
-    ("", "{ref} is refused there: {words}{reason}", _THEN_PUSH),
+    ("", "{ref} was rejected there: {words}{reason}", _THEN_PUSH),
 )
 # What git says when no ref got an answer -> what has happened, and what to do.
 _FAILURES = (
-    ("support --atomic", "it cannot take a branch and tags at once", "the branch may arrive without its tags, with:"),
-    ("' not allowed", "evalstore pushes over https and ssh and to folders, and nothing else", "git itself may do it:"),
-    ("Permission denied", "it does not let you in", _LET_GIT_ASK),
-    ("Authentication failed", "it does not let you in", _LET_GIT_ASK),
+    (
+        "support --atomic",
+        "it cannot update a branch and tags together",
+        "the branch may arrive without its tags, with:",
+    ),
+    ("' not allowed", "evalstore pushes only over https and ssh and to folders", "git itself may be able to:"),
+    ("Permission denied", "it denied you access", _LET_GIT_ASK),
+    ("Authentication failed", "it denied you access", _LET_GIT_ASK),
     ("could not read", "it asks for a name or a password", _LET_GIT_ASK),
-    ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
-    ("", "it cannot be reached: {reason}", "git remote -v says where it should be; then:"),
+    ("Timeout:", "it did not answer", "see what arrived: git ls-remote {remote}; then:"),
+    ("", "it cannot be reached: {reason}", "check its address: git remote -v; then:"),
 )
 
 
@@ -76,13 +80,15 @@ def find_push_route(git: Git, *, remote_name: bool | str) -> PushRoute | None:
     if not remote_name:
         return PushRoute(branch, to) if branch and to else None
     if branch is None:
-        raise RefusedError("HEAD is detached, so there is no branch to push", hint="git switch to a branch, then bump")
+        raise RefusedError(
+            "HEAD is detached, so there is no branch to push", hint="git switch to a branch, then run the bump again"
+        )
     if to is None:
         known = f"there is {', '.join(sorted(remotes.by_name))}" if remotes.by_name else "git remote add origin <url>"
         name = f"remote named {remote_name!r}" if isinstance(remote_name, str) else "remote to push to"
         raise RefusedError(f"there is no {name}", hint=known)
     if len(to.urls) > 1:
-        message = f"{to.name} has {len(to.urls)} addresses, and a push to several is never one"
+        message = f"{to.name} has {len(to.urls)} addresses, and a push to several is not atomic"
         raise RefusedError(message, hint="name a remote with one")
     return PushRoute(branch, to)
 
@@ -136,7 +142,7 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
             continue
         except (GitError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            message = f"the push cannot be made: {make_excerpt(reason.lower())}"
+            message = f"the push failed: {make_excerpt(reason.lower())}"
             return replace(push, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
         record_push(store, route.to, refs)
         same = all(answer.flag == "=" for answer in answers)
@@ -214,4 +220,4 @@ def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
     if refused:
         return f": {make_excerpt(remote_lines[-1])}" if remote_lines else ""
     git_lines = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
-    return make_excerpt((git_lines or remote_lines or lines or ["git gives no reason"])[0])
+    return make_excerpt((git_lines or remote_lines or lines or ["git gave no reason"])[0])

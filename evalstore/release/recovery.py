@@ -131,8 +131,8 @@ def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> Refu
     reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
     what = f"{journal.released[0].ref} is" if len(journal.released) == 1 else f"{len(journal.released)} versions are"
     return RefusedError(
-        f"{what} {'released' if journal.tags else 'committed'}, and the working tree cannot follow: {reason}",
-        hint="mend that first, and commit nothing before; the same bump again finishes what this one began",
+        f"{what} {'released' if journal.tags else 'committed'}, but the working tree could not be updated: {reason}",
+        hint="fix that first without committing anything, then run the same bump again: it finishes this one",
     )
 
 

@@ -19,10 +19,8 @@ from evalstore.store.resolve import CommittedArtifact, read_tagged
 from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.versions import Version
 
-_NOT_RELEASED = "nobody released it with evalstore: git tag -d {tag}; or, if it is yours"
-_RELEASED = (
-    "its own commit {commit} lists it: its branch is not here, and git fetch brings it; or, if it was taken back"
-)
+_NOT_RELEASED = "it was not released with evalstore; remove it: git tag -d {tag}; or, if it is yours"
+_RELEASED = "its own commit {commit} lists it, so its branch is missing here: git fetch; or, if it was withdrawn"
 _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -108,7 +106,7 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
             return None
         file = read_release_file(records.store, tag, git_tag.commit)
         if said and said != file.artifact.digest:
-            what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
+            what = f"its tag has digest {said[:12]}…, but its file has {file.artifact.digest[:12]}…"
             raise RefusedError(what, place=file.artifact.document.locate())
         if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
             records.check_rows_readable(rows)
@@ -184,7 +182,7 @@ def _check_unlisted(
 
 
 def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:
-    digest = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
+    digest = f"its file has SHA-256 {file.sha256[:12]}…, but the ledger has {line.sha256[:12]}…"
     place = Place(locate_ledger(tag.ref.name), line.number or None)
     return make_finding("tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256))
 

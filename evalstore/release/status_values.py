@@ -28,51 +28,51 @@ class VersionRule(StrEnum):
     LOOSENED = "override-loosened"
 
 
-MOVED_HINT = "pin the version that is meant, and bump; to go on floating, write the next major version into the file"
-_BUMP = "evalstore bump REF sets the version that the change needs"
+MOVED_HINT = "pin the version you mean, then bump; to keep it floating, write the next major version into the file"
+_BUMP = "set the version that the change needs: evalstore bump REF"
 
 _VERSION_ROWS = (
     ValidationRule(
         VersionRule.NOT_BUMPED,
         Severity.ERROR,
-        "needs {needed}, and is still {version}",
+        "needs {needed}, but is still {version}",
         _BUMP,
-        "Two contents under one version have one name.",
+        "Two different contents would have the same version.",
     ),
     ValidationRule(
         VersionRule.TOO_SMALL,
         Severity.ERROR,
-        "needs {needed}, and {version} says too little",
-        f"{_BUMP}; what may count less is accepted (evalstore accept) or overridden (evalstore.yaml), and shown so",
-        "Who reads a minor version compares scores across it.",
+        "needs {needed}, but {version} is too low",
+        f"{_BUMP}; or lower the level, on record: evalstore accept, or rules in evalstore.yaml",
+        "A minor version tells people that scores are comparable.",
     ),
     ValidationRule(
         VersionRule.DECREASED,
         Severity.ERROR,
         "{version} is below the released {released}",
-        "write a version above the last release, or take the release's own",
-        "What is released is never released again as something else.",
+        "write a version above the last release, or that of the release itself",
+        "A released version never changes its content.",
     ),
     ValidationRule(
         VersionRule.WITHOUT_CHANGE,
         Severity.INFO,
-        "{version} says more than the change needs, or nothing changed",
-        "nothing, if it is meant: a version may always say more",
-        "A number that says more than it needs makes readers look for what moved.",
+        "{version} is higher than the change needs, or nothing changed",
+        "nothing to do if it is intended: a version may always be higher",
+        "A version that is too high makes people look for a change that did not happen.",
     ),
     ValidationRule(
         VersionRule.REFERENCE_MOVED,
         Severity.ERROR,
-        "a floating reference means another version than at the release, by a major change",
+        "a floating reference now means another version, by a major change since the release",
         MOVED_HINT,
-        "Scores move under a version that stays the same.",
+        "Scores move although the version stays the same.",
     ),
     ValidationRule(
         VersionRule.LOOSENED,
         Severity.WARNING,
-        "{now} lets more through than {base} did ({was})",
-        "a bump would count it, and its tag say so; where REV has it, reviewed: evalstore status --check --base REV",
-        "A change that brings its own measure is measured by nobody.",
+        "{now} is less strict than {base} ({was})",
+        "a bump would use and record it; to use the reviewed settings of REV: evalstore status --check --base REV",
+        "A change must not relax the settings that judge it.",
     ),
 )
 
@@ -99,22 +99,22 @@ def judge_version(released: Version, working: Version, required: Bump) -> Versio
     if required is Bump.NONE:
         return _judge_unneeded(released, working)
     if new == old:
-        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
+        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}")
     if new.prerelease:
-        message = f"needs {needed}, and {working} is a pre-release; bump --level {required} makes the final version"
+        message = f"needs {needed}, but {working} is a pre-release; for the final version: bump --level {required}"
         return VersionJudgement(VersionRule.TOO_SMALL, False, message)
     if compute_bump(old, new) < required:
-        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
+        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, but {working} is too low")
     if new > needed:
         return VersionJudgement(
-            VersionRule.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
+            VersionRule.WITHOUT_CHANGE, True, f"{working} is higher than the {needed} it needs; not released yet"
         )
-    return VersionJudgement(None, True, f"{working} says enough; not released yet")
+    return VersionJudgement(None, True, f"{working} is high enough; not released yet")
 
 
 def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
     if working.without_build == released.without_build:
-        return VersionJudgement(None, True, "nothing that anyone could notice")
+        return VersionJudgement(None, True, "no noticeable change")
     return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
 
 

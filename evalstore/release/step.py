@@ -182,9 +182,9 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
     last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     if last is None or working.prerelease or context.is_changed(last, resolved):
         raise RefusedError(
-            f"{resolved.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
+            f"{resolved.name} pins {' and '.join(sorted(moves))}, and has unreleased changes of its own",
             place=resolved.artifact.document.locate(),
-            hint=f"name {resolved.name} too, and they are released with it; or leave --dependents out",
+            hint=f"name {resolved.name} too, to release them with it, or remove --dependents",
         )
 
 
@@ -220,7 +220,7 @@ _LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option i
 def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
     """Return the version to release, and its bump: the file's where it says enough, else the least that does."""
     if level is not None and bump_version(released, level) < (needed := bump_version(released, required)):
-        raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"say --level {required}")
+        raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"use --level {required}")
     bump = max(required, level or Bump.NONE)
     least = bump_version(released, bump)
     if bump and (working == least or not _is_enough(released, working, bump)):
@@ -232,7 +232,7 @@ def check_prerelease_label(label: str | None) -> None:
     """Refuse a label that cannot name pre-releases (`UsageError`)."""
     if label is not None and not _LABEL.fullmatch(label):
         raise UsageError(
-            f"'{make_excerpt(label)}' cannot name a pre-release", hint="say rc, beta or the like, as in --pre rc"
+            f"'{make_excerpt(label)}' cannot name a pre-release", hint="use rc, beta or similar, as in --pre rc"
         )
 
 
@@ -245,7 +245,8 @@ def choose_prerelease(final: Version, label: str, known: Iterable[Version], work
         version = max(version, working)
     if others and version < max(others):
         raise RefusedError(
-            f"{version} would come before the released {max(others)}", hint="choose a later label, or release the final"
+            f"{version} would come before the released {max(others)}",
+            hint="choose a later label, or release the final version",
         )
     return version
 

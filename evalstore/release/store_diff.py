@@ -123,7 +123,7 @@ def _find_removed(
 def _describe_removed(root: Path | None, name: str, release: Release, whence: str) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
         message, state, required = (
-            f"{release.path} is not a regular file, and no link is followed",
+            f"{release.path} is not a regular file, and evalstore follows no links",
             ArtifactState.BROKEN,
             Bump.MAJOR,
         )

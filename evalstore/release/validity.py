@@ -24,7 +24,7 @@ def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
         raise RefusedError(
             describe_note(note)[0],
             place=locate_note(note, resolved.artifact.document),
-            hint="evalstore validate lists all that is wrong with it",
+            hint="list all that is wrong: evalstore validate",
         )
 
 
@@ -33,7 +33,7 @@ def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
     for find_place, ref in pins:
         if not ref.names_release:
             raise RefusedError(
-                f"{ref} is not a release, and a release may name nothing else",
+                f"{ref} is not a release, and a release may refer only to releases",
                 place=find_place(),
                 hint=f"pin a release: {ref.name}@<version>",
             )
@@ -76,7 +76,7 @@ def require_version(resolved: Resolved) -> Version:
     if version.build:
         # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them apart.
         raise RefusedError(
-            f"the version {version} has build metadata, which no release carries",
+            f"the version {version} has build metadata, which no release may have",
             place=resolved.artifact.document.locate(("version",)),
             hint=f"write {version.without_build} there",
         )
@@ -100,13 +100,13 @@ def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> No
     parsed = parse_ledger(ledger)
     if parsed.unreadable:
         raise RefusedError(
-            "this line of the ledger is none that a bump writes",
+            "this ledger line is malformed",
             place=Place(locate_ledger(name), parsed.unreadable[0]),
-            hint="after a conflict keep the lines of both sides, and no marker",
+            hint="after a conflict, keep the lines of both sides and remove the markers",
         )
     recorded = max((line.version for line in parsed.lines), default=None)
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",
-            hint=f"git fetch --tags (--unshallow); else evalstore verify {name} says how it is put back",
+            hint=f"git fetch --tags (--unshallow); otherwise see evalstore verify {name}",
         )

@@ -85,7 +85,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
         output = output["raw"]
     texts = output if isinstance(output, list) else [output]
     if len(texts) > 1:
-        raise LoadError(f"{len(texts)} outputs in one row", place=place, hint="evalstore grades one output a row")
+        raise LoadError(f"{len(texts)} outputs in one row", place=place, hint="write one output per row")
     if not texts or texts[0] is None:
         return None
     if not isinstance(texts[0], str):
@@ -118,7 +118,9 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
 
 
-OUTPUT_SHAPES = 'a line is {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
+OUTPUT_SHAPES = (
+    'a line must be {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
+)
 
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
@@ -219,7 +221,7 @@ def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tu
         return None, Verdict.UNSCORED
     if isinstance(correct := evaluation["is_correct"], bool):
         return score, Verdict.PASS if correct else Verdict.FAIL
-    raise ValueError("its `is_correct` is neither true nor false")
+    raise ValueError("its `is_correct` is not true or false")
 
 
 # Runs have few different grades.
@@ -250,4 +252,4 @@ def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = check.get(key, [])
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return tuple(value)
-    raise ValueError(f"its `{key}` are not texts")
+    raise ValueError(f"its `{key}` are not strings")

@@ -109,7 +109,7 @@ _GUESSES = (
     ({"evalId", "config"}, "an evaluation of promptfoo without any result"),
     (
         {"id", "messages"},
-        "conversations; `jq -c '{id, output: .messages[-1].content}'` makes lines of their last texts",
+        "conversations; convert their last messages: jq -c '{id, output: .messages[-1].content}'",
     ),
     ({"messages"}, "conversations without ids"),
 )
@@ -127,10 +127,10 @@ _OUTPUTS = (
     "content",
 )
 _GUESSED_KINDS = {
-    ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it",
-    ARCHIVE: "an archive of something else",
-    UTF_16: "a text in UTF-16; save it as UTF-8",
-    TABLE: "Parquet, which is read from a file whose name ends in .parquet",
+    ARRAY: "one JSON array; convert it to lines: jq -c '.[]'",
+    ARCHIVE: "another kind of archive",
+    UTF_16: "text in UTF-16; save it as UTF-8",
+    TABLE: "Parquet; rename the file so that it ends in .parquet",
 }
 
 
@@ -146,8 +146,8 @@ def _guess_names(kind: str, names: AbstractSet[str]) -> str:
     if id_ is None or output is None:
         return ""
     if kind == OTHER:
-        return "a table; make a line of JSON of each of its rows"
-    return f"rows with names of their own; `jq -c '{{id: .{id_}, output: .{output}}}'` makes lines of them"
+        return "a table; convert each row to a line of JSON"
+    return f"rows with other key names; convert them: jq -c '{{id: .{id_}, output: .{output}}}'"
 
 
 SpanReader = Callable[[Path, OutputSpan], Iterator[OutputEntry]]
@@ -274,7 +274,7 @@ def find_samples(path: Path) -> Path:
     samples = read_run(path).samples
     if not is_existing_file(samples):
         raise LoadError(
-            "the rows of this run do not lie beside it", place=Place(str(path)), hint=f"put {samples.name} there"
+            "the rows of this run are not next to it", place=Place(str(path)), hint=f"put {samples.name} there"
         )
     return samples
 

@@ -156,7 +156,7 @@ def _write_lines(batch: Any, place: Place) -> Iterator[str]:
 def _write_batch(batch: Any, limit: int) -> list[str]:
     names = batch.schema.names
     if len(set(names)) < len(names):
-        raise LoadError("two columns have one name")
+        raise LoadError("two columns have the same name")
     keys = sum(len(name) * (len(array) - array.null_count) for name, array in zip(names, batch.columns, strict=True))
     if keys + sum(map(_count_bytes, batch.columns)) > limit:
         raise LimitError(f"a row is larger than {limit:,} characters")

@@ -87,7 +87,7 @@ def check_footer(source: BinaryIO, place: Place) -> None:
         raise LimitError(
             f"its footer is larger than {LIMITS.footer:,} bytes",
             place=place,
-            hint="write it anew with more rows in a row group, or as several files",
+            hint="write it again with more rows per row group, or as several files",
         )
 
 
@@ -124,7 +124,7 @@ def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: 
         raise LimitError(
             f"the lists of a row group need more than {LIMITS.lists:,} bytes of memory",
             place=place,
-            hint="write it anew with fewer rows in a row group",
+            hint="write it again with fewer rows per row group",
         )
     count = LIMITS.batch
     while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > LIMITS.decoded:

@@ -164,7 +164,7 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     # Runs from before judges were asked do not count errors.
     errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
-        raise ValueError("its `error_ids` are not texts")
+        raise ValueError("its `error_ids` are not strings")
     partial = read_count(check.get("partial", 0))
     return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial)
 

@@ -45,7 +45,7 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
         match = _URL.fullmatch(url)
         if match is None or match[1] not in PROTOCOLS or "::" in url or url.endswith("/"):
             known = ", ".join(f"{name}://" for name in PROTOCOLS)
-            raise UsageError(f"'{make_excerpt(url, 80)}' is not a URL of a file that is read", hint=f"known: {known}")
+            raise UsageError(f"'{make_excerpt(url, 80)}' is not a supported URL", hint=f"known: {known}")
         path = cls(match[2])
         path._url, path._folder = url, folder or _CopyFolder()  # its own
         return path

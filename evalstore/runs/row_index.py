@@ -154,8 +154,8 @@ def _decode(data: bytes) -> str:
 def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
     """Return the error for one sample of a question that stands twice in a file."""
     return RefusedError(
-        f"{path} holds the question {id_} twice",
-        hint="several answers to one question are numbered: score them as samples",
+        f"{path} contains the question {id_} twice",
+        hint="number several answers to one question and score them as samples",
     )
 
 

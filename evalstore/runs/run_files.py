@@ -90,7 +90,7 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     """
     found = _find_rows_path(record, path)
     if found != path and found.is_symlink():
-        raise LoadError("is a link, and the rows of a run are a file", place=Place(str(found)))
+        raise LoadError("is a link, but the rows of a run must be a file", place=Place(str(found)))
     return found
 
 
@@ -123,7 +123,7 @@ def find_aggregate(path: Path) -> Path:
             if not candidate.is_symlink() and _find_rows_path(read_aggregate(candidate), candidate) == path:
                 return candidate
     raise LoadError(
-        "these are rows, and no aggregate beside them names them",
+        "these are rows without an aggregate that names them",
         place=Place(str(path)),
         hint="name the run by its aggregate JSON; evalstore score grades bare outputs",
     )
@@ -135,7 +135,7 @@ def _find_only_run(folder: Path) -> Path:
         return found[0]
     place = Place(str(folder))
     if not found:
-        raise LoadError("is a folder, and holds no run", place=place, hint="a run is named by its JSON file")
+        raise LoadError("is a folder without a run", place=place, hint="a run is named by its JSON file")
     names = [make_excerpt(path.name, 60) for path in found[:_SHOWN]] + ["…"] * (len(found) > _SHOWN)
     raise LoadError("is a folder with more than one run", place=place, hint=f"name one of them: {', '.join(names)}")
 
@@ -177,7 +177,7 @@ def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
 
 def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not _PLAIN.fullmatch(name):
-        raise ValueError(f"'{make_excerpt(str(name))}' is not a file beside it")
+        raise ValueError(f"'{make_excerpt(str(name))}' is not a file next to it")
     return name
 
 

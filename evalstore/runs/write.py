@@ -98,7 +98,7 @@ def make_disk_error(folder: Path, error: OSError) -> RefusedError:
     """Return the `RefusedError` for an error of the disk, which names the folder."""
     reason = (error.strerror or str(error)).lower()
     return RefusedError(
-        f"this cannot be written here: {reason}", place=Place(str(folder)), hint=WRITE_HINTS.get(error.errno or 0)
+        f"this run cannot be written here: {reason}", place=Place(str(folder)), hint=WRITE_HINTS.get(error.errno or 0)
     )
 
 
@@ -174,7 +174,9 @@ class RunWriter:
             if not published:
                 run.samples.unlink()
         if not published:
-            raise ConflictError("something else wrote this just now", place=Place(str(run.path)), hint="score again")
+            raise ConflictError(
+                "another program wrote this at the same time", place=Place(str(run.path)), hint="score again"
+            )
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
         raise LoadError(f"holds no {ref.kind}: its root is not a mapping", place=document.locate())
     if (id_ := _find_artifact_id(document, ref)) != ref.id:
         raise LoadError(
-            f"the id is '{make_excerpt(str(id_))}', but the file is that of {ref.name}",
+            f"the id is '{make_excerpt(str(id_))}', but the file belongs to {ref.name}",
             place=document.locate(("id",)),
             hint=f"write id: {ref.id}, or rename the file",
         )
@@ -78,7 +78,7 @@ def find_rows_path(dataset: Artifact) -> str | None:
         return None
     if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
         place = dataset.document.locate(("rows",))
-        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
+        raise LoadError("`rows` must name a file next to the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
     return f"{dataset.kind.folder}/{name}"
 
 

@@ -158,7 +158,7 @@ def find_bare_prefix(git: Git) -> str:
     folders = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]
     if len(folders) > 1:
         raise GitError(
-            f"this bare repository holds {len(folders)} stores: {', '.join(folders)}", hint="name one in a clone"
+            f"this bare repository has {len(folders)} stores: {', '.join(folders)}", hint="name one in a clone"
         )
     return folders[0] if folders else ""
 
@@ -168,7 +168,7 @@ def read_settings(repository: Repository, objects: ObjectReader, *, root: Path |
     data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
     document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
-        raise LoadError("settings are a mapping", place=document.locate(), hint="see .evalstore/schema")
+        raise LoadError("settings must be a mapping", place=document.locate(), hint="see .evalstore/schema")
     return document
 
 
@@ -177,7 +177,7 @@ def read_tag_prefix(settings: Document) -> str:
     prefix = (settings.value or {}).get("tag_prefix", "")
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
         raise LoadError(
-            "tag_prefix cannot stand in the name of a tag",
+            "tag_prefix cannot be part of a tag name",
             place=settings.locate(("tag_prefix",)),
             hint='use letters, digits, . _ - and /, as in tag_prefix: "evals/"',
         )
@@ -279,7 +279,7 @@ class StoreContents:
         What was read so is known as `<kind>/<id>@worktree`. Closing either store closes both.
         """
         if pins is not None and pins not in {*WorktreePins}:
-            raise UsageError(f"worktree is 'unreleased', 'all' or None, and not {make_excerpt(repr(pins), 40)}")
+            raise UsageError(f"worktree must be 'unreleased', 'all' or None, not {make_excerpt(repr(pins), 40)}")
         view = replace(self, worktree=None if pins is None else WorktreePins(pins))
         view.ahead = self.ahead  # releases that are expected are read ahead for both
         return view

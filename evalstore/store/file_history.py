@@ -78,7 +78,7 @@ def _walk_history(store: StoreContents, argv: Sequence[str], files: Sequence[str
     out = store.git.run("-c", "log.follow=false", "log", *argv, *files, env=NO_GRAFTS)
     rows = [line.split() for line in out.decode("ascii").splitlines() if line]
     if not all(is_oid(word) for row in rows for word in row):
-        raise GitError("git listed a commit in a form that cannot be read")
+        raise GitError("git listed a commit in an unreadable form")
     commits = {oid: tuple(dict.fromkeys(parents)) for oid, *parents in rows}
     cut = read_shallow_commits(store.git) & commits.keys() if store.repository.shallow else frozenset()
     return FileHistory(next(iter(commits), None), commits, frozenset(cut))

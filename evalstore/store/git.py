@@ -52,16 +52,20 @@ _EXPLANATIONS = (
         "git does not trust this repository, because it belongs to another user",
         "if you trust it: git config --global --add safe.directory <folder>",
     ),
-    ("not a git repository", "not a git repository", "evalstore init makes one"),
+    ("not a git repository", "not a git repository", "create one: evalstore init"),
     *(
-        (text, "the repository has dangerous ref names", "look at packed-refs; no tag is read until it is clean")
+        (text, "the repository has dangerous ref names", "clean packed-refs; until then evalstore reads no tag")
         for text in ("bad ref name", "refname is dangerous")
     ),
     ("from promisor remote", "an object is missing from this clone", MISSING_HINT),
-    ("shallow file has changed", "the repository changed while it was read", "run the command again"),
-    ("Unable to create", "another git process holds a lock", "wait for it, or remove the .lock file it left behind"),
-    ("No space left on device", "the disk is full", "make room and run the command again"),
-    ("ermission denied", "git may not read or write a file of the repository", "look at the permissions of .git"),
+    ("shallow file has changed", "the repository changed during the command", "run the command again"),
+    ("Unable to create", "another git process has a lock", "wait for it, or remove the .lock file it left behind"),
+    ("No space left on device", "the disk is full", "free some space and run the command again"),
+    (
+        "ermission denied",
+        "git is not allowed to read or write a file of the repository",
+        "check the permissions of .git",
+    ),
     ("bad config", "the repository's configuration cannot be read", "look at .git/config"),
     ("unknown repository", "this git cannot read the repository's format", "use a newer git"),
 )
@@ -207,7 +211,7 @@ def _load_gitpython() -> Any:
     try:
         from git.cmd import Git as GitPython
     except ImportError as error:
-        raise GitError(f"git does not run: {error}", hint="try git --version") from None
+        raise GitError(f"git cannot be run: {error}", hint="try git --version") from None
     return GitPython()
 
 
@@ -218,7 +222,7 @@ def find_executable() -> str:
         path = Path(folder, "git")
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():  # unlike is_file, access never raises
             return str(path)
-    raise GitError("git is not installed", hint="install git 2.31 or newer, and see that it is on PATH")
+    raise GitError("git is not installed", hint="install git 2.31 or newer, and put it on PATH")
 
 
 def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str | None]:

@@ -171,7 +171,9 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
     root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):
-        raise RefusedError(f"{path} is a bare repository, without a working tree", hint="clone it, and init the clone")
+        raise RefusedError(
+            f"{path} is a bare repository without a working tree", hint="clone it, then run evalstore init in the clone"
+        )
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     # Refuses a repository that git cannot read, before anything is written into it.
@@ -256,5 +258,5 @@ def _plan_files(root: Path, top: Path, integrations: Integrations) -> Iterator[_
 
 def _write_whole(data: bytes, old: bytes | None) -> bytes:
     if old not in {None, data}:
-        raise RefusedError("it differs from what init writes; delete it and run init again to get the new one")
+        raise RefusedError("it differs from what init writes; to get the new one, delete it and run init again")
     return data

@@ -25,7 +25,7 @@ from evalstore.store.working_files import is_release
 from evalstore.versions import Version
 
 _Key = tuple[Kind, str]
-_TAGLESS = "released, and no tag of it is in this clone: git fetch --tags"
+_TAGLESS = "released, but this clone has no tag of it: git fetch --tags"
 
 _LOG_FIELDS = (
     "taggername",
@@ -129,7 +129,7 @@ def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
 def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     """Return the releases in a version or range (no pin, or latest: all), newest first; `RefError` without any."""
     if not ref.names_release:
-        raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
+        raise RefError(f"{ref} does not name releases", hint=f"evalstore log {ref.name}")
     listed = _list_records(store, list_patterns(store.tags.grammar, ref.kind, ref.id))
     records = [record for _, record in listed if is_covered(ref, record.version)]
     if not records:

@@ -42,7 +42,7 @@ def find_root(start: Path, top: Path) -> tuple[Path, str]:
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     # git reads and prints paths by lines.
     if "\n" in prefix:
-        raise GitError("the path of the store has a line break in it", hint="rename the folder")
+        raise GitError("the path of the store contains a line break", hint="rename the folder")
     return root, prefix
 
 
@@ -72,7 +72,7 @@ def _query_repository(folder: Path, top: Path | None) -> Repository:
         answers = run_git(argv, env=env)
     except CommandError as error:
         if "not a git repository" in error.stderr:  # though it looks like one
-            hint = "look at its permissions; git fsck says whether it is damaged"
+            hint = "check its permissions; to look for damage: git fsck"
             raise GitError(f"git cannot read the repository in {folder}", hint=hint) from None
         if "dubious ownership" not in error.stderr:
             raise

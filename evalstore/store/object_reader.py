@@ -177,7 +177,7 @@ class ObjectReader:
                 if line == f"{oid} missing\n".encode("ascii"):
                     continue
                 if not (header := _HEADER.fullmatch(line)):
-                    raise GitError(f"git answered with another object than {oid[:12]}")
+                    raise GitError(f"git answered with the wrong object instead of {oid[:12]}")
             size = int(header[3])
             if size > _LIMITS.ahead_size:
                 self._skip_bytes(size + 1, oid)
@@ -213,7 +213,7 @@ class ObjectReader:
             raise _build_missing_error(oid)
         header = _HEADER.fullmatch(line)
         if header is None or header[1].decode("ascii") != oid:
-            raise GitError(f"git answered with another object than {oid[:12]}")
+            raise GitError(f"git answered with the wrong object instead of {oid[:12]}")
         if int(header[3]) > limit:
             raise LoadError(f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file")
         return header[2].decode("ascii"), int(header[3])
@@ -271,7 +271,7 @@ class ObjectReader:
         # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
             return _build_missing_error(oid)
-        hint = "the repository is damaged: git fsck says where"
+        hint = "the repository is damaged; see where: git fsck"
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
 
@@ -283,8 +283,8 @@ def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
     hash_.update(data)
     if hash_.hexdigest() != oid:
         raise GitError(
-            f"object {oid[:12]} is not what its id says: the repository was changed or is damaged",
-            hint="git fsck says where; fetch or clone again",
+            f"the content of object {oid[:12]} does not match its id: the repository was changed or is damaged",
+            hint="see where: git fsck; then fetch or clone again",
         )
 
 
@@ -326,5 +326,5 @@ def _find_blobs_one_by_one(git: Git, files: Sequence[tuple[str, str]]) -> list[s
     out = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("".join(names)))
     lines = out.decode("utf-8", "replace").split("\n")[:-1]
     if len(lines) != len(names):
-        raise GitError("git answered for other files than asked", hint="a folder's name holds a line feed")
+        raise GitError("git answered for the wrong files", hint="a folder's name holds a line feed")
     return [None if line.endswith(" missing") else line for line in lines]

@@ -163,7 +163,7 @@ def _read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
 def _build_type_error(path: str, mode: str, commit: str, expected: str) -> RefusedError:
     return RefusedError(
         f"{path} at {commit[:12]} is {_MODE_NAMES.get(mode, 'a file')}, where {expected} should be",
-        hint="evalstore follows no link and no submodule; commit the file itself",
+        hint="commit the file itself: evalstore follows no links and no submodules",
     )
 
 

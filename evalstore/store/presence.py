@@ -24,7 +24,8 @@ def require_artifacts(store: StoreContents) -> None:
     if store.root is None:
         if not store.tags.list_releases():
             raise GitError(
-                "a bare repository has no working files, and this one has no release", hint="git fetch --tags into it"
+                "this bare repository has no releases, and a bare repository has no working files",
+                hint="git fetch --tags into it",
             )
         return
     if store.has_working_file():
@@ -34,15 +35,15 @@ def require_artifacts(store: StoreContents) -> None:
     if released:
         what = "1 release is tagged" if released == 1 else f"{released:,} releases are tagged"
         raise RefusedError(
-            f"{what}, and there is no artifact in {store.root}",
-            hint=hint or "look at what is checked out: git status; git sparse-checkout list",
+            f"{what}, but {store.root} has no artifacts",
+            hint=hint or "check what is checked out: git status; git sparse-checkout list",
         )
     if has_store_mark(store.root):
         raise RefusedError(
-            f"the store in {store.root} holds no artifact",
-            hint=hint or "evalstore new rubric ID begins one, evalstore migrate takes legacy files",
+            f"the store in {store.root} has no artifacts",
+            hint=hint or "create one with evalstore new rubric ID, or migrate legacy files: evalstore migrate",
         )
-    raise GitError(f"there is no store in {store.root}", hint=hint or "evalstore init makes one")
+    raise GitError(f"there is no store in {store.root}", hint=hint or "create one: evalstore init")
 
 
 def find_elsewhere(store: StoreContents) -> str:
@@ -88,5 +89,5 @@ def _name_stores(root: Path, top: Path) -> str:
         return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
     if others:
         first = next(iter(others))
-        return f"{first}/ holds artifacts and no evalstore.yaml: evalstore init {shlex.quote(first)} makes it a store"
+        return f"{first}/ has artifacts but no evalstore.yaml; make it a store: evalstore init {shlex.quote(first)}"
     return ""

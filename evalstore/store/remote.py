@@ -139,13 +139,13 @@ def read_signers(store: StoreContents) -> bytes:
     """Return the file of allowed signers, as ssh-keygen(1) has it; `RefusedError` when there is none."""
     name = store.settings.get("allowed_signers", SIGNERS_FILE)
     if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
-        raise LoadError("allowed_signers names no file of the store", place=Place("evalstore.yaml"))
+        raise LoadError("allowed_signers must name a file of the store", place=Place("evalstore.yaml"))
     data = read_root_file(
         store.repository, store.objects, root=store.root, prefix=store.prefix, name=name, limit=MIDDLE_FILE
     )
     if data is None:
         hint = f'a line for each: echo "<email> $(cat ~/.ssh/<key>.pub)" >> {name}'
-        raise RefusedError(f"evalstore.yaml asks for signed releases, and there is no {name}", hint=hint)
+        raise RefusedError(f"evalstore.yaml requires signed releases, but there is no {name}", hint=hint)
     return data
 
 
@@ -168,12 +168,12 @@ def _find_flaw(scratch: Git, signers: Path, oid: str, data: bytes) -> str:
     if _MARK not in data:
         return "it is not signed"
     if _SSH_MARK not in data:
-        return "it is signed with no SSH key, and allowed signers have SSH keys"
+        return "it is not signed with an SSH key, as allowed signers require"
     try:
         scratch.run("-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-tag", oid)
     except CommandError as failure:
         lines = [line.removeprefix(f"{signers}:") for line in failure.stderr.splitlines() if line.strip()]
         if "No principal matched." in lines and lines[0].startswith("Good "):
-            return f"its key is none of the allowed signers' ({lines[0].rpartition(' with ')[2]})"
-        return f"git does not verify its signature: {make_excerpt(lines[0]) if lines else 'it does not say why'}"
+            return f"its key belongs to no allowed signer ({lines[0].rpartition(' with ')[2]})"
+        return f"git could not verify its signature: {make_excerpt(lines[0]) if lines else 'it does not say why'}"
     return ""

@@ -28,7 +28,7 @@ from evalstore.versions import Version, find_version
 
 _MANY_REFS = 32  # from which on reading ahead is worth a listing
 _SHOWN_VERSIONS = 12  # of a message
-_MOVED_HINT = "a tag names the commit that set this version; somebody moved it or made it by hand"
+_MOVED_HINT = "the tag was moved or made by hand: it must name the commit that set this version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
     blob = find_file(store.objects, commit, path)
     if blob is None:
         raise RefError(
-            f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
+            f"there is no {path} at {commit[:12]}", hint=f"see what it contains: git show --stat {commit[:12]}"
         )
     data = store.objects.read(blob).data
     document = store.documents.read(data, f"{label}:{path}")
@@ -228,18 +228,20 @@ def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolve
     else:
         resolved = _resolve_locked_release(store, ref, entry)
     if resolved.blob != entry.blob:
-        raise _build_lock_error(f"{ref} has other content than it had when it was locked", entry, ref)
+        raise _build_lock_error(f"the content of {ref} changed since it was locked", entry, ref)
     if entry.rows != find_rows_blob(store, resolved.artifact, resolved.commit):
-        raise _build_lock_error(f"the rows of {ref} are not those that were locked", entry, ref)
+        raise _build_lock_error(f"the rows of {ref} changed since it was locked", entry, ref)
     return resolved
 
 
 def _resolve_locked_release(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
     version = find_locked_version(ref, entry)
     if version is None:
-        raise _build_lock_error(f"{ref} is locked at {entry.version or 'no version'}, which it cannot mean", entry, ref)
+        raise _build_lock_error(
+            f"{ref} is locked at {entry.version or 'no version'}, which its pin does not allow", entry, ref
+        )
     if store.tags.find_oid(store.tags.grammar.format_name(ref.kind, ref.id, version)) is None:
-        raise _build_lock_error(f"{ref} is locked at {version}, and there is no such tag", entry, ref)
+        raise _build_lock_error(f"{ref} is locked at {version}, but there is no such tag", entry, ref)
     return resolve_release(store, ref, version, locked=True)
 
 
@@ -276,7 +278,7 @@ def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtif
     line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
         raise RefusedError(
-            f"the tag {tag} is not valid: its file is not the one that was released",
+            f"the tag {tag} is not valid: its file differs from the released one",
             place=Place(locate_ledger(ref.name), line.number),
             hint=f"{_MOVED_HINT}: evalstore verify {ref.name}",
         )
@@ -297,7 +299,7 @@ def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
     if flaw is None and tag.target:
         content = read_tag(store.objects, tag.oid)
         if (content.target, content.type, content.name) != (tag.target, tag.target_type, tag.inner_name):
-            flaw = "is listed as something else than it holds"
+            flaw = "is listed with other content than it has"
     if flaw:
         raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED_HINT)
     return tag.commit
@@ -307,7 +309,7 @@ def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> R
     deepen = "--unshallow " if store.repository.shallow else ""
     return RefError(
         f"{ref.name}@{version} was released, but its tag is not in this clone",
-        hint=f"git fetch {deepen}--tags; else evalstore verify {ref.name} says how it is put back",
+        hint=f"git fetch {deepen}--tags; otherwise see evalstore verify {ref.name}",
     )
 
 
@@ -322,8 +324,8 @@ def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releas
         text = None
     version = find_version(text or "")
     if text is None or (is_covered(ref, version) if version else not (ref.version or ref.range)):
-        hints.append(f"evalstore bump {ref.name} releases it")
-        hints.append("@worktree reads the file as it is, and evalstore score --worktree grades with it")
+        hints.append(f"release it: evalstore bump {ref.name}")
+        hints.append("to use the file as it is, pin @worktree, or score with --worktree")
         return UnreleasedError(message, hint=_add_clone_hint(store, "; ".join(hints)))
     if version is None or version not in {release.version for release in releases}:
         hints.append(f"{ref.path} has {f'version {version}' if version else 'no version'}")
@@ -341,7 +343,7 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     working = {working_ref.id for working_ref in store.working() if working_ref.kind == ref.kind}
     near = find_nearest(ref.id, sorted(ids | working))
     if near is None:
-        return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "evalstore list shows what there is"))
+        return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "list the artifacts: evalstore list"))
     near_releases = [release for release in all_releases if (release.kind, release.id) == (ref.kind, near)]
     known = _describe_versions(near_releases) if near_releases else "not released yet"
     return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"))
@@ -363,4 +365,4 @@ def _add_clone_hint(store: StoreContents, hint: str) -> str:
         return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
     if store.releases():
         return hint
-    return f"{hint}; no release is tagged here, and in a fresh clone git fetch --tags brings them"
+    return f"{hint}; this clone has no release tags: git fetch --tags"

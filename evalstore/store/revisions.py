@@ -34,7 +34,7 @@ def resolve_head(git: Git) -> str:
     try:
         return git.run("show-ref", "--verify", "--hash", "HEAD").decode("ascii").strip()
     except CommandError:
-        raise RefError("HEAD names no commit yet", hint="commit something first") from None
+        raise RefError("HEAD has no commit yet", hint="make a commit first") from None
 
 
 def find_head(git: Git) -> str | None:
@@ -145,4 +145,4 @@ def _walk_ancestors(git: Git, commit: str, steps: str, revision: str) -> str:
     try:
         return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
     except GitError:
-        raise RefError(f"{revision!r} goes back further than the history that is here") from None
+        raise RefError(f"{revision!r} goes back further than the history of this clone") from None

@@ -116,8 +116,10 @@ def parse_row(line: RowLine) -> Mapping[str, Any]:
     data, file, number = line
     row = documents.read_row(data, file, number)
     if not isinstance(row, dict):
-        raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
+        raise LoadError("a row must be an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
     for key in _REQUIRED_KEYS:
         if not isinstance(row.get(key), str):
-            raise LoadError(f"the row has no {key}", place=Place(file, number), hint=f"every row has a text {key!r}")
+            raise LoadError(
+                f"the row has no {key}", place=Place(file, number), hint=f"every row needs a string {key!r}"
+            )
     return row

@@ -140,5 +140,5 @@ def read_changes(
             PathChange(commit, next(words), old if old.strip("0") else None, new if new.strip("0") else None)
         )
     if not all(is_oid(change.commit) and is_oid(change.old or change.new or "") for change in changes):
-        raise GitError("git listed a commit in a form that cannot be read")
+        raise GitError("git listed a commit in an unreadable form")
     return changes

@@ -64,7 +64,7 @@ class GitTag(NamedTuple):
         if self.type != "tag":
             return f"names a {self.type}, not a commit"
         if self.inner_name != self.name:
-            return f"holds a tag object made for {self.inner_name!r}"
+            return f"contains a tag object made for {self.inner_name!r}"
         return None if self.target_type == "commit" else f"names a {self.target_type}, not a commit"
 
     @property
@@ -207,7 +207,7 @@ def _parse_tags(listing: bytes) -> Iterator[GitTag]:
     for line in listing.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         fields = line.split("\0")
         if len(fields) != len(TAG_FIELDS):
-            raise GitError("git releases a tag in a form that cannot be read")
+            raise GitError("git lists a tag in an unreadable form")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 

@@ -57,7 +57,9 @@ def _format_setting(setting: ConfigSetting) -> str:
 def _escape_value(text: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     if any(ord(character) < ord(" ") for character in escaped):
-        raise GitError("git's config holds a control character, which is not handed on", hint="git config --list")
+        raise GitError(
+            "git's config contains a control character, which evalstore does not pass on", hint="git config --list"
+        )
     return escaped
 
 
@@ -116,18 +118,22 @@ _SIGNATURE_MARKS = (
 _CHOOSE = "git config --global gpg.format ssh, and git config --global user.signingKey ~/.ssh/<your key>.pub"
 # A text in the stderr of git or its program -> what is wrong, and what to do. git passes on no more of gpg's messages.
 _SIGNING_FAILURES = (
-    ("needs to be configured", "git's global config names no key", _CHOOSE),
-    ("needs to be set", "git's global config names no key", _CHOOSE),
+    ("needs to be configured", "git's global config has no signing key", _CHOOSE),
+    ("needs to be set", "git's global config has no signing key", _CHOOSE),
     (
         "cannot run",
-        "the program that git signs with is not there",
+        "the program that git signs with is missing",
         f"git config --global --get-regexp gpg; or {_CHOOSE}",
     ),
     ("are too open", "its private key can be read by others", "chmod 600 that file"),
     ("gpg failed to sign the data", "gpg has no key that it can sign with", f"gpg --list-secret-keys; or {_CHOOSE}"),
     ("passphrase", "the key is locked", "unlock it with ssh-add, or run this in a terminal that can ask"),
-    ("No private key found", "its private key is neither beside it nor in the agent", "ssh-add -L lists the agent's"),
-    ("load public key", "the key that git's global config names is not there", _CHOOSE),
+    (
+        "No private key found",
+        "its private key is not next to it and not in the agent",
+        "list the agent's keys: ssh-add -L",
+    ),
+    ("load public key", "the key in git's global config does not exist", _CHOOSE),
 )
 
 
@@ -330,4 +336,4 @@ def _explain_signing_failure(failure: CommandError) -> RefusedError:
             return RefusedError(f"the release cannot be signed: {reason}", hint=hint)
     lines = [line for line in failure.stderr.splitlines() if line.strip()]
     reason = make_excerpt(lines[0].removeprefix("fatal: ").removeprefix("error: ")) if lines else failure.message
-    return RefusedError(f"the release cannot be signed: {reason}", hint="git tag -s says more")
+    return RefusedError(f"the release cannot be signed: {reason}", hint="see more: git tag -s")

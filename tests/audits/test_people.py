@@ -127,7 +127,7 @@ def test_a_shallow_clone_names_the_release_and_says_so(repo: Repo, tmp_path: Pat
     ran = cli("audit", *runs, cwd=clone)
     assert ran.code == 0, ran.err
     words = " ".join(ran.out.split())
-    assert "released in 2.0.0 by Releasebot; the commit is not in this clone, which is shallow" in words
+    assert "released in 2.0.0 by Releasebot; this shallow clone does not have the commit" in words
     assert "Bob" not in ran.out
 
 

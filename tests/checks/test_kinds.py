@@ -80,7 +80,7 @@ def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
             "refers to 'c'",
         ),
         ("json_schema", {"schema": {"$dynamicRef": "a#b"}}, ("schema", "$dynamicRef"), "refers to 'a#b'"),
-        ("json_schema", {"schema": {"$ref": "#/$defs/a"}}, ("schema", "$ref"), "leads to no schema"),
+        ("json_schema", {"schema": {"$ref": "#/$defs/a"}}, ("schema", "$ref"), "does not lead to a schema"),
         ("json_schema", {"schema": {"anyOf": [{"$ref": "#"}]}}, ("schema",), "leads back to itself"),
         ("json_schema", {"schema": {"$schema": "http://a.b/c"}}, ("schema", "$schema"), "is not known"),
         ("json_schema", {"schema": {"pattern": "(a"}}, ("schema", "pattern"), "does not compile"),

@@ -156,7 +156,7 @@ def test_one_name_in_many_places_is_told_once_for_each_meaning() -> None:
     ],
 )
 def test_a_near_name_is_told(name: str, near: str) -> None:
-    with pytest.raises(RefError, match="there is no rule, kind or key") as raised:
+    with pytest.raises(RefError, match="unknown rule, kind or key") as raised:
         explain_name(name)
     assert near in (raised.value.hint or "")
 
@@ -210,7 +210,7 @@ def test_a_change_goes_by_its_fingerprint(cli: Cli, tmp_path: Path) -> None:
     words = {"COMP_WORDS": f"evalstore accept {fingerprint[:4]}", "COMP_CWORD": "2"}
     assert cli(cwd=store, _EVALSTORE_COMPLETE="bash_complete", **words).out == f"plain,{fingerprint}\n"
     ran = cli("explain", "0" * 16, cwd=store)
-    assert (ran.code, "evalstore diff shows" in ran.err) == (3, True)
+    assert (ran.code, "list the fingerprints: evalstore diff" in ran.err) == (3, True)
 
 
 def _make_wrong(document: Any) -> Iterator[Any]:

@@ -64,9 +64,9 @@ def test_a_new_file_lies_where_it_belongs_is_commented_and_is_never_overwritten(
         (["rubric", "x", "--kind", "composite"], 3, "evalstore new rubric ID"),
         (["rubric", "x", "--kind", "regexx"], 2, "did you mean regex?"),
         (["judge", "x", "--kind", "regex"], 2, "continuous, binary, levels"),
-        (["dataset", "x", "--kind", "regex"], 2, "leave --kind out"),
-        (["rubric", "../x"], 2, "is not an id"),
-        (["rubric", "X"], 2, "is not an id"),
+        (["dataset", "x", "--kind", "regex"], 2, "remove --kind"),
+        (["rubric", "../x"], 2, "is not a valid id"),
+        (["rubric", "X"], 2, "is not a valid id"),
     ],
 )
 def test_what_cannot_be_begun_is_one_sentence(argv: list[str], code: int, said: str, cli: Cli, store: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_judge_with_variables_gets_words_for_them(cli: Cli, store: Path) -> No
 def test_without_a_store_init_is_named(cli: Cli, tmp_path: Path, git: Callable[..., str]) -> None:
     git("status")
     ran = cli("new", "rubric", "x", cwd=tmp_path / "repo")
-    assert (ran.code, "evalstore init makes one" in ran.err) == (3, True)
+    assert (ran.code, "create one: evalstore init" in ran.err) == (3, True)
 
 
 def test_the_example_is_valid_has_a_score_and_its_next_steps_work(cli: Cli, tmp_path: Path) -> None:

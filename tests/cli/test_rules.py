@@ -24,7 +24,7 @@ TABLES = {
     RuleSubject.RELEASE: RELEASES,
     RuleSubject.VERSION: VERSIONS,
 }
-LISTS = "evalstore explain lists them"
+LISTS = "list them: evalstore explain"
 EVERY = sorted({id_ for table in TABLES.values() for id_ in table})
 
 
@@ -98,7 +98,7 @@ def test_a_rule_goes_with_a_direction_too() -> None:
     ],
 )
 def test_a_name_that_is_near_is_told(name: str, hint: str) -> None:
-    with pytest.raises(RefError, match="there is no rule, kind or key") as raised:
+    with pytest.raises(RefError, match="unknown rule, kind or key") as raised:
         explain_name(name)
     assert raised.value.hint == hint
 
@@ -106,7 +106,7 @@ def test_a_name_that_is_near_is_told(name: str, hint: str) -> None:
 def test_an_unknown_rule_answers_3(cli: Cli, tmp_path: Path) -> None:
     ran = cli("explain", "check-aded", cwd=tmp_path)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err == "error: there is no rule, kind or key check-aded\nhint: did you mean check-added?\n"
+    assert ran.err == "error: unknown rule, kind or key check-aded\nhint: did you mean check-added?\n"
 
 
 def test_facts_stand_in_their_sentences_by_name() -> None:

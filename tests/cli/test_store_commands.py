@@ -299,7 +299,7 @@ def test_init_writes_through_no_link(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "store/.vscode").symlink_to(tmp_path / "outside")
     ran = cli("init", tmp_path / "store")
     assert (ran.code, list((tmp_path / "outside").iterdir())) == (3, [])
-    assert "a link or a file stands in its path" in ran.err
+    assert "a link or a file is in its path" in ran.err
 
 
 @pytest.mark.parametrize("where", ["bare", "a file", "read only"])

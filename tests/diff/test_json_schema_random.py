@@ -53,7 +53,7 @@ def hold_pair(random: Random) -> str:
 
 def allows(found: SchemaComparison, *, before: bool, after: bool) -> bool:
     relation = found.relation
-    if relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.EQUIVALENT} or "they ask the same" in found.why:
+    if relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.EQUIVALENT} or "they accept the same" in found.why:
         return before is after
     return before is after or relation is not (SchemaRelation.TIGHTENED if after else SchemaRelation.LOOSENED)
 

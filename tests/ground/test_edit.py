@@ -47,7 +47,7 @@ def test_it_is_written_as_its_neighbours_are(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("text", ["items: [{id: a}]\n", "{items: [{id: a}]}\n", "items: &a\n  - id: a\nmore: *a\n"])
 def test_what_cannot_be_without_touching_more_is_refused(text: str) -> None:
-    with pytest.raises(RefusedError, match="no item can be added to `items` without touching more of the file"):
+    with pytest.raises(RefusedError, match="no item can be added to `items` without changing more of the file"):
         put_item(read_yaml(text, "f"), "items", 1, NEW)
 
 

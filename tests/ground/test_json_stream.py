@@ -159,7 +159,7 @@ def test_more_parts_than_memory_holds_are_refused() -> None:
 def test_what_stands_after_the_value_is_refused() -> None:
     source = stream('{}\n{"b": 1}')
     source.skip()
-    with pytest.raises(LoadError, match="something stands after the value") as raised:
+    with pytest.raises(LoadError, match="unexpected text after the value") as raised:
         source.expect_end()
     assert raised.value.place == Place("a.json", 2)
 

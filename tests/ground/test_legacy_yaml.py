@@ -40,11 +40,11 @@ def test_merge_keys_are_expanded_and_what_is_written_out_wins(text: str, expecte
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("b:\n  <<: 1\n", 2, "<< takes a mapping, or a list of them"),
-        ("b:\n  <<: [{k: 1}, 2]\n", 2, "<< takes a mapping"),
+        ("b:\n  <<: 1\n", 2, "<< needs a mapping or a list of mappings"),
+        ("b:\n  <<: [{k: 1}, 2]\n", 2, "<< needs a mapping"),
         ("b: &x\n  <<: *x\n", 2, "the alias *x contains itself"),
         ("? [1]\n: b\n", 1, "a key is a mapping or a list"),
-        (".nan: b\n", 1, "not a number that can be calculated with"),
+        (".nan: b\n", 1, "not a finite number"),
         ("a: 1\n---\nb: 2\n", 2, "a second document begins here"),
         ("a: !!python/name:os.system x\n", 1, "is not read"),
     ],

@@ -77,7 +77,7 @@ def test_no_references(text: str) -> None:
 
 
 def test_what_is_quoted_is_escaped_once() -> None:
-    with pytest.raises(RefError, match=r"^'1\.0\.0\\n' is not a pin$"):
+    with pytest.raises(RefError, match=r"^'1\.0\.0\\n' is not a valid pin$"):
         parse_ref("rubric/a@1.0.0\n")
 
 

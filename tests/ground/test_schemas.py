@@ -44,9 +44,9 @@ def test_every_violation_with_its_pointer() -> None:
         ({"items": {"$ref": "other.json"}}, ("items", "$ref"), "refers to 'other.json'"),
         ({"$defs": {"a": {"$dynamicRef": "other#a"}}}, ("$defs", "a", "$dynamicRef"), "refers to 'other#a'"),
         ({"$id": "https://a.b/c", "$ref": "c#/$defs/d", "$defs": {"d": {}}}, ("$ref",), "refers to 'c#"),
-        ({"allOf": [{"$ref": "#/$defs/absent"}]}, ("allOf", 0, "$ref"), "leads to no schema"),
-        ({"$ref": "#name"}, ("$ref",), "leads to no schema"),
-        ({"$ref": "#/enum/0", "enum": [1]}, ("$ref",), "leads to no schema"),
+        ({"allOf": [{"$ref": "#/$defs/absent"}]}, ("allOf", 0, "$ref"), "does not lead to a schema"),
+        ({"$ref": "#name"}, ("$ref",), "does not lead to a schema"),
+        ({"$ref": "#/enum/0", "enum": [1]}, ("$ref",), "does not lead to a schema"),
         ({"$ref": "#"}, (), "leads back"),
         ({"allOf": [{"not": {"$ref": "#/allOf/0"}}]}, ("allOf", 0), "leads back"),
         ({"$schema": "https://example.com/mine"}, ("$schema",), "is not known"),
@@ -260,7 +260,7 @@ def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
     with pytest.raises(SchemaError, match="nested deeper than"):
         compile_schema(circle)
     deep = reduce(lambda inner, _: [inner], range(5000), 1)
-    with pytest.raises(SchemaError, match="nests too deep"):
+    with pytest.raises(SchemaError, match="is nested too deeply"):
         compile_schema({}).is_valid(deep)
 
 

@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(world: World) ->
     found = world.impact("judge/accuracy")
     assert len(found.dependents) == 6
     (note,) = found.notes
-    assert note.startswith("rubric/broken@worktree cannot be read, so what it refers to is not known: rubrics/broken")
+    assert note.startswith("rubric/broken@worktree cannot be read, so its references are unknown: rubrics/broken")
 
 
 def test_a_link_is_not_followed(world: World) -> None:

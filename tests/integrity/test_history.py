@@ -30,7 +30,7 @@ def test_a_line_and_a_tag_that_are_rewritten_together(world: World) -> None:
     finding, second = world.alone().findings
     assert (finding.rule, finding.severity, finding.file) == ("ledger-history-rewritten", "error", SUMS)
     assert second.rule == "release-bump-too-small"
-    assert finding.message.startswith(f"commit {commit[:12]} took from the ledger of rubric/tone")
+    assert finding.message.startswith(f"commit {commit[:12]} removed releases from the ledger of rubric/tone")
     assert "1.0.0 " in finding.message
     shown = world.git(*finding.hint.removeprefix("git ").partition(" shows them")[0].split(" "))
     assert "-1.0.0 " in shown
@@ -152,7 +152,7 @@ def test_a_major_change_that_a_hand_published_as_a_patch(world: World) -> None:
     assert (finding.rule, finding.severity, finding.file) == (
         "release-bump-too-small", "error", "refs/tags/rubric/tone@2.0.1"
     )  # fmt: skip
-    assert "rubric/tone@2.0.1 is a patch bump, and what changed since rubric/tone@2.0.0 needs major" in finding.message
+    assert "rubric/tone@2.0.1 is a patch bump, but the changes since rubric/tone@2.0.0 need major" in finding.message
     assert "phrase-reworded" in finding.message
     assert "release it as 3.0.0" in finding.hint
     assert rules(world.verify("rubric/tone@2.0.1")) == ["release-bump-too-small"]

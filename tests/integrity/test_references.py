@@ -186,7 +186,7 @@ SCENARIOS = {
     "a lightweight tag that moved": Scenario(moved(), NOT_VALID, found="tag-moved"),
     "a link in place of the ref": Scenario(linked_ref, NOT_VALID, found="tag-moved"),
     "a tag into another repository's objects": Scenario(alternates, NOT_VALID, found="tag-moved"),
-    "a loose blob with other bytes": Scenario(World.forge, "is not what its id says", found="object-damaged"),
+    "a loose blob with other bytes": Scenario(World.forge, "does not match its id", found="object-damaged"),
     # B9 and B10: what stands in place of the file.
     "a symbolic link as the file": Scenario(stand_in("120000", "blob"), "is a symbolic link", NEW, "release-invalid"),
     "a submodule as the file": Scenario(stand_in("160000", "commit"), "is a submodule", NEW, "release-invalid"),

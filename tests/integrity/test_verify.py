@@ -39,7 +39,7 @@ def test_a_moved_tag_names_the_line_of_the_ledger_and_the_commit_it_belongs_to(w
     finding = only(world.alone())
     assert (finding.file, finding.line, finding.severity) == (SUMS, 1, "error")
     assert finding.message.startswith(f"{TONE} is not what was released: its file has SHA-256 ")
-    command = finding.hint.removeprefix("its commit is in: git ").split(" ")
+    command = finding.hint.removeprefix("find its commit: git ").split(" ")
     assert right in world.git(*command)
 
 
@@ -221,7 +221,7 @@ def test_a_release_whose_commit_lists_it_is_not_said_to_be_nobodys(world: World)
     # Nobody lists this one.
     world.git("tag", "-a", "-m", "x", "rubric/tone@9.0.0", world.evil("9.0.0"))
     (finding,) = (one for one in world.verify().findings if one.rule == "release-unlisted")
-    assert finding.hint.startswith("nobody released it with evalstore: git tag -d rubric/tone@9.0.0")
+    assert finding.hint.startswith("it was not released with evalstore; remove it: git tag -d rubric/tone@9.0.0")
 
 
 # Objects.
@@ -292,16 +292,16 @@ def test_damaged_rows_beside_a_dataset_are_found(world: World, how: str) -> None
 def test_a_shallow_clone_says_how_much_is_missing(world: World, clone: Callable[..., World]) -> None:
     mine = clone(world, "--depth=1", "--no-tags")
     finding = only(mine.alone())
-    assert finding.message == "6 of 6 releases have no tag here, as in a shallow clone"
-    assert finding.hint == "git fetch --unshallow --tags, then verify again"
+    assert finding.message == "6 of 6 releases have no tag here: this is a shallow clone"
+    assert finding.hint == "run git fetch --unshallow --tags, then evalstore verify again"
     mine.git(*finding.hint.removeprefix("git ").partition(",")[0].split(" "))
     assert rules(mine.verify()) == rules(mine.check()) == []
 
 
 def test_a_clone_without_tags_says_so_once(world: World, clone: Callable[..., World]) -> None:
     mine = clone(world, "--no-tags")
-    assert only(mine.check()).message == "3 of 3 releases have no tag here, as in a tag-less clone"
-    assert only(mine.verify()).hint == "git fetch --tags, then verify again"
+    assert only(mine.check()).message == "3 of 3 releases have no tag here: this is a tag-less clone"
+    assert only(mine.verify()).hint == "run git fetch --tags, then evalstore verify again"
 
 
 def test_a_partial_clone_names_what_it_lacks(world: World, clone: Callable[..., World]) -> None:

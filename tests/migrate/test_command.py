@@ -197,7 +197,7 @@ def test_a_report_is_written_through_no_link_of_the_store(cli: Run, suite: Suite
     for report in ("reports/report.json", "report.json"):
         ran = cli("-C", tmp_path, "migrate", "legacy", "--report", report)
         said = " ".join(ran.err.split())
-        assert (ran.code, "is a link, and nothing is written through it" in said) == (3, True)
+        assert (ran.code, "is a link, and evalstore does not write through links" in said) == (3, True)
         assert f"it leads to {outside}" in said
     assert not list(outside.iterdir())
     assert not (tmp_path / "datasets").exists()

@@ -112,7 +112,7 @@ def test_a_link_in_place_of_a_folder_is_never_followed(suite: Suite, tmp_path: P
     outside.mkdir()
     root.mkdir()
     (root / folder).symlink_to(outside)
-    with pytest.raises(LoadError, match="a link or a file stands in its path"):
+    with pytest.raises(LoadError, match="a link or a file is in its path"):
         migrate([suite({"must_contain_any": ["a"]})], into=root)
     assert list(outside.iterdir()) == []
     assert [path.name for path in root.iterdir()] == [folder]

@@ -359,7 +359,7 @@ def test_an_empty_file_is_filled_and_a_flow_is_refused(shop: Shop, empty: str) -
     shop.rubric("tone", values="please, thanks")
     (print_,) = shop.prints("rubric/tone")
     told = shop.run("accept", print_, "--reason", "x", code=3).err
-    assert told.startswith(f"error: {FILE}:1:1: no item can be added to `accepted` without touching more of the file")
+    assert told.startswith(f"error: {FILE}:1:1: no item can be added to `accepted` without changing more of the file")
 
 
 @pytest.mark.slow
@@ -410,7 +410,7 @@ def test_a_patch_is_as_low_as_it_goes(shop: Shop) -> None:
 def test_nobody_accepts_in_nobodys_name(shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (print_,) = shop.prints("judge/accuracy")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
-    assert "git knows no user.name" in shop.run("accept", print_, "--reason", "x", code=3).err
+    assert "git has no user.name" in shop.run("accept", print_, "--reason", "x", code=3).err
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "bo@example.org")
     monkeypatch.setenv("GIT_COMMITTER_NAME", "Bo")

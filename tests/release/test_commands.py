@@ -53,7 +53,7 @@ def test_status_and_bump_as_json(cli: Cli, shop: Shop) -> None:
         "next_version": "2.0.0",
         "ok": False,
         "rule": "version-not-bumped",
-        "message": "needs 2.0.0, and is still 1.0.0",
+        "message": "needs 2.0.0, but is still 1.0.0",
         "hint": None,
         "dependents": ["rubric/reviewed"],
         "reaches": {"rubrics": 1, "datasets": 0, "questions": 0},
@@ -74,7 +74,7 @@ def test_the_gate_answers_only_when_asked(cli: Cli, released: Shop) -> None:
     assert cli("-C", released.root, "status").code == 0
     ran = cli("-C", released.root, "status", "--check")
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.split("\n")[1] == "NO  rubric/tone  1.0.0     1.0.0  major  needs 2.0.0, and is still 1.0.0"
+    assert ran.out.split("\n")[1] == "NO  rubric/tone  1.0.0     1.0.0  major  needs 2.0.0, but is still 1.0.0"
 
 
 def test_what_a_bump_says(cli: Cli, released: Shop) -> None:
@@ -141,7 +141,7 @@ def test_the_environment_signs(cli: Cli, shop: Shop) -> None:
         (["bump", "--all", "-m", " "], 2, "the message is empty"),
         (["bump", "--all", "--level", "huge"], 2, "'huge' is not one of"),
         (["bump", "rubric/tune"], 3, "hint: did you mean rubric/tone?"),
-        (["bump", "rubric/tone@9.9.9"], 3, "a bump releases the working file"),
+        (["bump", "rubric/tone@9.9.9"], 3, "evalstore bump releases the working file"),
         (["status", "rubric/tone"], 2, "unexpected extra argument"),
     ],
 )

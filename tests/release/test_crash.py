@@ -291,12 +291,12 @@ def test_a_journal_of_somebody_else_is_not_followed(released: Shop) -> None:
 
 def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop) -> None:
     torn(released)
-    said = "a bump of rubric/tone@2.0.0 was interrupted: evalstore bump rubric/tone finishes it"
+    said = "a bump of rubric/tone@2.0.0 was interrupted; finish it: evalstore bump rubric/tone"
     assert released.status().interrupted == said
     assert f"\n{said}\n1 of 1 artifact differ" in told(released.status())
     journal = journal_of(released)
     released.write(".git/evalstore/journal.json", json.dumps({**journal, "released": journal["released"] * 4}))
-    assert released.status().interrupted == "a bump of 4 artifacts was interrupted: the same bump again finishes it"
+    assert released.status().interrupted == "a bump of 4 artifacts was interrupted; finish it: run the same bump again"
     released.write(".git/evalstore/journal.json", json.dumps(journal))
     with ArtifactStore.open(released.root) as store, lock_repository(store, {}):
         assert released.status().interrupted is None  # it is at work
@@ -334,7 +334,7 @@ def test_a_branch_that_moves_meanwhile_is_released_on_its_new_tip(
 def test_a_branch_that_never_rests_is_a_conflict(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     change(released, 1)
     move_meanwhile(released, monkeypatch, 5)
-    with pytest.raises(ConflictError, match="nothing was released: the branch moved while it was bumped"):
+    with pytest.raises(ConflictError, match="nothing was released: the branch moved during the bump"):
         released.bump()
     assert released.tags() == ["rubric/tone@1.0.0"]
     assert [one.ref for one in released.bump().released] == ["rubric/tone@2.0.0"]
@@ -363,7 +363,7 @@ def test_a_branch_that_moves_with_a_file_of_the_bump_is_a_conflict(
         real(*args, **options)
 
     monkeypatch.setattr(publish, "update_refs", late)
-    with pytest.raises(ConflictError, match="nothing was released: the branch moved while it was bumped"):
+    with pytest.raises(ConflictError, match="nothing was released: the branch moved during the bump"):
         released.bump()
     assert released.git("log", "-1", "--format=%s") == "Theirs"
 
@@ -426,7 +426,7 @@ def test_a_tag_that_appears_meanwhile_is_a_conflict(released: Shop, monkeypatch:
         real(*args, **options)
 
     monkeypatch.setattr(publish, "update_refs", late)
-    with pytest.raises(ConflictError, match="nothing was released: one of the tags is there already"):
+    with pytest.raises(ConflictError, match="nothing was released: one of the tags already exists"):
         released.bump()
     released.git("tag", "-d", "rubric/tone@2.0.0")
     check_sound(released)
@@ -442,7 +442,7 @@ def test_a_bump_that_finds_the_lock_held_gives_up_after_a_while(
     with (released.top / ".git/evalstore/lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         began = time.monotonic()
-        with pytest.raises(ConflictError, match="another bump holds the lock of this repository"):
+        with pytest.raises(ConflictError, match="another bump is running in this repository"):
             released.bump()
         assert time.monotonic() - began < 5
     assert released.bump().released

@@ -171,7 +171,9 @@ def test_a_dependent_with_work_of_its_own_is_not_swept_in(chain: Shop) -> None:
     change_judge(chain)
     chain.write("rubrics/reviewed.yaml", judged().replace("all_pass", "any_pass"))
     before, refs = chain.snapshot(), chain.git("for-each-ref")
-    with pytest.raises(RefusedError, match=r"rubric/reviewed pins judge/accuracy@1\.0\.0, and has changes of its own"):
+    with pytest.raises(
+        RefusedError, match=r"rubric/reviewed pins judge/accuracy@1\.0\.0, and has unreleased changes of its own"
+    ):
         chain.bump("judge/accuracy", dependents=True)
     assert chain.git("for-each-ref") == refs
     assert {path: data for path, data in chain.snapshot().items() if ".git/" not in path} == {

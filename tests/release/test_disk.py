@@ -119,7 +119,7 @@ def test_a_read_only_disk(mount: Mount, cli: Cli, released: Shop) -> None:
     ran = cli("-C", released.root, "bump", "--all", "--no-commit")
     assert (ran.code, ran.err) == (
         3,
-        "error: rubrics/tone.yaml: cannot be written: read-only file system\nhint: work in a copy that can be written\n",
+        "error: rubrics/tone.yaml: cannot be written: read-only file system\nhint: work in a writable copy\n",
     )
 
 

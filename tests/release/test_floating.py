@@ -58,8 +58,8 @@ def test_a_reference_that_moved_by_a_major_change_fails_the_gate(moved: Shop, cl
     ran = cli("-C", moved.root, "status", "--check")
     assert "NO  rubric/loose  1.0.0     1.0.0  -      unchanged\n" in ran.out
     assert " ".join(ran.out.split()).endswith(
-        "1 unchanged has references that moved by a major change: pin the version that is meant, and bump; "
-        "to go on floating, write the next major version into the file"
+        "1 unchanged has references that moved by a major change: pin the version you mean, then bump; "
+        "to keep it floating, write the next major version into the file"
     )
     document = json.loads(cli("-C", moved.root, "status", "--format", "json").out)
     schema = json.loads((find_resource_folder("schema") / "output/status.schema.json").read_text("utf-8"))

@@ -146,7 +146,7 @@ def test_a_tag_that_appears_meanwhile_is_a_conflict(shop: Shop, monkeypatch: pyt
         real(*args, **options)
 
     monkeypatch.setattr(publish, "update_refs", late)
-    with pytest.raises(ConflictError, match="nothing was released: one of the tags is there already"):
+    with pytest.raises(ConflictError, match="nothing was released: one of the tags already exists"):
         shop.bump()
     shop.git("tag", "-d", "rubric/voice@2.0.0")
     assert len(shop.tags()) == len(NAMES)

@@ -99,6 +99,6 @@ def test_a_ledger_ahead_of_the_tags_is_no_place_to_go_on_from() -> None:
 
 def test_a_ledger_with_any_other_line_is_no_place_to_go_on_from() -> None:
     ledger = b"1.0.0 %b\n<<<<<<< HEAD\n" % (b"a" * 64)
-    with pytest.raises(RefusedError, match="this line of the ledger is none that a bump writes") as caught:
+    with pytest.raises(RefusedError, match="this ledger line is malformed") as caught:
         check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0")])
     assert caught.value.place == Place(".evalstore/sums/rubric/x", 2)

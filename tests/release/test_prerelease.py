@@ -75,7 +75,10 @@ def test_from_the_first_candidate_to_the_final_version(released: Shop) -> None:
     change(released, "merely")
     with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0-rc\.2 is released already") as error:
         released.bump()
-    assert error.value.hint == "--pre makes the next pre-release, --level the final version; or write one there"
+    assert (
+        error.value.hint
+        == "release the next pre-release with --pre, the final version with --level, or write a version there"
+    )
     assert refs(released, level=Bump.MAJOR) == ["2.0.0"]
     assert refs(released) == []
     assert released.status().ok
@@ -88,7 +91,7 @@ def test_a_candidate_becomes_final_without_a_change(released: Shop) -> None:
     with pytest.raises(RefusedError, match=r"--level minor is too small: the change needs 2\.0\.0"):
         released.bump(level=Bump.MINOR)
     (standing,) = released.status().artifacts
-    assert standing.message.endswith("2.0.0-rc.1 is a pre-release; bump --level major makes the final version")
+    assert standing.message.endswith("2.0.0-rc.1 is a pre-release; for the final version: bump --level major")
     (one,) = released.bump(level=Bump.MAJOR).released
     assert (one.ref, one.previous, one.bump) == ("rubric/tone@2.0.0", "1.0.0", Bump.MAJOR)
     check_sound(released)

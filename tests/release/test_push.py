@@ -135,7 +135,7 @@ def test_a_tag_that_is_there_already(released: Shop, far: Far) -> None:
     push = push_of(released)
     assert (push.outcome, push.message) == (
         PushOutcome.REJECTED,
-        "rubric/tone@2.0.0 is there already, and it is another one",
+        "rubric/tone@2.0.0 already exists there, with other content",
     )
     assert push.hint
     assert push.hint.startswith("to release it as another version: git tag -d rubric/tone@2.0.0; git reset HEAD~1;")
@@ -157,7 +157,7 @@ def test_a_version_that_somebody_else_was_first_with(
     before = far.refs()
     released.write("rubrics/tone.yaml", rubric() + "x_note: ours\n")
     push = push_of(released, level=Bump.MAJOR)
-    assert push.message == "rubric/tone@2.0.0 is there already, and it is another one"
+    assert push.message == "rubric/tone@2.0.0 already exists there, with other content"
     check_stands(released, far, before)
     # What the hint says to do, step by step.
     released.git("tag", "-d", "rubric/tone@2.0.0")
@@ -193,7 +193,7 @@ def test_a_branch_that_has_moved_on_there(released: Shop, far: Far, tmp_path: Pa
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (PushOutcome.REJECTED, "main has moved on there")
+    assert (push.outcome, push.message) == (PushOutcome.REJECTED, "main has new commits there")
     assert push.hint
     assert push.hint.startswith("git pull --no-rebase origin main joins both")
     check_stands(released, far, before)
@@ -211,7 +211,7 @@ def test_what_is_to_be_pasted_runs_nothing_that_a_branch_is_called(released: Sho
     change(released)
     push = push_of(released)
     assert (push.message, push.hint) == (
-        "x$(touch$IFSran) has moved on there",
+        "x$(touch$IFSran) has new commits there",
         "git pull --no-rebase origin 'x$(touch$IFSran)' joins both (a rebase would leave the tags behind); then:",
     )
 
@@ -221,7 +221,7 @@ def test_a_branch_that_has_moved_on_and_was_fetched(released: Shop, far: Far, tm
     released.git("fetch", "-q")
     change(released)
     before = far.refs()
-    assert push_of(released).message == "main has moved on there"
+    assert push_of(released).message == "main has new commits there"
     check_stands(released, far, before)
 
 
@@ -237,7 +237,10 @@ def test_a_hook_there_that_refuses(released: Shop, far: Far, hook: str, text: st
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (PushOutcome.REJECTED, f"a hook there refuses {ref}: releases need a ticket")
+    assert (push.outcome, push.message) == (
+        PushOutcome.REJECTED,
+        f"a hook there rejected {ref}: releases need a ticket",
+    )
     check_stands(released, far, before)
 
 
@@ -300,7 +303,7 @@ def test_a_remote_that_cannot_take_all_at_once(released: Shop, far: Far) -> None
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it cannot take a branch and tags at once")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it cannot update a branch and tags together")
     assert push.command == "git push origin main refs/tags/rubric/tone@2.0.0"
     check_stands(released, far, before)
     released.git(*push.command.split()[1:])
@@ -342,7 +345,7 @@ def test_a_way_that_is_not_taken(released: Shop, far: Far, url: str, tmp_path: P
     push = push_of(released)
     assert (push.outcome, push.message) == (
         PushOutcome.FAILED,
-        "evalstore pushes over https and ssh and to folders, and nothing else",
+        "evalstore pushes only over https and ssh and to folders",
     )
     assert not list(tmp_path.rglob("ran"))
 
@@ -445,7 +448,7 @@ def test_a_detached_head_has_no_branch_to_push(released: Shop, far: Far) -> None
 
 
 def test_without_a_commit_there_is_nothing_to_push(released: Shop, far: Far) -> None:
-    with pytest.raises(UsageError, match="without a commit there is nothing to push"):
+    with pytest.raises(UsageError, match="there is nothing to push without a commit"):
         released.bump(push=True, commit=False)
 
 
@@ -468,7 +471,7 @@ def test_a_disk_that_is_full_before_the_push_undoes_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(writing, "open_scratch_repository", full)
         push = push_of(released)
-    assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push cannot be made: no space left on device")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push failed: no space left on device")
     check_stands(released, far, before)
 
 
@@ -590,9 +593,9 @@ def test_nobody_to_let_us_in(released: Shop, far: Far, line: Line) -> None:
     line.ssh.write_text("#!/bin/sh\necho 'far: Permission denied (publickey).' >&2\nexit 255\n")
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it does not let you in")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it denied you access")
     assert push.hint
-    assert push.hint.startswith("only your global config is asked for passwords and keys")
+    assert push.hint.startswith("evalstore asks only your global git config for passwords and keys")
 
 
 # What is said.
@@ -620,8 +623,8 @@ def test_the_command_and_its_answers(cli: Cli, released: Shop, far: Far) -> None
     ran = cli("-C", released.root, "bump", "--all", "--push", "origin")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.split("\n")[2:] == [
-        "Not pushed to origin: a hook there refuses main. What was released here stands.",
-        "  when that is settled:",
+        "Not pushed to origin: a hook there rejected main. What was released here stands.",
+        "  when that is fixed:",
         "  git push --atomic origin main refs/tags/rubric/tone@3.0.0",
         "",
     ]

@@ -159,7 +159,7 @@ def test_without_a_key_there_is_one_sentence(cli: Cli, shop: Shop) -> None:
     ran = cli("-C", shop.root, "bump", "--all", "--sign")
     assert (ran.code, ran.out) == (3, "")
     first, second = ran.err.strip().split("\n")
-    assert first == "error: the release cannot be signed: git's global config names no key"
+    assert first == "error: the release cannot be signed: git's global config has no signing key"
     assert "git config --global user.signingKey" in second
     check_nothing_happened(shop)
 
@@ -167,15 +167,15 @@ def test_without_a_key_there_is_one_sentence(cli: Cli, shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda key: key.path.unlink(), "its private key is neither beside it nor in the agent"),
-        (lambda key: key.path.with_suffix(".pub").unlink(), "the key that git's global config names is not there"),
+        (lambda key: key.path.unlink(), "its private key is not next to it and not in the agent"),
+        (lambda key: key.path.with_suffix(".pub").unlink(), "the key in git's global config does not exist"),
         (lambda key: key.path.chmod(0o644), "its private key can be read by others"),
-        (lambda _: configure(("gpg.ssh.program", "/nowhere/ssh-keygen")), "the program that git signs with is not"),
+        (lambda _: configure(("gpg.ssh.program", "/nowhere/ssh-keygen")), "the program that git signs with is missing"),
         (
             lambda _: configure(("gpg.format", "openpgp"), ("gpg.program", "/nowhere/gpg")),
-            "the program that git signs with is not there",
+            "the program that git signs with is missing",
         ),
-        (lambda _: configure(("user.signingKey", "")), "git's global config names no key"),
+        (lambda _: configure(("user.signingKey", "")), "git's global config has no signing key"),
         (lambda _: configure(("gpg.format", "parchment")), "invalid value for 'gpg.format'"),
     ],
 )
@@ -249,7 +249,7 @@ def test_without_tags_the_commit_is_signed(shop: Shop, key: Key) -> None:
 
 
 def test_without_a_commit_there_is_nothing_to_sign(shop: Shop) -> None:
-    with pytest.raises(UsageError, match="without a commit there is nothing to sign"):
+    with pytest.raises(UsageError, match="there is nothing to sign without a commit"):
         shop.bump(sign=True, commit=False)
 
 

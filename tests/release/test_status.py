@@ -156,7 +156,7 @@ def test_what_the_base_gained_after_this_branch_began_is_not_removed_by_it(relea
 @pytest.mark.parametrize(
     ("pin", "message", "hint"),
     [
-        ("judge/nobody@1.0.0", "there is no judge/nobody", "evalstore list shows what there is"),
+        ("judge/nobody@1.0.0", "there is no judge/nobody", "list the artifacts: evalstore list"),
         ("judge/accuracy@3.0.0", "judge/accuracy has no version 3.0.0", "released: 1.0.0"),
         ("judge/accuracy@^3", "judge/accuracy has no version ^3", "released: 1.0.0"),
     ],
@@ -419,7 +419,7 @@ def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind
     shop.write("judges/accuracy.yaml", JUDGE.replace("1.0.0", "1.0.1").replace("right", "wrong"))
     assert cli("-C", shop.root, "status").out == (
         "    ARTIFACT        RELEASED  FILE   NEEDS\n"
-        "NO  judge/accuracy  1.0.1     1.0.1  major  needs 2.0.0, and is still 1.0.1\n"
+        "NO  judge/accuracy  1.0.1     1.0.1  major  needs 2.0.0, but is still 1.0.1\n"
         "    referred to by rubric/loose and rubric/reviewed\n"
         "    reaches 3 rubrics, 1 dataset and 2 questions; 2 references will stay behind\n"
         "ok  rubric/loose    1.0.0     1.0.0  -      unchanged\n"
@@ -474,7 +474,7 @@ def test_two_sides_are_compared_though_what_a_reference_meant_cannot_be_told(
     (shop.root / "evalstore.lock").unlink()
     told = cli("-C", shop.root, "diff", "rubric/loose")
     text = " ".join(told.out.split())
-    assert "nobody can say what its references meant when it was released: evalstore.lock:1" in text
+    assert "what its references meant at its release is unknown: evalstore.lock:1" in text
     assert told.code == 0
 
 

@@ -198,7 +198,7 @@ SAID = {"role": "assistant", "source": "generate"}
         ({"output": {"choices": [{}], "completion": "x"}, "messages": []}, Output("x")),
         ({"error": {"message": ""}}, "it ended in an error"),
         ({"error": {"message": "\x1b[31m" + "x" * 200}}, "\\x1b[31m" + "x" * 74 + "…"),
-        ({"invalidation": {"author": "Ada"}}, "it was invalidated"),
+        ({"invalidation": {"author": "Ada"}}, "it was marked invalid"),
         ({"messages": [{**SAID, "tool_calls": [{"function": "f", "arguments": None}]}]}, Output("Zurich.\nSure.", ({"name": "f", "args": {"arguments": None}},))),
     ],
 )  # fmt: skip
@@ -242,7 +242,7 @@ def test_a_sample_of_another_shape_is_one_sentence_with_its_line(
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"version": 3}, "has version 3; evalstore reads 1 to 2"),
+        ({"version": 3}, "has version 3, but evalstore reads 1 to 2"),
         ({"version": "2"}, "has version '2'"),
         ({"version": [2]}, r"has version \[2\]"),
     ],

@@ -35,7 +35,7 @@ LIE = "labelled instance_level_eval_0.2.1, cannot be read"
             None,
         ),
         ({"sample_id": "1", "messages": {"role": "assistant"}}, "not a list of messages", None),
-        ({"sample_id": "1", "response": ["x", "y"]}, "2 outputs in one row", "evalstore grades one output a row"),
+        ({"sample_id": "1", "response": ["x", "y"]}, "2 outputs in one row", "write one output per row"),
     ],
 )
 def test_a_row_of_no_published_shape_is_refused_with_what_is_wrong(
@@ -169,7 +169,7 @@ def test_the_rows_of_others_are_looked_for_beside_their_aggregate(
 
 def test_rows_that_are_not_there_are_said_to_be_missing(foreign: Callable[..., Path]) -> None:
     path = foreign()
-    with pytest.raises(LoadError, match="the rows of this run do not lie beside it") as raised:
+    with pytest.raises(LoadError, match="the rows of this run are not next to it") as raised:
         find_samples(path)
     assert raised.value.hint == "put theirs_samples.jsonl there"
 

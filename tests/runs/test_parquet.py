@@ -172,4 +172,4 @@ def test_a_file_of_another_name_is_told_how_it_is_read(table: Callable[..., Path
     path = table({"id": "a", "output": "x"})
     with pytest.raises(LoadError) as raised:
         next(read_outputs(path.rename(path.with_suffix(".dat"))))
-    assert raised.value.hint == "it looks like Parquet, which is read from a file whose name ends in .parquet"
+    assert raised.value.hint == "it looks like Parquet; rename the file so that it ends in .parquet"

@@ -171,7 +171,7 @@ def test_pages_say_how_large_they_become(version: str, write: Callable[..., Path
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"]), path)
-    with pytest.raises(LoadError, match="two columns have one name"):
+    with pytest.raises(LoadError, match="two columns have the same name"):
         read(path)
 
 

@@ -53,7 +53,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
         StoredOutput("2", Output("", ADD), 79, "openai:chat:small")
     ]
-    with pytest.raises(RefusedError, match="holds outputs of 2 prompts, and a run holds one") as raised:
+    with pytest.raises(RefusedError, match="contains outputs of 2 prompts, but a run can have only one") as raised:
         list(read_outputs(path))
     assert raised.value.hint == "choose with --only prompt='short' | 'long'"
     assert find_samples(path) == path
@@ -189,7 +189,9 @@ def test_of_several_providers_and_prompts_both_are_listed(results: Results) -> N
         for test in (0, 1)
     ]
     path = results(*grid)
-    with pytest.raises(RefusedError, match="holds outputs of 2 models and 2 prompts, and a run holds one") as raised:
+    with pytest.raises(
+        RefusedError, match="contains outputs of 2 models and 2 prompts, but a run can have only one"
+    ) as raised:
         list(read_outputs(path))
     assert raised.value.hint == (
         "choose with --only model='openai:small' | 'openai:large'; --only prompt='short' | 'long'"

@@ -52,19 +52,19 @@ SENTENCE = (
 @pytest.mark.parametrize(
     ("content", "guess"),
     [
-        ("id,output\na,x\n", "a table; make a line of JSON of each of its rows"),
-        ('"name"\t"answer"\n', "a table; make a line of JSON of each of its rows"),
+        ("id,output\na,x\n", "a table; convert each row to a line of JSON"),
+        ('"name"\t"answer"\n', "a table; convert each row to a line of JSON"),
         (
             '{"question_id": "a", "response": "x"}',
-            "rows with names of their own; `jq -c '{id: .question_id, output: .response}'` makes lines of them",
+            "rows with other key names; convert them: jq -c '{id: .question_id, output: .response}'",
         ),
         (
             '{"id": "a", "answer": "x"}',
-            "rows with names of their own; `jq -c '{id: .id, output: .answer}'` makes lines of them",
+            "rows with other key names; convert them: jq -c '{id: .id, output: .answer}'",
         ),
         (
             '{"id": "a", "messages": []}',
-            "conversations; `jq -c '{id, output: .messages[-1].content}'` makes lines of their last texts",
+            "conversations; convert their last messages: jq -c '{id, output: .messages[-1].content}'",
         ),
         ("- id: a\n  output: x\n", None),
         ('"text"', None),
@@ -72,12 +72,12 @@ SENTENCE = (
         ("[1, 2]", None),
         ("[project]\nname = 1\n", None),
         ("\x89PNG\r\n", None),
-        ("\xff\xfe{\x00}\x00", "a text in UTF-16; save it as UTF-8"),
+        ("\xff\xfe{\x00}\x00", "text in UTF-16; save it as UTF-8"),
         ("{}", None),
         ('{"answers": []}', None),
         ('{"results": {"results": [7]}}', None),
         ('{"eval": {}, "other": 1}', None),
-        ('[{"id": "a", "output": "x"}]', "one JSON array; `jq -c '.[]'` makes lines of it"),
+        ('[{"id": "a", "output": "x"}]', "one JSON array; convert it to lines: jq -c '.[]'"),
         ('{"doc_id": 0, "doc": {}, "resps": [["x"]], "filtered_resps": ["x"]}', "samples of lm-evaluation-harness"),
         ('{"id": "batch_1", "custom_id": "a", "response": {"body": {}}}', "the output of a batch of OpenAI's API"),
         ('{"testCases": [], "metricsScores": []}', "a test run of DeepEval"),
@@ -132,7 +132,7 @@ def test_a_thousand_thousand_keys_are_looked_at_once(lines: Lines) -> None:
 
 def test_of_rows_of_several_models_one_is_chosen(lines: Lines) -> None:
     path = lines(*({**ROW, "sample_id": id_, "model_id": model} for model in ("a/1", "a/2", "b") for id_ in "xy"))
-    with pytest.raises(RefusedError, match="holds outputs of 3 models, and a run holds one") as raised:
+    with pytest.raises(RefusedError, match="contains outputs of 3 models, but a run can have only one") as raised:
         list(read_outputs(path))
     assert raised.value.hint == ("choose with --only model='a/1' | 'a/2' | 'b'; or take them for one with --model NAME")
     assert [found.id for found in read_outputs(path, SeriesFilter({"model": "a/2"}))] == ["x", "y"]
@@ -176,10 +176,10 @@ def test_a_choice_of_nothing_says_what_there_is(
 
 
 @pytest.mark.parametrize(
-    ("part", "hint"), [("modle", "did you mean `model`?"), ("x", "they are by model, prompt, epoch")]
+    ("part", "hint"), [("modle", "did you mean `model`?"), ("x", "use one of model, prompt, epoch")]
 )
 def test_a_choice_by_something_else_is_a_usage_error(part: str, hint: str) -> None:
-    with pytest.raises(UsageError, match="are not told apart by") as raised:
+    with pytest.raises(UsageError, match="--only does not know") as raised:
         SeriesFilter({part: "x"})
     assert raised.value.hint == hint
 

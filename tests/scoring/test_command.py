@@ -47,7 +47,7 @@ def test_a_run_is_neither_written_nor_read_through_a_link_of_the_repository(
     for out in ("runs", "runs/deep", "runs/../runs"):
         ran = cli("score", "dataset/small@1.0.0", write(), "--out", out, cwd=repo)
         assert (ran.code, ran.out) == (3, "")
-        assert "runs: is a link, and nothing is written through it" in ran.err
+        assert "runs: is a link, and evalstore does not write through links" in ran.err
     assert not list(outside.iterdir())
     # The user's own link elsewhere is followed.
     (tmp_path / "mine").symlink_to(outside)
@@ -57,7 +57,7 @@ def test_a_run_is_neither_written_nor_read_through_a_link_of_the_repository(
     samples.symlink_to(tmp_path / "secret")
     ran = cli("score", "dataset/small@1.0.0", next(outside.glob("*.json")), "--out", "results", cwd=repo)
     assert ran.code == 3
-    assert "is a link, and the rows of a run are a file" in ran.err
+    assert "is a link, but the rows of a run must be a file" in ran.err
 
 
 def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: Write) -> None:

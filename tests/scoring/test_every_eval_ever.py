@@ -102,7 +102,7 @@ def test_an_aggregate_of_others_is_scored_by_the_rows_that_lie_beside_it(
         "theirs.json: labelled 0.2.2, but it has no `eval_library`, as up to 0.2.0"
     )
     (tmp_path / "0f_samples.jsonl").unlink()
-    with pytest.raises(LoadError, match="do not lie beside it"):
+    with pytest.raises(LoadError, match="are not next to it"):
         scored("dataset/small@1.0.0", tmp_path / "theirs.json")
 
 

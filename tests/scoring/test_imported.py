@@ -82,14 +82,14 @@ def test_one_series_of_several_is_chosen_and_recorded(scored: Callable[..., Run]
     path = tmp_path / "results.json"
     rows = [result(id_, text, model) for model in ("a", "b") for id_, text in SAID.items()]
     path.write_text(json.dumps({"results": rows, "version": 2}))
-    with pytest.raises(RefusedError, match="holds outputs of 2 models"):
+    with pytest.raises(RefusedError, match="contains outputs of 2 models"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC)
     run = scored("dataset/small@1.0.0", path, rubric=RUBRIC, only={"model": "b"})
     assert (run.model, run.scored) == ("b", 3)
     assert "of the outputs, only those of model 'b'" in run.notes
     with pytest.raises(RefusedError, match=r"duplicate \w+ 'one'"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, model="both")
-    with pytest.raises(UsageError, match="not told apart by 'provider'"):
+    with pytest.raises(UsageError, match="--only does not know 'provider'"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, only={"provider": "b"})
 
 
@@ -103,11 +103,15 @@ def test_a_file_of_nothing_but_failures_holds_no_output(scored: Callable[..., Ru
 @pytest.mark.parametrize(
     ("argv", "code", "sentences"),
     [
-        ((), 3, ["given: holds outputs of 2 prompts, and a run holds one", "--only prompt='short' | 'long'"]),
+        (
+            (),
+            3,
+            ["given: contains outputs of 2 prompts, but a run can have only one", "--only prompt='short' | 'long'"],
+        ),
         (("--only", "prompt=short"), 0, ["of the outputs, only those of prompt 'short'"]),
         (("--only", "prompt=l*", "--only", "model=openai*"), 0, ["only those of prompt 'l*' and model 'openai*'"]),
         (("--only", "prompt=none"), 3, ["holds no output of prompt 'none'", "there is prompt 'short' | 'long'"]),
-        (("--only", "promt=short"), 2, ["not told apart by 'promt'", "did you mean `prompt`?"]),
+        (("--only", "promt=short"), 2, ["--only does not know 'promt'", "did you mean `prompt`?"]),
         (("--only", "short"), 2, ["model=NAME, prompt=NAME or epoch=NUMBER"]),
         (("--only", "model=a", "--only", "model=b"), 2, ["give each once"]),
     ],

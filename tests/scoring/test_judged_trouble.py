@@ -219,7 +219,7 @@ ELSEWHERE = "name another file for the replies (--cache), or move this one away"
         ("other.db", "is not a cache of replies", ELSEWHERE),
         ("text/below.db", "cannot be opened: not a directory", ELSEWHERE),
         ("x" * 300, "cannot be opened: file name too long", ELSEWHERE),
-        ("/proc/x.db", "cannot be opened", "look at the permissions of its folder, or name another file (--cache)"),
+        ("/proc/x.db", "cannot be opened", "check the permissions of its folder, or name another file (--cache)"),
     ],
 )
 def test_a_file_that_is_no_cache_is_refused_before_anything_is_asked(
@@ -275,13 +275,13 @@ SEE = "hint: `evalstore validate` shows what is wrong in its file"
         ("template: [a]", [f"{BROKEN_JUDGE}its template is not a text", SEE]),
         (
             "template: a\nscale: {min: 1, max: 1}",
-            [f"{BROKEN_JUDGE}its scale runs from 1 to 1, which leaves no room", SEE],
+            [f"{BROKEN_JUDGE}its scale runs from 1 to 1, so no score fits", SEE],
         ),
         ("template: a\nscale: {max: many}", [f"{BROKEN_JUDGE}'many' is not a number", SEE]),
         ("template: a\nscore_type: stars", [f"{BROKEN_JUDGE}its score_type is 'stars', and there are binary, c", SEE]),
         (
             "template: a\nscore_type: levels",
-            [f"{BROKEN_JUDGE}its level_names are not two or more different texts", SEE],
+            [f"{BROKEN_JUDGE}its level_names are not two or more different strings", SEE],
         ),
         (
             "template: a\nscore_type: levels\nlevel_names: [a, b]\nlevel_scores: {c: 0, d: 1}",

@@ -265,7 +265,7 @@ def test_a_rubric_that_is_not_there_leaves_nothing(scored: Scored, write: Write,
         (
             [{"sample_id": "one", "output": {"raw": "x"}, "model_id": m} for m in "ab"],
             None,
-            "holds outputs of 2 models, and a run holds one",
+            "contains outputs of 2 models, but a run can have only one",
         ),
         ([b""], None, "holds no output"),
         ([{"id": "nobody", "output": "x"}], None, "no output answers a question"),

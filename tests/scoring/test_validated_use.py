@@ -102,11 +102,11 @@ BROKEN = [
     ('{"id": "bad"}', "bad", "the question has no input (line 2)"),
     ('{"id": "bad", "inputt": "x"}', "bad", "the question has no input (did you mean input? line 2 has inputt)"),
     ('{"id": "bad", "prompt": "x"}', "bad", "the question has no input (did you mean input? line 2 has prompt)"),
-    ('{"id": "bad", "input": 5}', "bad", "`input` is not a text (line 2)"),
-    ('{"id": "bad", "input": "x", "rubric_ref": 7}', "bad", "`rubric_ref` is not a text (line 2)"),
-    ('{"id": 7, "input": "x"}', "the row (line 2)", "`id` is not a text (line 2)"),
+    ('{"id": "bad", "input": 5}', "bad", "`input` is not a string (line 2)"),
+    ('{"id": "bad", "input": "x", "rubric_ref": 7}', "bad", "`rubric_ref` is not a string (line 2)"),
+    ('{"id": 7, "input": "x"}', "the row (line 2)", "`id` is not a string (line 2)"),
     ('{"input": "x"}', "the row (line 2)", "the question has no id (line 2)"),
-    ("[1]", "the row (line 2)", "a question is a mapping with `id` and `input` (line 2)"),
+    ("[1]", "the row (line 2)", "a question must be a mapping with `id` and `input` (line 2)"),
     ('{"id": "bad", ', "the row (line 2)", "(line 2)"),
 ]
 
@@ -147,7 +147,7 @@ def test_a_row_whose_rubric_is_of_a_wrong_type_is_a_grading_that_failed(cli: Cli
     ran = cli("score", "dataset/many@worktree", write(dict.fromkeys(ids, "please")), cwd=repo)
     assert ran.code == 1
     assert "question graded 0 of 8; the rest: 100.00" in ran.out
-    reason = "the question cannot be graded: `rubric_ref` is not a text (line 1)"
+    reason = "the question cannot be graded: `rubric_ref` is not a string (line 1)"
     assert ran.err.splitlines()[-2:] == [
         f"warning: 8 outputs have no score: {reason} (q0, q1, q2, q3, q4 and 3 more)",
         "no score: 8 of 14 gradings failed, more than --max-ungraded 0.02 allows",

@@ -53,7 +53,7 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     words = ("score", "dataset/help_desk", "outputs/model_a.jsonl")
     refused = cli(*words, cwd=repo)
     assert refused.code == 3
-    assert "evalstore score --worktree" in refused.err
+    assert "score with --worktree" in refused.err
     before = cli(*words, "--worktree", cwd=repo)
     assert (before.code, before.err) == (0, "")
     assert before.out.startswith("dataset/help_desk@worktree   model_a   unreleased\n\nscore       81.25 ")
@@ -187,7 +187,7 @@ def test_the_next_version_is_tried_before_its_release(cli: Cli, fresh: Path) -> 
     edit(fresh / "datasets/many.yaml", "rubric/tone@1.0.0", "rubric/tone@1.1.0")
     edit(fresh / "datasets/many.yaml", "version: 1.0.0", "version: 1.1.0")
     refused = cli("score", "dataset/many@1.1.0", "rows.jsonl", cwd=fresh)
-    assert (refused.code, "evalstore score --worktree grades with it" in refused.err) == (3, True)
+    assert (refused.code, "score with --worktree" in refused.err) == (3, True)
     assert cli("score", "dataset/many@1.1.0", "rows.jsonl", "--worktree", cwd=fresh).code == 0
     run = read_run(fresh / "runs/many-worktree-rows.json")
     assert [(pinned.ref, pinned.version) for pinned in run.rubrics] == [("rubric/tone@worktree", "1.1.0")]
@@ -269,9 +269,9 @@ def test_a_store_reads_files_for_whoever_asks_it(fresh: Path) -> None:
         assert api.evaluate("rubric/tone", "please", store=store, worktree="unreleased").score == 1
         assert api.evaluate("rubric/tone@1.0.0", "please", store=trial).score == 1
         for wrong in ("some", "", True):
-            with pytest.raises(UsageError, match="worktree is 'unreleased', 'all' or None"):
+            with pytest.raises(UsageError, match="worktree must be 'unreleased', 'all' or None"):
                 store.with_worktree(wrong)  # type: ignore[arg-type]
-            with pytest.raises(UsageError, match="worktree is 'unreleased', 'all' or None"):
+            with pytest.raises(UsageError, match="worktree must be 'unreleased', 'all' or None"):
                 api.score("dataset/small", fresh / "model_a.jsonl", store=store, worktree=wrong)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="worktree needs a store"):
             api.evaluate({}, "please", worktree="all")

@@ -46,7 +46,7 @@ def test_ask_takes_exit_code_one_for_no(here: Git) -> None:
 def test_not_a_repository_is_said(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="not a git repository") as caught:
         Git(tmp_path).run("for-each-ref")
-    assert caught.value.hint == "evalstore init makes one"
+    assert caught.value.hint == "create one: evalstore init"
 
 
 def test_environment_of_a_surrounding_hook_does_not_reach_git(
@@ -85,7 +85,7 @@ def test_missing_git_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ("said", "message"),
     [
         ("fatal: detected dubious ownership in repository at '/x'", "belongs to another user"),
-        ("fatal: Unable to create '/x/.git/HEAD.lock': File exists.", "another git process holds a lock"),
+        ("fatal: Unable to create '/x/.git/HEAD.lock': File exists.", "another git process has a lock"),
         ("fatal: bad config line 1 in file .git/config", "configuration cannot be read"),
         ("error: first\nfatal: last \x1b[31m words", r"git gc failed: last \\x1b\[31m words"),
         ("", "git gc failed: exit code 7"),

@@ -112,7 +112,7 @@ def test_empty_bare_repository(git: Git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", str(tmp_path / "bare"))
     with ArtifactStore.open(tmp_path / "bare") as bare:
         assert bare.releases() == []
-        with pytest.raises(RefError, match="HEAD names no commit yet"):
+        with pytest.raises(RefError, match="HEAD has no commit yet"):
             bare.resolve("rubric/tone@git:HEAD")
 
 
@@ -136,7 +136,7 @@ def test_detached_head(store: ArtifactStore, git: Git, commits: dict[str, str]) 
 def test_unborn_branch_is_not_taken_for_a_tag_named_head(git: Git, repo: Path, commits: dict[str, str]) -> None:
     git("tag", "HEAD")
     git("checkout", "-q", "--orphan", "fresh")
-    with ArtifactStore.open(repo) as store, pytest.raises(RefError, match="HEAD names no commit yet"):
+    with ArtifactStore.open(repo) as store, pytest.raises(RefError, match="HEAD has no commit yet"):
         store.resolve("rubric/tone@git:HEAD")
 
 
@@ -152,7 +152,7 @@ def test_shallow_clone_says_what_may_be_missing(clone: Callable[..., Path]) -> N
 def test_shallow_clone_ends_its_history(clone: Callable[..., Path]) -> None:
     with (
         ArtifactStore.open(clone("--depth=1")) as shallow,
-        pytest.raises(RefError, match="further than the history that is here"),
+        pytest.raises(RefError, match="further than the history of this clone"),
     ):
         shallow.resolve("rubric/tone@git:HEAD~1")
 
@@ -160,7 +160,7 @@ def test_shallow_clone_ends_its_history(clone: Callable[..., Path]) -> None:
 def test_tag_less_clone_says_so(clone: Callable[..., Path]) -> None:
     with ArtifactStore.open(clone("--no-tags")) as tagless, pytest.raises(RefError) as caught:
         tagless.resolve("rubric/tone@1.0.0")
-    assert "no release is tagged here, and in a fresh clone git fetch --tags brings them" in str(caught.value.hint)
+    assert "this clone has no release tags: git fetch --tags" in str(caught.value.hint)
 
 
 def test_partial_clone_fetches_nothing_and_says_so(git: Git, repo: Path, clone: Callable[..., Path]) -> None:
@@ -205,7 +205,7 @@ def test_broken_git_folder_is_not_passed_over_for_a_parent_repository(store: Art
         ArtifactStore.open(repo / "sub")
 
 
-@pytest.mark.parametrize(("text", "message"), [("- a\n", "settings are a mapping"), ("a: [\n", "not YAML")])
+@pytest.mark.parametrize(("text", "message"), [("- a\n", "settings must be a mapping"), ("a: [\n", "not YAML")])
 def test_broken_settings_are_placed(save: Save, repo: Path, text: str, message: str) -> None:
     save("evalstore.yaml", text)
     with pytest.raises(LoadError, match=message) as caught:
@@ -250,7 +250,7 @@ def test_rows_are_streamed_from_the_same_place(save: Save, repo: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("[1]", "a row is an object"), ('{"id": "x"}', "the row has no input"), ("{", "not JSON")],
+    [("[1]", "a row must be an object"), ('{"id": "x"}', "the row has no input"), ("{", "not JSON")],
 )
 def test_broken_row_is_placed(save: Save, repo: Path, line: str, message: str) -> None:
     save("datasets/big.jsonl", f'{{"id": "a", "input": "x"}}\n{line}\n')
@@ -263,5 +263,8 @@ def test_broken_row_is_placed(save: Save, repo: Path, line: str, message: str) -
 @pytest.mark.parametrize("name", ["../secret.jsonl", "/etc/passwd", "sub/x.jsonl", "big.yaml", 5])
 def test_rows_name_a_file_beside_the_dataset_only(save: Save, repo: Path, name: object) -> None:
     save("datasets/big.yaml", f'id: big\nversion: "1.0.0"\nrows: {name}\n')
-    with ArtifactStore.open(repo) as store, pytest.raises(LoadError, match="rows names no file beside the dataset"):
+    with (
+        ArtifactStore.open(repo) as store,
+        pytest.raises(LoadError, match="`rows` must name a file next to the dataset"),
+    ):
         list(store.rows("dataset/big@worktree"))

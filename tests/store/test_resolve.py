@@ -140,8 +140,8 @@ def test_file_missing_at_a_commit_is_said(store: ArtifactStore, commits: dict[st
         ("rubric/tone@1.0.0+build", "rubric/tone has no version 1.0.0+build", "released: 2.1.0-rc.1"),
         ("rubric/tone@~3.1", "rubric/tone has no release in the range ~3.1", "released: 2.1.0-rc.1, 2.0.0"),
         ("rubric/tones@1.0.0", "there is no rubric/tones", "did you mean rubric/tone? released: 2.1.0-rc.1"),
-        ("judge/tone@1.0.0", "there is no judge/tone", "evalstore list shows what there is"),
-        ("rubric/zebra", "there is no rubric/zebra", "evalstore list shows what there is"),
+        ("judge/tone@1.0.0", "there is no judge/tone", "list the artifacts: evalstore list"),
+        ("rubric/zebra", "there is no rubric/zebra", "list the artifacts: evalstore list"),
     ],
 )
 def test_what_is_not_there_is_said_with_what_is(store: ArtifactStore, ref: str, message: str, hint: str) -> None:
@@ -165,8 +165,7 @@ def test_file_without_release_is_told_apart(store: ArtifactStore, repo: Path) ->
     with pytest.raises(RefError, match="rubric/fresh has no release yet") as caught:
         store.resolve("rubric/fresh@1.0.0")
     assert caught.value.hint == (
-        "evalstore bump rubric/fresh releases it; "
-        "@worktree reads the file as it is, and evalstore score --worktree grades with it"
+        "release it: evalstore bump rubric/fresh; to use the file as it is, pin @worktree, or score with --worktree"
     )
 
 
@@ -192,7 +191,7 @@ def test_two_part_version_in_a_file_reads_as_three(save: Save, repo: Path) -> No
         ),
         (
             rubric("other"),
-            "the id is 'other', but the file is that of rubric/tone",
+            "the id is 'other', but the file belongs to rubric/tone",
             "rubric/tone@1.0.0:rubrics/tone.yaml:1:5",
         ),
         ("id: tone\nversion: 1.0\n", "the version 1.0 is not a version", "rubric/tone@1.0.0:rubrics/tone.yaml:2:10"),

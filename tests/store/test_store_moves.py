@@ -116,7 +116,7 @@ def test_all_is_well_after_a_move_and_a_lost_line_is_found(
     git("commit", "-qam", "drop")
     ran = cli("verify", cwd=root / "sub")
     assert ran.code == 1
-    assert "took from the ledger of rubric/r what was released: 1.0.0" in " ".join(ran.out.split())
+    assert "removed releases from the ledger of rubric/r: 1.0.0" in " ".join(ran.out.split())
 
 
 def test_another_store_is_no_earlier_place(git: Callable[..., str]) -> None:

@@ -83,7 +83,7 @@ def test_tags_that_name_no_commit_under_their_own_name_are_ignored_with_the_reas
             "rubric/blob@1.0.0": "names a blob, not a commit",
             "rubric/tree@1.0.0": "names a tree, not a commit",
             "rubric/nested@1.0.0": "names a tag, not a commit",
-            "rubric/other@1.0.0": "holds a tag object made for 'rubric/good@1.0.0'",
+            "rubric/other@1.0.0": "contains a tag object made for 'rubric/good@1.0.0'",
             "rubric/link@1.0.0": "is a symbolic ref to another ref",
         }
 
@@ -100,7 +100,7 @@ def test_prefix_is_taken_literally(save: Save, git: Git, repo: Path) -> None:
 @pytest.mark.parametrize("prefix", ["../", "*", "-x", "a b", "a..b", "/x", "a//b", "5", "[a]"])
 def test_prefix_that_no_ref_can_have_is_refused_at_its_place(save: Save, repo: Path, prefix: str) -> None:
     save("evalstore.yaml", f"strict: false\ntag_prefix: {prefix if prefix in {'5', '[a]'} else repr(prefix)}\n")
-    with pytest.raises(LoadError, match="tag_prefix cannot stand in the name of a tag") as caught:
+    with pytest.raises(LoadError, match="tag_prefix cannot be part of a tag name") as caught:
         ArtifactStore.open(repo)
     assert str(caught.value.place) == "evalstore.yaml:2:13"
 

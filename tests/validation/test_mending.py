@@ -95,7 +95,7 @@ def test_what_has_one_right_answer_is_mended_and_every_other_byte_stays(
 @pytest.mark.parametrize(
     "text",
     [
-        # The right key is there already; two misspellings of one key; a word that is near two others.
+        # The right key already exists; two misspellings of one key; a word that is near two others.
         rubric("  - kind: must_contain_any\n    values: [a]\n    valeus: [b]\n"),
         rubric("  - kind: must_contain_any\n    valeus: [a]\n    vaules: [b]\n"),
         rubric("  - kind: must_contain_any\n    valeus: 5\n"),

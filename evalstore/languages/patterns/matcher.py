@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import regex
 
 TOO_MANY_STEPS = "takes too many steps"
-LIMIT_HINT = "let each repeat end where what follows it begins, as [^,]*, does and .*, does not"
+LIMIT_HINT = "end each repeat where the next part begins: write [^,]*, rather than .*,"
 _NOT_RUNNABLE = (
     "the pattern cannot be run in counted steps: a repeated part can match one text in many ways, as (a|aa)* can, "
     "and the pattern refers to a group, has an atomic part, or is asked for what it captures"
@@ -52,7 +52,9 @@ class PatternMatcher:
         """Say from which length on a text is not searched, or None where every output is."""
         if not self.may_exceed:
             return None
-        return f"beyond {self.longest:,} characters a text is unscored: the pattern may take too many steps there"
+        return (
+            f"outputs longer than {self.longest:,} characters are unscored: the pattern may take too many steps there"
+        )
 
     @property
     def may_exceed(self) -> bool:

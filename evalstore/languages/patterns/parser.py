@@ -72,7 +72,7 @@ def parse_pattern(pattern: str, flags: str) -> RegexTree:
     reader = _PatternReader(pattern, leading.end() if leading else 0)
     tree = reader.read_alternation(found, 0)
     if reader.position < len(pattern):
-        raise UndecidedError("a parenthesis closes nothing")
+        raise UndecidedError("a closing parenthesis has no opening one")
     return tree
 
 
@@ -118,7 +118,7 @@ class _PatternReader:
         token = _TOKEN.match(self.text, self.position)
         if token is None or (token[0] == "{" and "x" in flags):
             excerpt = make_excerpt(self.text[self.position :], 12)
-            raise UndecidedError(f"it asks for something that is not supported: {excerpt}")
+            raise UndecidedError(f"it uses something that is not supported: {excerpt}")
         if token["end"]:
             return None
         self.position = token.end()
@@ -185,7 +185,7 @@ class _PatternReader:
     def _find_number(self, reference: str) -> int:
         number = int(reference) if reference.isdecimal() else self._group_numbers.get(reference, 0)
         if not 0 < number <= self._groups:
-            raise UndecidedError("a group is named before it is there")
+            raise UndecidedError("a group is used before it is defined")
         return number
 
 

@@ -33,8 +33,8 @@ from evalstore.text import make_excerpt
 # take about half of it.
 TOTAL_STEPS = 100_000
 _OUT_OF_STEPS = "it takes too many steps to compare"
-_UNPROVED = "neither was proved to let through all that the other does"
-_SEPARATED = "they ask the same, but a long output may take one of them too many steps"
+_UNPROVED = "neither could be proved to accept all that the other accepts"
+_SEPARATED = "they accept the same, but one may take too many steps on a long output"
 
 
 class SchemaRelation(StrEnum):
@@ -63,7 +63,7 @@ class SchemaComparison:
 def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
     """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
     if find_dialect(old) != find_dialect(new):
-        return SchemaComparison(SchemaRelation.ASSUMED, why="they are of two dialects")
+        return SchemaComparison(SchemaRelation.ASSUMED, why="their dialects differ")
     steps = budget or SharedBudget(TOTAL_STEPS)
     try:
         steps.spend(COMPARISON.compile_steps * (check_supported(old) + check_supported(new)))
@@ -112,7 +112,7 @@ def _find_direction(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudg
     except OutOfStepsError:
         return False, _OUT_OF_STEPS
     except RecursionError:
-        return False, "they nest too deep to be compared"
+        return False, "they are nested too deeply to be compared"
 
 
 def _find_examples(

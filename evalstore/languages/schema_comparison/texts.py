@@ -20,7 +20,7 @@ def is_pattern_found(pattern: str, text: str) -> bool:
     matcher = compile_matcher(pattern, "", "search")
     found = None if isinstance(matcher, str) else matcher.is_found(text)
     if found is None:
-        raise UnsupportedSchemaError("a pattern of it takes too many steps")
+        raise UnsupportedSchemaError("one of its patterns takes too many steps")
     return found
 
 

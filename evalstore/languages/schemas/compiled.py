@@ -35,7 +35,7 @@ _DIALECTS = {
 }
 _DEFAULT_DIALECT = next(iter(_DIALECTS))
 _DIALECTS_HINT = "evalstore reads 2020-12, 2019-09, draft-07, draft-06 and draft-04"
-_PATTERN_HINT = "write it as Python's re reads it, too"
+_PATTERN_HINT = "use syntax that Python's re also accepts"
 
 # These do not allow a key; the library points at the value beneath it.
 _KEYWORDS_OF_KEYS = frozenset({"additionalProperties", "unevaluatedProperties"})
@@ -144,7 +144,7 @@ def _find_dialect_flaws(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     meta = Schema(_load_meta_validator(dialect), lambda: ValidationRun(SharedBudget(guard.steps), search))
     violations = meta.find_violations(schema)
     # Several parts of a dialect may say the same.
-    return [*dict.fromkeys(Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in violations)]
+    return [*dict.fromkeys(Flaw(one.pointer, f"the schema is broken: {one.message}", "fix it") for one in violations)]
 
 
 @cache
@@ -189,7 +189,7 @@ def _translate_errors(answer: Callable[[], _Answer]) -> _Answer:
     except OutOfStepsError:
         reason = "it takes too many steps"
     except RecursionError:
-        reason = "it nests too deep"
+        reason = "it is nested too deeply"
     except Exception as broken:  # noqa: BLE001  # the library raises what it meets: TypeError, UnknownType, …
         reason = f"{type(broken).__name__}: {_shorten(str(broken))}"
     raise SchemaError(f"the schema cannot be applied: {reason}")

@@ -170,8 +170,10 @@ def _resolve_reference(document: dict[str, Any], ref: str, names: Mapping[tuple[
 def _make_reference_flaw(subschema: Subschema, keyword: str, ref: str) -> Flaw:
     pointer = (*subschema.pointer, keyword)
     if ref.startswith("#"):
-        return Flaw(pointer, f"the reference {ref!r} leads to no schema", "mend it, or define in $defs what it names")
-    return Flaw(pointer, f"the schema refers to {ref!r}", "only references within the schema (#…) are read")
+        return Flaw(
+            pointer, f"the reference {ref!r} does not lead to a schema", "fix it, or define its target in $defs"
+        )
+    return Flaw(pointer, f"the schema refers to {ref!r}", "evalstore reads only references within the schema (#…)")
 
 
 def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw]:
@@ -193,7 +195,7 @@ def _find_loops(subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str,
     except CycleError as error:
         cycle = {*error.args[1]}
         subschema = next(subschema for node, subschema in subschemas.items() if node in cycle)
-        yield Flaw(subschema.pointer, "a reference leads back to itself without looking deeper", "break the circle")
+        yield Flaw(subschema.pointer, "a reference leads back to itself without looking deeper", "remove the cycle")
         return
     depths: dict[int, int] = {}
     for node in order:

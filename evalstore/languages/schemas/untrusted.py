@@ -67,7 +67,7 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
     return _SchemaPatterns(matchers, problems)
 
 
-_TOO_MANY = f"the patterns of the schema expand to more than {PATTERNS.items:,} items together"
+_TOO_MANY = f"together, the patterns of the schema expand to more than {PATTERNS.items:,} items"
 _GUARD = Guard(STEPS, _compile_patterns)
 _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True))
 

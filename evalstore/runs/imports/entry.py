@@ -81,8 +81,8 @@ class SeriesFilter:
         for part in self.only:
             if part not in _PARTS:
                 near = find_nearest(part, _PARTS)
-                hint = f"did you mean `{near}`?" if near else f"they are by {', '.join(_PARTS)}"
-                raise UsageError(f"outputs are not told apart by '{make_excerpt(part, 40)}'", hint=hint)
+                hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(_PARTS)}"
+                raise UsageError(f"--only does not know '{make_excerpt(part, 40)}'", hint=hint)
 
     def is_wanted(self, series: Series) -> bool:
         """Whether `series` is wanted."""
@@ -165,7 +165,9 @@ def _several_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -
     options = "; ".join(f"--only {part}={_list_names(several)}" for part, several in differing.items())
     all_ = "; or take them for one with --model NAME" if list(differing) == ["model"] else ""
     return RefusedError(
-        f"holds outputs of {counted}, and a run holds one", place=Place(file), hint=f"choose with {options}{all_}"
+        f"contains outputs of {counted}, but a run can have only one",
+        place=Place(file),
+        hint=f"choose with {options}{all_}",
     )
 
 

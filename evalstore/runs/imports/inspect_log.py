@@ -93,7 +93,7 @@ class ArchiveMember(RawIOBase):
         ended = size != 0 and not data
         whole = self._read == self._announced.file_size and self._sum == self._announced.CRC
         if self._read > self._announced.file_size or (ended and not whole):
-            raise LoadError("is damaged: its content is not what the archive announces", place=self._place)
+            raise LoadError("is damaged: its content does not match the archive's index", place=self._place)
         return data
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
@@ -130,7 +130,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> Non
         raise LoadError("this archive is encrypted", place=place)
     packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
     if packed > size or unpacked > max(256 << 20, _RATIO * size) or any(_is_bomb(member) for member in members):
-        raise LimitError("this archive unpacks to far more than a log holds", place=place)
+        raise LimitError("this archive unpacks to far more than a log can have", place=place)
 
 
 def _is_bomb(member: zipfile.ZipInfo) -> bool:
@@ -164,7 +164,7 @@ def check_version(version: Any, place: Place) -> None:
     if version not in _LOG_VERSIONS:
         first, last = _LOG_VERSIONS
         raise LoadError(
-            f"this log of Inspect AI has version {version!r}; evalstore reads {first} to {last}",
+            f"this log of Inspect AI has version {version!r}, but evalstore reads {first} to {last}",
             place=place,
             hint='write its outputs as lines {"id": "…", "output": "…"}',
         )
@@ -173,7 +173,7 @@ def check_version(version: Any, place: Place) -> None:
 def _reason_without_output(sample: Mapping[str, Any]) -> str:
     if sample.get("error"):
         return shorten_reason(get_mapping(sample, "error").get("message"), "it ended in an error")
-    return "it was invalidated" if sample.get("invalidation") else ""
+    return "it was marked invalid" if sample.get("invalidation") else ""
 
 
 def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
@@ -291,7 +291,7 @@ def _require_whole_samples(archive: Archive) -> list[str]:
         raise LoadError(
             "this sample is stored in pieces, which evalstore does not read",
             place=archive.place_of(chunked),
-            hint="`inspect log convert --to json` writes it in one",
+            hint="convert it: inspect log convert --to json",
         )
     return list(archive.members)
 

@@ -93,7 +93,7 @@ def _list_gradings(record: Mapping[str, Any], path: Path) -> Iterator[_Grading]:
     for number, run in enumerate(runs, 1):
         id_ = read_id(run.get("eval_id")) or read_id(run.get("eval_name"))
         if id_ is None:
-            raise LoadError(f"its run {number} does not say which eval it is of: it has no `eval_id`", place=place)
+            raise LoadError(f"its run {number} has no `eval_id`, so its eval is unknown", place=place)
         yield _Grading(id_, read_id(run.get("configuration")) or "", _read_statements(run, place))
 
 
