@@ -54,7 +54,7 @@ def read_labels(path: Path) -> Iterator[LabelledRow]:
         lines[label.id] = line
         yield label
     if not lines:
-        raise LoadError("holds no labelled row", place=Place(str(path)), hint=_SHAPE)
+        raise LoadError("has no labelled row", place=Place(str(path)), hint=_SHAPE)
 
 
 def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
@@ -80,7 +80,7 @@ def _check_keys(row: Mapping[str, Any], place: Place) -> None:
     for key in row:
         if key not in _KEYS and not is_cosmetic(key):
             guess = find_nearest(key, _KEYS)
-            hint = f"did you mean `{guess}`?" if guess else "what is not for the judge goes into `metadata`"
+            hint = f"did you mean `{guess}`?" if guess else "put what is not for the judge into `metadata`"
             raise LoadError(f"a labelled row has no `{make_excerpt(key, 60)}`", place=place, hint=hint)
 
 

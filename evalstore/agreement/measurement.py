@@ -48,8 +48,8 @@ class JudgeUnderTest:
         if unknown := _find_unknown(values, self.variables):
             raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
         if "input" in self.template_names and "input" not in question.row:
-            hint = "write it into the row, or name the dataset that the rows are of with --against"
-            raise LoadError(f"{self.ref} reads the input, and this row has none", place=place, hint=hint)
+            hint = "write it into the row, or name the dataset of the rows with --against"
+            raise LoadError(f"{self.ref} needs the input, but this row has none", place=place, hint=hint)
         for name in self.variables:
             if name in self.template_names and name not in values:
                 hint = f"say --var {name}=TEXT, or write `variables` into the row"
@@ -120,7 +120,7 @@ class Measurement:
         if self.session.missing:
             count = len(self.session.missing)
             raise RefusedError(
-                f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT
+                f"judge replies that are missing: {count:,}, and no judge was asked", hint=_NO_ENDPOINT_HINT
             )
         if not tally.confusion.rows:
             first = tally.left_out[0]
@@ -159,13 +159,13 @@ class Measurement:
         found = self.questions.find(label.id)
         if found is None:
             message = f"there is no question '{make_excerpt(label.id, 60)}' in {name}"
-            raise LoadError(message, place=place, hint="rows and questions meet by id")
+            raise LoadError(message, place=place, hint="rows and questions are matched by id")
         question = found[1]
         for key in QUESTION_KEYS:
             # A row that contradicts the dataset was labelled for another question.
             if key in label.question_fields and label.question_fields[key] != question.row.get(key):
-                message = f"the `{key}` of this row is another than in {name}"
-                raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
+                message = f"the `{key}` of this row differs from the one in {name}"
+                raise LoadError(message, place=place, hint="remove it: the dataset has it")
         return question
 
     def _build_agreement(self, tally: LabelTally) -> Agreement:

@@ -43,7 +43,7 @@ class NoiseRequest:
 
     def __post_init__(self) -> None:
         if self.repeat <= 1 or self.outputs < 1:
-            raise RefusedError("noise shows only where an output is judged twice at least")
+            raise RefusedError("to measure noise, judge each output at least twice")
 
 
 class RepeatedJudgement(NamedTuple):
@@ -131,7 +131,7 @@ class NoiseMeasurement:
             found = self._judge_outputs(units)
         if self.session.missing:
             count = len(self.session.missing)
-            raise RefusedError(f"replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT)
+            raise RefusedError(f"replies that are missing: {count:,}, and no judge was asked", hint=_NO_ENDPOINT_HINT)
         if not found.judgements:
             raise RefusedError(
                 f"none of {len(units):,} outputs could be judged {self.request.repeat} times",

@@ -21,7 +21,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
-_UNRELEASED = {PinType.WORKTREE: "a file that can be another tomorrow", PinType.REVISION: "not a release"}
+_UNRELEASED = {PinType.WORKTREE: "a file that can change", PinType.REVISION: "not a release"}
 _Measured = TypeVar("_Measured", Agreement, JudgeNoise)
 
 
@@ -42,9 +42,9 @@ class ValidationDraft(Generic[_Measured]):
             # Compare bytes, because the measurement may have taken hours of judge calls.
             if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
                 raise ConflictError(
-                    "somebody changed the file while its judge was asked; nothing was written",
+                    "the file changed while the judge was asked; nothing was written",
                     place=Place(self.path),
-                    hint="run it again: replies are kept, so nothing is asked twice",
+                    hint="run it again: the replies are kept, and nothing is asked twice",
                 )
             # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
             sweep_below(store.root, self.path)
@@ -124,7 +124,7 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
 
 def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
     gone = [name for name, entry in entries.items() if entry is None and isinstance(old, dict) and name in old]
-    return [f"the file's `{name}` is of an earlier validation, and goes" for name in gone]
+    return [f"the file's `{name}` is from an earlier validation, and is removed" for name in gone]
 
 
 def round_rate(rate: Rate) -> Decimal | None:

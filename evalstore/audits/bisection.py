@@ -237,7 +237,7 @@ class _VersionSearch:
                 asked = results if self.question is None else {self.question: results[self.question]}
                 self._by_digest[ruler.digest] = sum_results(asked)
         except EvalstoreError as error:
-            self.notes.append(f"{self.name}@{pin} was passed over, because it cannot be graded with: {error.message}")
+            self.notes.append(f"{self.name}@{pin} was skipped, because it cannot be graded with: {error.message}")
             return None
         totals = self._by_digest[ruler.digest]
         return None if totals.missing else totals

@@ -210,7 +210,7 @@ class _SharedQuestions:
         count, name = self.count, "questions"
         rest = tuple(scored - count for scored in self.scored)
         if not count:
-            return ComparedPart(name, ComparableAnswer.NO, None, "no question was scored with one input in both")
+            return ComparedPart(name, ComparableAnswer.NO, None, "no question was scored with the same input in both")
         if rest == (0, 0):
             return ComparedPart(name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, with one input")
         bound = add_bounds(Fraction(more, scored) for more, scored in zip(rest, self.scored, strict=True))
@@ -263,15 +263,16 @@ class _SharedQuestions:
     def judge_replies(self) -> Iterator[ComparedPart]:
         """Yield a part where a judge scored one answer otherwise the second time."""
         if self.judged_otherwise:
-            reason = f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were judged otherwise"
+            reason = f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were judged differently"
             yield ComparedPart("replies of judges", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
 
     def list_notes(self) -> Iterator[str]:
         """Yield what no record can show."""
         if self.judged_otherwise or not (self.a.run.judges or self.b.run.judges):
             return
-        known = f"all {self.judged:,} answers that both runs have were judged alike" if self.judged else ""
-        yield f"a hosted judge can change behind its name; {known or 'no answer was judged in both runs to tell'}"
+        same = f"all {self.judged:,} answers that both runs have were judged the same"
+        known = same if self.judged else "no answer was judged in both runs, so nothing shows it"
+        yield f"a hosted judge can change without changing its name; {known}"
 
 
 def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterator[ComparedPart]:

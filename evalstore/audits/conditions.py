@@ -68,7 +68,7 @@ def parse_condition(text: str) -> Condition:
     """Read `own<-0.02`; raises `UsageError` that names what can be asked."""
     match = _CONDITION.fullmatch(text)
     if match is None or match[1] not in METRICS:
-        raise UsageError(f"{text!r} is not a condition", hint=f"as in own<-0.02; one of {', '.join(METRICS)}")
+        raise UsageError(f"{text!r} is not a valid condition", hint=f"as in own<-0.02; one of {', '.join(METRICS)}")
     return Condition(match[1], match[2], Fraction(match[3]))
 
 
@@ -118,7 +118,7 @@ def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
 
 def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult:
     if not values or any(value is None for value, _ in values):
-        reason = f"{condition.metric} cannot be separated from what else changed"
+        reason = f"{condition.metric} cannot be separated from the other changes"
         return ConditionResult(condition, Answer.UNDECIDED, None, reason + more)
     found = [(value, reason, condition.is_met(value)) for value, reason in values if value is not None]
     value, reason, met = found[0]

@@ -89,7 +89,7 @@ class RunNotes:
                 yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
             elif any(name.endswith("(approximate)") for name in new):
                 runs = "both runs" if old else "B"
-                yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which only comes close"
+                yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which is an approximation"
         for (id_, where), count in self.failed.items():
             reason = self.reasons[id_, where]
             # An audit asks for no reply that neither run had.
@@ -320,7 +320,7 @@ def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
     if recorded not in {None, score}:
         raise RefusedError(
             f"{run.path} says {recorded}, but its rows average to {score}",
-            hint="the aggregate and its rows do not belong together; score the outputs again",
+            hint="the aggregate does not match its rows; score the outputs again",
         )
     return RunSide(
         run=str(run.path),

@@ -142,7 +142,7 @@ class RulerSearch:
                 resolved = store.resolve(f"{release.name}@{release.version}")
                 questions = {q.id: q for q in store.questions(resolved) if q.id in rows}
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
-                self.finder.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
+                self.finder.notes.append(f"{release.tag} was skipped, because it cannot be read: {error}")
                 continue
             if questions.keys() == rows.keys() or (named and questions):
                 yield _assume_dataset(self.source, rows, ArtifactVersion(resolved, release), questions)
@@ -193,7 +193,7 @@ class RulerSearch:
             read_rubric(resolved.artifact.value)
             return resolved, OutputGrader(stored, self.finder, self.session).grade_under(resolved)
         except (EvalstoreError, *MALFORMED_ERRORS) as error:
-            self.finder.notes.append(f"{release.tag} was passed over, because it cannot grade: {error}")
+            self.finder.notes.append(f"{release.tag} was skipped, because it cannot grade: {error}")
             return None
 
 

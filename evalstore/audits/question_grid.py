@@ -58,7 +58,7 @@ def find_drift(
     # An empty digest is one that the run did not record.
     digests = ((row.reference_digest, question.reference_digest), (row.input_digest, question.input_digest))
     if any(written not in {"", now} for written, now in digests):
-        yield Drift(name, row.id, "the question is another one than was recorded")
+        yield Drift(name, row.id, "the question differs from the recorded one")
     elif what := _describe_difference(row, recorded, replayed):
         yield Drift(name, row.id, what)
 
@@ -247,7 +247,7 @@ class QuestionAttributor:
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
         """Return a question with what graded it; raises `RefusedError` where its run does not name that."""
         if pair.old is None or pair.new is None:
-            raise AssertionError("a question that one run lacks is not compared")
+            raise AssertionError("a question that one run lacks cannot be compared")
         for stored, row in ((self.a, pair.old), (self.b, pair.new)):
             if pair.id not in stored.questions:
                 raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is not a question of its dataset")

@@ -160,7 +160,7 @@ def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[st
 
 def make_unscored_error(run: Run) -> RefusedError:
     """Return the error for a run without any score."""
-    return RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
+    return RefusedError(f"{run.samples} has no scored output, so there is nothing to explain")
 
 
 def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
@@ -410,11 +410,11 @@ def read_strictness(run: Run, store: ArtifactStore) -> bool:
 def list_reuse_notes(*graders: Grader) -> Iterator[str]:
     """Yield a note about results that were not replayed."""
     if count := len(set[int]().union(*(grader.reused for grader in graders))):
-        yield f"results taken as recorded, because the replies or engines that they rest on are not here: {count:,}"
+        yield f"results taken as recorded, because their replies or engines are not available: {count:,}"
 
 
 def make_disjoint_error(*runs: Run) -> RefusedError:
     """Return the error for two runs that have no scored question in common, with what neither may have graded."""
     failed = [f"run {name} {run.ungraded}" for name, run in zip("AB", runs, strict=True) if run.ungraded]
-    message = "no question was scored in both runs, so nothing can be compared"
+    message = "the runs have no scored question in common"
     return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)

@@ -177,7 +177,7 @@ class VersionFinder:
     def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
         if found == pinned.ref:
             return
-        what = "cannot be read any more" if is_gone else "now holds other content than the run recorded"
+        what = "cannot be read any more" if is_gone else "now has other content than the run recorded"
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
             what = "was a file on disk"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
@@ -197,7 +197,7 @@ class VersionFinder:
                 resolved = self.store.resolve(f"{release.name}@{release.version}")
                 _check_readable(resolved)
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
-                note = f"{release.tag} was passed over, because it cannot be read: {error}"
+                note = f"{release.tag} was skipped, because it cannot be read: {error}"
                 self.notes += [note] if note not in self.notes else []
             else:
                 yield ArtifactVersion(resolved, release)
@@ -247,9 +247,9 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
     if reasons and isinstance(reasons[0], RefError) and ref.type is PinType.EXACT:
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
     elif ref.type is PinType.EXACT:
-        message = f"{pinned.ref}: the tag now holds other content than the run recorded (digest {digest})"
+        message = f"{pinned.ref}: the tag now has other content than the run recorded (digest {digest})"
     else:
-        message = f"no release, no commit and no file holds {pinned.ref} as the run used it (digest {digest})"
+        message = f"no release, commit or file has {pinned.ref} as the run used it (digest {digest})"
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
-    advice = "; a file that is committed before the next edit is found" if ref.type is PinType.WORKTREE else ""
-    return RefusedError(message, hint=f"bring back the file with that digest, or score the {what} again{advice}")
+    advice = "; commit a file before you edit it, so that it can be found" if ref.type is PinType.WORKTREE else ""
+    return RefusedError(message, hint=f"restore the file with that digest, or score the {what} again{advice}")

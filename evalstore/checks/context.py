@@ -24,7 +24,7 @@ class CheckProblem(NamedTuple):
 
 
 def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature of `ask`
-    return JudgeReply(problem="nobody was given to ask a judge")
+    return JudgeReply(problem="no judge endpoint was given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CheckContext:
     def load_artifact(self, ref: str, kind: Kind) -> Artifact:
         """Return the artifact of this kind that `ref` names, or raise `RefError`."""
         if self.load is None:
-            raise RefError(f"{ref} cannot be read: no store was given")
+            raise RefError(f"{ref} cannot be resolved: no store was given")
         artifact = self.load(ref)
         if artifact.kind is not kind:
             raise RefError(f"{ref} is a {artifact.kind}, not a {kind}")

@@ -43,7 +43,7 @@ from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
 # The reasons of every check of an output, or of a question, that is not graded: no policy for errors makes a score.
-OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, which is not graded"
+OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
 QUESTION_BROKEN = "the question cannot be graded: "
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -108,7 +108,7 @@ def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fr
     if not checks:
         return None, "no check was scored"
     score = MODES[scoring.combine](checks)
-    return score, "" if score is not None else "the checks that were scored have no weight"
+    return score, "" if score is not None else "every scored check has weight 0"
 
 
 def _score_all_pass(checks: Sequence[CountedCheck]) -> Fraction:
@@ -225,7 +225,7 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
         return _answer_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
-            return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
+            return _answer_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         params, values = {**check.params, **bar, "kind": check.kind}, list_question_values(check.params)
@@ -296,9 +296,9 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     violation = next((found for found in violations if found.keyword != "unevaluatedProperties"), None)
     if violation is None:
         return misfit
-    message = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
+    message = "cannot be combined with the other parameters" if violation.keyword == "not" else violation.message
     what = f"check {check.id}{format_json_pointer(violation.pointer)}"
-    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(message)}", hint="`evalstore validate` shows the place")
+    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(message)}", hint="see where: evalstore validate")
 
 
 def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
@@ -320,7 +320,7 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
         return output
     text, calls = (output.get("output"), output.get("tool_calls")) if isinstance(output, Mapping) else (None, None)
     if not isinstance(text, str):
-        raise SchemaError("an output is a text, or a mapping {output, tool_calls?} whose output is a text")
+        raise SchemaError("an output must be a string, or a mapping {output, tool_calls?} whose output is a string")
     if calls is None:
         return Output(text)
     if not isinstance(calls, list | tuple) or not all(

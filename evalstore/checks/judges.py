@@ -106,7 +106,7 @@ def ask_judge(
         prompt = fill_template(judge.template, _fill_values(judge, sample, variables))
         prompt.encode()
     except (LimitError, UnicodeEncodeError) as error:
-        message = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
+        message = error.message if isinstance(error, LimitError) else "the prompt contains half of a surrogate pair"
         yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, message))
         return
     for number in range(times):
@@ -122,7 +122,7 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
     if unscored:
         reason = f"{unscored[0].lead}{unscored[0].judge.name}: {unscored[0].parsed.words}"
-        many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
+        many = f"{len(unscored)} of {len(answers)} replies have no score; the first: " if len(answers) > 1 else ""
         setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
             replies=replies, reply_digests=digests
@@ -137,7 +137,7 @@ def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
     except MALFORMED_ERRORS as misfit:
         raise SchemaError(
             f"{ref} is not a valid judge: {describe_misfit(misfit)}",
-            hint="`evalstore validate` shows what is wrong in its file",
+            hint="see what is wrong: evalstore validate",
         ) from None
 
 

@@ -129,7 +129,7 @@ class _LintProcess:
             else:
                 wait = min(2 * wait, 0.008)
             if len(output) > _MAX_OUTPUT:
-                raise OSError(errno.EMSGSIZE, "PHP wrote more than any snippet needs")
+                raise OSError(errno.EMSGSIZE, "PHP wrote too much output")
         while _wait_for(self._stdout, select.POLLIN, 0):
             output += _read_some(self._stdout)
         return bytes(output)
@@ -282,7 +282,7 @@ def _lint_alone(path: str, code: bytes) -> LintResult:
     if done.returncode == 0:
         return LintResult(True)
     if done.returncode != _BROKEN or _OUT_OF_MEMORY in done.stdout:
-        return LintResult(None, f"php could not tell (exit {done.returncode}): {message}")
+        return LintResult(None, f"php could not check the code (exit {done.returncode}): {message}")
     return LintResult(False, message or "invalid syntax")
 
 
@@ -300,7 +300,7 @@ def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedP
     except subprocess.TimeoutExpired as error:
         raise RefusedError(
             f"`php {action}` did not finish within {SECONDS} s, so a php_lint check has no result",
-            hint="nothing is recorded, because a clock decides no score: try again when the machine has less to do",
+            hint="try again when the machine is less busy: evalstore records no result that depends on time",
         ) from error
 
 

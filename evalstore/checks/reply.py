@@ -27,7 +27,7 @@ VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False,
 _MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
 WORD_KEYS = ("rationale", "reason", "reasoning", "explanation")  # of a reply, where its words are looked for, in turn
 _CUT = {
-    "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
+    "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",
     "refusal": "the model refused to answer",
 }
@@ -141,7 +141,7 @@ def _compile(pattern: str) -> PatternMatcher | str:
     matcher = compile_matcher(pattern, "", "findall")
     if isinstance(matcher, str) or matcher.groups:
         return matcher
-    return "the pattern has no group, and its first group is the answer"
+    return "the pattern has no group: put the answer in its first group"
 
 
 def find_quoted_answer(judge: Judge) -> str | None:
@@ -194,9 +194,7 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     # A reply may say both `verdict` and `score`: they have to agree, nothing is guessed.
     scores = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
     if len(set(scores)) > 1:
-        return next(
-            (score for score in scores if isinstance(score, str)), "its verdict and its score say different things"
-        )
+        return next((score for score in scores if isinstance(score, str)), "its verdict contradicts its score")
     return scores[0]
 
 
@@ -216,7 +214,7 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
-        return f"reply_pattern finds {len(captures)} different answers, such as {several}: which is the judge's?", ""
+        return f"reply_pattern finds {len(captures)} different answers, such as {several}", ""
     return answers[0], captures[0]
 
 

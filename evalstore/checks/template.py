@@ -48,7 +48,7 @@ def find_tags(template: str) -> Iterator[TemplateTag]:
         elif not written.endswith("}}"):
             yield tag._replace(problem="a tag is opened and never closed")
         elif tag.sigil in _UNKNOWN or not _NAME.fullmatch(tag.name):
-            yield tag._replace(problem=f"{written} is not a tag that templates know")
+            yield tag._replace(problem=f"{written} is not a valid template tag")
         elif tag.sigil == "/":
             matches = bool(open_) and open_.pop().name == tag.name
             yield tag if matches else tag._replace(problem=f"{written} closes a section that is not open")

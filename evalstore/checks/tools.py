@@ -66,9 +66,9 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     met = [(tool, places) for tool, places in required if tool.is_allowed_count(len(places))]
     satisfied = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if satisfied == len(required):
-        return grade_binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
+        return grade_binary(True, f"all demands on {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
     unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.is_allowed_count(len(places)))
-    reason = next(unmet, "the calls are not in the order asked")
+    reason = next(unmet, "the calls are not in the required order")
     if demands.partial:
         return Grade(Fraction(satisfied, len(required)), f"{satisfied} of {len(required)} required tools: {reason}")
     return grade_binary(False, reason)
@@ -83,7 +83,7 @@ def _find_unwanted(demands: ToolDemands, calls: Calls, places_by_tool: Sequence[
         if not tool.least and not tool.is_allowed_count(len(places)):
             yield _word_count(tool, len(places))
     if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
-        yield f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one beyond those asked"
+        yield f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one more than required"
 
 
 def _word_count(tool: ToolEntry, number: int) -> str:

@@ -172,12 +172,12 @@ def _audit_statically(
 
 def _refuse_beside_static(options: dict[str, bool]) -> None:
     if used := [name for name, is_set in options.items() if is_set]:
-        raise UsageError(f"{used[0]} grades outputs, and --static grades nothing", hint="ask for one of them")
+        raise UsageError(f"{used[0]} grades outputs, but --static grades nothing", hint="use only one of them")
 
 
 def _refuse_conditions(conditions: tuple[Condition, ...]) -> None:
     if conditions:
-        raise UsageError("--question shows one question, and --fail-on decides about all", hint="ask for one of them")
+        raise UsageError("--question shows one question, but --fail-on decides about all", hint="use only one of them")
 
 
 def _choose_exit_code(answer: Answer, undecided: str) -> ExitCode:

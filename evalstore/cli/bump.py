@@ -77,7 +77,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
-        raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
+        raise UsageError("the message is empty", hint="write a message, or remove -m to have one written")
     first = name_artifact(push, settings.path) if push else ""
     if first.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.

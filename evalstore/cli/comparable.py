@@ -89,7 +89,7 @@ def _compare_commits(settings: CommandSettings, a: str, b: str, store: Store) ->
     equal = 0
     for name in sorted({*old, *new}):
         if name not in new:
-            yield ComparedPart(name, ComparableAnswer.NO, None, f"{b} has it no more")
+            yield ComparedPart(name, ComparableAnswer.NO, None, f"{b} no longer has it")
         elif name not in old:
             yield ComparedPart(name, ComparableAnswer.YES, Fraction(0), f"{a} does not have it yet")
         elif old[name] == new[name] and not name.startswith("dataset/"):  # whose rows may lie in a file beside it

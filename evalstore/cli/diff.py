@@ -84,12 +84,14 @@ def command(  # noqa: PLR0913  # the options of the command line
 
         return MODES[mode](settings, sides)
     if len(sides) > len(("A", "B")):
-        raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
+        raise UsageError(f"diff compares two sides, not {len(sides)}", hint="see evalstore diff --help")
     if not sides:
         if suggest:
-            raise UsageError("--suggest is for one change", hint="name the artifact: evalstore diff REF --suggest")
+            raise UsageError(
+                "--suggest needs a single artifact", hint="name the artifact: evalstore diff REF --suggest"
+            )
         if runs:
-            raise UsageError("--run measures one change", hint="name the artifact: evalstore diff REF --run RUN")
+            raise UsageError("--run needs a single artifact", hint="name the artifact: evalstore diff REF --run RUN")
         return _show_all_changes(settings, profile, exit_code=exit_code)
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
@@ -181,5 +183,5 @@ def _choose_release_and_file(a: str, settings: CommandSettings) -> tuple[str, st
         ref = name_artifact(a, settings.path)
     except UsageError as error:
         hint = "name a second file, a reference, or an artifact of this store: rubrics/<id>.yaml"
-        raise UsageError(f"{a} is compared with what?", hint=hint) from error
+        raise UsageError(f"there is nothing to compare {a} with", hint=hint) from error
     return ref, f"{read_ref(ref).name}@worktree"

@@ -53,12 +53,12 @@ def command(
     )
     if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(
-            f"{len(result.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"
+            f"{len(result.files)} files cannot go to stdout", hint="name one dataset, or a folder with --out"
         )
     settings.print_result(result)
     for file in result.files if out is None else ():
         for key in file.left_out:
-            settings.print_message(f"left out, {format_} has no words for it: {key}")
+            settings.print_message(f"left out, because {format_} cannot express it: {key}")
         for pin in file.behind:
             settings.print_message(f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}")
     return ExitCode.NO if result.refused else ExitCode.DONE

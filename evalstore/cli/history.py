@@ -93,12 +93,12 @@ def _check_options(
     settings: CommandSettings, runs: tuple[Path, ...], rubric: str | None, *, bisect: bool, of_bisect: bool
 ) -> None:
     if rubric and (runs or bisect):
-        raise UsageError("--rubric takes a run and no REF", hint="evalstore history RUN --rubric REF")
+        raise UsageError("--rubric needs a run instead of REF", hint="evalstore history RUN --rubric REF")
     if not rubric and not runs:
         raise UsageError("no run is named", hint="evalstore history REF --run RUN, or RUN --rubric REF")
     if of_bisect and not bisect:
-        raise UsageError("--question and --commits go with --bisect", hint="add --bisect")
+        raise UsageError("--question and --commits need --bisect", hint="add --bisect")
     if bisect and len(runs) > 1:
-        raise UsageError("--bisect looks at one run", hint="give --run once")
+        raise UsageError("--bisect needs a single run", hint="use --run once")
     if settings.format == "html" and (bisect or rubric):
-        raise UsageError("only REF --run RUN has a page", hint="--format markdown, or text")
+        raise UsageError("only REF --run RUN can be a page", hint="--format markdown, or text")

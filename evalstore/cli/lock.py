@@ -34,7 +34,7 @@ def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, up
     if check and (update or refs):
         raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")
     if refs and not update:
-        raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
+        raise UsageError("REF needs --update", hint=f"evalstore lock --update {refs[0]}")
     if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
     watch = make_watch("verifying" if check else "locking", quiet=settings.quiet)

@@ -32,7 +32,7 @@ def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> 
     from evalstore.model import parse_ref
 
     if short and all_:
-        raise UsageError("--short and --all contradict each other")
+        raise UsageError("--short and --all exclude each other")
     limit = 0 if short else None if all_ else COMPARED_LIMIT
     with settings.open_store() as store:
         settings.print_result(read_release_log(store, parse_ref(ref), limit=limit))

@@ -122,7 +122,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     from evalstore.api import MigrationOutcome, migrate
 
     if force + keep + merge > 1:
-        raise UsageError("--force, --keep and --merge are answers to one conflict", hint="choose one of them")
+        raise UsageError("--force, --keep and --merge exclude each other", hint="use only one of them")
     if allow is not None and not strict:
         raise UsageError("--allow says what --strict lets through", hint="add --strict, or leave --allow out")
     allowed = _read_losses(allow or "")

@@ -42,7 +42,7 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
 
             write_safely(sys.stderr, traceback.format_exc())
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
-        hint = "run it again with --verbose for the trace, and report it"
+        hint = "run it again with --verbose, and report the trace"
         return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)
     else:
         return code
@@ -58,7 +58,7 @@ def end_process(code: int, settings: CommandSettings | None = None) -> None:
 def _report_write_error(error: OSError, settings: CommandSettings) -> int:
     if isinstance(error, BrokenPipeError):
         return READER_LEFT
-    words = f"the system refuses: {(error.strerror or str(error)).lower()}"
+    words = f"the system refused: {(error.strerror or str(error)).lower()}"
     return settings.print_error(EvalstoreError(words, place=_error_place(error)))
 
 

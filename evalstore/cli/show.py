@@ -61,9 +61,9 @@ def command(  # noqa: PLR0913  # the command line
     if used := [option for option, given in chosen.items() if given]:
         raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
-        raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
+        raise UsageError("--raw and --format json exclude each other", hint="the JSON document also has the text")
     if settings.format == "html":
-        raise UsageError("only a run is shown as a page", hint="the file itself: leave --format out")
+        raise UsageError("only a run can be a page", hint="to see the file, remove --format")
     ref = name_artifact(name, settings.path, of_content=True)
     read_ref(ref)
     _show_artifact(settings, ref, raw=raw)

@@ -57,7 +57,7 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
 def _require_own_folder(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         hint = "name a new folder, or one that evalstore site wrote"
-        raise RefusedError("holds other files, which a site would cover", place=Place(str(out)), hint=hint)
+        raise RefusedError("contains other files, which the site would replace", place=Place(str(out)), hint=hint)
 
 
 def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:

@@ -65,9 +65,9 @@ def command(  # noqa: PLR0913  # one parameter for each option
     from evalstore.model import Severity
 
     if fix and _STDIN in paths:
-        raise UsageError("--fix writes files, and standard input is none", hint="name the file")
+        raise UsageError("--fix needs a file, not standard input", hint="name the file")
     if kind and not paths:
-        raise UsageError("--as says what a file is, and none is named", hint=f"evalstore validate --as {kind} FILE")
+        raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
     validate_with = partial(_validate_paths, settings, paths, kind, strict=strict, base=base)
     result = validate_with(fix=fix)
     if fix:
@@ -168,7 +168,7 @@ def _validate_sources(
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None and not _are_of_store(root, sources):
-            raise UsageError("--base names a commit of a store", hint="validate within it, and no other files")
+            raise UsageError("--base needs a store", hint="run it inside the store, without other files")
         if base is not None and store:  # else its settings are broken, which is an error by any
             from evalstore.api import judge_by_base
 
@@ -212,9 +212,7 @@ def _find_named_sources(directory: Path, name: str, kind: str | None) -> list[Va
     path = directory / name
     if path.is_dir():
         if kind:
-            raise UsageError(
-                f"{name} is a folder", hint=f"--as says of files what they are: name them after --as {kind}"
-            )
+            raise UsageError(f"{name} is a folder", hint=f"--as needs files, not folders: name them after --as {kind}")
         return list(find_folder_sources(path.resolve(), name))
     # The folder's real path, but the file's own name: a link in place of the file is a finding.
     return [_take_as(make_file_source(path.parent.resolve() / path.name, name), kind)]

@@ -30,7 +30,7 @@ def write_first_store(root: Path) -> tuple[str, ...]:
     new = [name for name in data if not ((root / name).exists() or (root / name).is_symlink())]
     for name in data.keys() - set(new):
         if not (root / name).is_file() or (root / name).read_bytes() != data[name]:
-            raise RefusedError(f"{name} is there already", hint="make the example in an empty folder")
+            raise RefusedError(f"{name} already exists", hint="make the example in an empty folder")
     for name in new:
         write_below(root, name, data[name])
     return tuple(new)
@@ -101,7 +101,7 @@ def _run_command(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -
 def _match_single_path(pattern: str, target: Path) -> str:
     paths = sorted(target.glob(pattern))
     if len(paths) != 1:
-        raise EvalstoreError(f"{pattern} stands for {len(paths)} files, not for one")
+        raise EvalstoreError(f"{pattern} matches {len(paths)} files instead of one")
     return str(paths[0].relative_to(target))
 
 
@@ -118,9 +118,7 @@ def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
     try:
         subprocess.run(["git", *words], cwd=target, env=env, check=True, capture_output=True)
     except FileNotFoundError:
-        raise EvalstoreError(
-            "git is not installed", hint="install git 2.31 or newer, and see that it is on PATH"
-        ) from None
+        raise EvalstoreError("git is not installed", hint="install git 2.31 or newer, and put it on PATH") from None
     except subprocess.CalledProcessError as error:
         raise EvalstoreError(f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
 

@@ -336,7 +336,9 @@ def write_index(
     `RefusedError` for a file that is not an index, and where no store can be read at all.
     """
     if out.suffix not in _FORMATS:
-        raise UsageError("an index is written as .parquet or .jsonl", hint="name the file so: --out index.parquet")
+        raise UsageError(
+            "an index is written as .parquet or .jsonl", hint="name the file accordingly: --out index.parquet"
+        )
     if runs.is_absolute() or ".." in runs.parts:
         raise UsageError(f"--runs names a folder in each store, and {runs} leads out of it")
     find_row_format(out).require()
@@ -383,5 +385,5 @@ def _require_own_file(out: Path) -> None:
         row = None
     if not (isinstance(row, dict) and row.keys() >= _KEYS):
         raise RefusedError(
-            "is not an index, and nothing else is overwritten", place=Place(str(out)), hint="name another file"
+            "is not an index, and evalstore overwrites nothing else", place=Place(str(out)), hint="name another file"
         )

@@ -213,9 +213,9 @@ def _format_failures(lines: Lines) -> Iterator[str]:
 def _format_price(audit: Audit) -> Iterator[str]:
     price = audit.price
     if price.calls:
-        yield f"{count_noun(price.calls, 'call')} of judges would tell the joint shares apart (--ask with --judge-url)"
+        yield f"{count_noun(price.calls, 'call')} of judges would separate the joint shares (--ask with --judge-url)"
     if price.steps > price.calls:
-        yield f"{count_noun(price.steps, 'call')} would also tell the versions of the judge apart (--judge-url)"
+        yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"
 
 
 def _format_score(score: Fraction) -> str:

@@ -45,7 +45,7 @@ def markdown(view: QuestionView) -> str:
     parts = [
         f"### evalstore audit\n\nquestion {format_code(view.id)}",
         "\n".join(format_table(_HEAD, map(_cell_row, view.cells))),
-        "\n".join(format_table(("check", "output and ruler", "score", "reason"), checks)),
+        "\n".join(format_table(("check", "output and rubric", "score", "reason"), checks)),
         "\n".join(format_table(("run", "output"), answers)),
         *(escape_prose(note) for note in _list_notes(view)),
     ]

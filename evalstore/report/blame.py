@@ -28,7 +28,7 @@ def text(blame: Blame, screen: Screen = PAPER) -> str:
     room = screen.width - _measure_columns([row[:-1] for row in rows])
     shown = [(*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1] for row in rows]
     gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
-    lines = format_columns(shown).split("\n") if shown else ["nothing in it has a meaning"]
+    lines = format_columns(shown).split("\n") if shown else ["it has no part with a meaning"]
     return "\n".join(
         [screen.paint(Part.HEAD, blame.resolved.ref), *lines, *(f"note: {make_printable(gap)}" for gap in gaps)]
     )
@@ -59,7 +59,7 @@ def _describe(part: BlamedPart) -> str:
         case "weight":
             return f"weight of {name}: {part.place.value}"
         case "required":
-            return f"{name} is {'a' if part.place.value else 'no'} gate"
+            return f"{name} is {'' if part.place.value else 'not '}required"
         case "question":
             return f"question {name}"
     label = ".".join(filter(None, ["" if area == "param" else name, key]))

@@ -44,14 +44,14 @@ def text(result: Released, screen: Screen = PAPER) -> str:
 def _format_heading(result: Released) -> str:
     count = count_noun(len(result.released), "artifact")
     if result.dry_run:
-        return f"Would release {count}, as the working files stand (nothing was written):"
+        return f"Would release {count} from the working files (nothing was written):"
     if not result.committed:
         return f"Wrote the versions of {count}; nothing was committed:"
     commit = (result.released[0].commit or "")[:_COMMIT_LENGTH]
     verb = "Released" if result.released[0].tag else "Committed, without a tag,"
     signature = ", signed" if result.signed else ""
     branch = make_printable(result.branch or "")
-    return f"{verb} {count} on {branch} in commit {commit}{signature}, as the working files stood:"
+    return f"{verb} {count} on {branch} in commit {commit}{signature}, from the working files:"
 
 
 def _format_block(heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
@@ -145,7 +145,7 @@ def _format_push(push: Push, screen: Screen, *, would: bool) -> Iterator[str]:
         yield f"Would push {content} to {remote}." if would else "Nothing was pushed."
     else:
         lead = screen.paint(Part.MAJOR, f"Not pushed to {remote}:")
-        yield f"{lead} {make_printable(push.message or '')}. What was released here stands."
+        yield f"{lead} {make_printable(push.message or '')}. The release here is complete."
         yield f"  {make_printable(push.hint or '')}"
         yield from (f"  {line}" for line in screen.fold(make_printable(push.command), len("  ")))
 

@@ -33,7 +33,7 @@ _VERDICTS = {
     "looser": "scores stay, more pass",
     "either": "scores stay, other outputs pass",
 }
-_NEXT_ASK = "only the judge's replies can show what moves: ask it about outputs that you have, with evalstore score"
+_NEXT_ASK = "only the judge's replies can show what moves: score stored outputs with it (evalstore score)"
 _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
@@ -48,7 +48,7 @@ def describe_other_causes(diff: Diff) -> Iterator[str]:
 
 def describe_moved_reference(note: str) -> str:
     """Return the sentence on a reference that means another version than at the release."""
-    return f"And yet scores may move, which the next bump counts: {note}"
+    return f"But scores may move, which the next bump takes into account: {note}"
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
@@ -123,7 +123,7 @@ def describe_total(diff: Diff) -> str:
         return ""
     effect = describe_movement(diff.total) or "no score and no verdict moves"
     shown = f"; {_describe_witness(diff.total.witness)}" if diff.total.witness else ""
-    return f"All of it together: {effect}{shown}"
+    return f"Together: {effect}{shown}"
 
 
 def describe_suggestion(suggestion: Suggestion) -> str:
@@ -145,7 +145,7 @@ def describe_places(finding: DiffFinding) -> str:
 def summary(diff: Diff) -> str:
     """Return the counts, the bump and the next version."""
     if diff.required_bump is Bump.NONE:
-        return "nothing changed that anyone could notice: no bump is needed"
+        return "no noticeable change: no bump is needed"
     counts = Counter(finding.level for finding in diff.findings)
     counted_levels = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
     # What nothing shows, and only replies of a judge, or what nobody knows, can tell.
@@ -224,7 +224,7 @@ def _format_exact_points(score: Fraction) -> str:
 
 def _measurement_sentence(measurement: RunMeasurement) -> str:
     if not measurement.outputs:
-        return "none of its outputs is graded by what changed"
+        return "the change grades none of its outputs"
     return "; ".join(_measurement_clauses(measurement, measurement.outputs - measurement.unscored))
 
 

@@ -55,7 +55,7 @@ def text(explanation: Explanation, screen: Screen = PAPER) -> str:
     shown = explanation.topics if screen.whole else explanation.topics[:_TOPICS]
     blocks += ["\n".join(_format_topics(topics, screen)) for topics in shown]
     if more := len(explanation.topics) - len(shown):
-        blocks.append(f"and {count_noun(more, 'more key')} of that name; --verbose explains them all")
+        blocks.append(f"and {count_noun(more, 'more key')} of that name: --verbose explains all")
     return "\n\n".join(blocks)
 
 
@@ -160,7 +160,7 @@ def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:
     if row := rule.row:
         yield from _row_lines(row)
         yield "bad", row.example
-        yield "good", row.instead or ("this needs no more than a patch" if row.headline is None else "")
+        yield "good", row.instead or ("this needs at most a patch" if row.headline is None else "")
         yield "accept", _advise_on_acceptance(rule)
     else:
         yield "level", rule.level
@@ -219,7 +219,7 @@ def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
     head, *lines = wrap_columns([_HEAD, *map(_rule_row, catalogue.rules)], screen.width)
     table = "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)])
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
-    return f"{table}\n\n{count}; evalstore explain RULE tells all of one"
+    return f"{table}\n\n{count}; see one: evalstore explain RULE"
 
 
 def _rule_row(rule: ChangeRule) -> tuple[str, ...]:

@@ -65,10 +65,10 @@ def count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
     """Return a line for each mended place, and one that says whether scores can move by them."""
-    rows = [(f"mended {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}") for one in mended]
+    rows = [(f"fixed {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}") for one in mended]
     lines = screen.shorten_list(format_columns(rows).splitlines()) if rows else []
     moved = {one.file for one in mended if one.moves}
-    subject = f"{count_noun(len(moved), 'mended file')} {'counts' if len(moved) == 1 else 'count'} differently now"
+    subject = f"{count_noun(len(moved), 'fixed file')} {'counts' if len(moved) == 1 else 'count'} differently now"
     return [
         *lines,
         *(wrap_lines(f"{subject}, and scores can move: evalstore diff", width=screen.width) if moved else []),

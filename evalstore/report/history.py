@@ -80,7 +80,7 @@ def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     passes = " -> ".join(format_percent(totals.pass_rate) for totals in (point.old, point.new))
     if point.passed_over:
         label = f"{point.passed_over[0]} to {label}" if point.passed_over[1:] else f"{point.passed_over[0]} or {label}"
-        yield (make_excerpt(label, _LABEL), *span, passes, "", "", "not known: some could not be graded", "")
+        yield (make_excerpt(label, _LABEL), *span, passes, "", "", "unknown: some could not be graded", "")
         return
     if len(point.commits) == 1:
         yield (make_excerpt(label, _LABEL), *span, passes, *_commit_cells(point.commits[0]))
@@ -122,7 +122,7 @@ def _summarize(bisection: Bisection) -> str:
 def _list_notes(bisection: Bisection) -> Iterator[str]:
     if bisection.calls:
         calls = count_noun(bisection.calls, "judge call")
-        yield f"versions that lack replies of judges were passed over; {calls} would grade them: --judge-url"
+        yield f"versions without judge replies were skipped; {calls} would grade them: --judge-url"
     yield from (f"note: {make_printable(note)}" for note in bisection.notes)
 
 

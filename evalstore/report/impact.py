@@ -28,7 +28,7 @@ class _GraphArrow(NamedTuple):
 
 
 def text(impact: Impact, screen: Screen = PAPER) -> str:
-    """Return tables of the direct references, of those through them, and of the releases that hold it."""
+    """Return tables of the direct references, of those through them, and of the releases that refer to it."""
     artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
         return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
@@ -41,7 +41,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
             "through them", [_far_row(dependent, pins) for dependent, pins in _farther_dependents(impact)], screen
         ),
         *_format_table(
-            "releases that hold it",
+            "releases that refer to it",
             [_releases_row(dependent) for dependent in impact.dependents if dependent.releases],
             screen,
         ),

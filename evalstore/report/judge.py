@@ -80,7 +80,7 @@ def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
     if agreement.left_out:
         yield ""
         yield from _list_cases(
-            f"not judged, and counted nowhere else{', too many for --check' if agreement.misses_many else ''}:",
+            f"not judged, and not counted elsewhere{', too many for --check' if agreement.misses_many else ''}:",
             agreement.unjudged,
             [_row_of_unjudged(case) for case in agreement.left_out],
         )
@@ -163,7 +163,7 @@ def _format_verdict(case: LabelledCase) -> str:
 
 def _validation_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
     if not agreement.diff:
-        yield f"{agreement.written} says so already"
+        yield f"{agreement.written} already says so"
         return
     yield f"written into {agreement.written}:" if agreement.written else "would be written:"
     yield from screen.paint_diff(agreement.diff)
@@ -234,7 +234,7 @@ def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
 
 def _noise_block_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
     if not noise.diff:
-        yield f"{noise.written or 'the file'} says so already"
+        yield f"{noise.written or 'the file'} already says so"
         return
     yield f"written into {noise.written}:" if noise.written else "would be written:"
     yield from screen.paint_diff(noise.diff)

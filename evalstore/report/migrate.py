@@ -61,7 +61,7 @@ def markdown(report: MigrationReport) -> str:
             break
         lines += section
     if clean_count := len(groups) - len(noted_groups):
-        lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} with nothing to say of."]
+        lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} without remarks."]
     lines += [*([] if is_repeated(report) else plan), ""]
     lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
     return "\n".join(lines)
@@ -135,7 +135,7 @@ def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
         for line in [*_source_heading(group), *_detection_lines(group, screen), *_entry_lines(group)]
     ]
     skipped_lines = [
-        f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
+        f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
     ]
     diffs = [line for file in report.files for line in screen.paint_diff(file.diff)]
     notes = [f"{file.state}: {file.path}, {make_printable(file.reason)}" for file in report.files if file.reason]
@@ -181,7 +181,7 @@ def _remark_lines(report: MigrationReport, groups: Sequence[SourceGroup], screen
         yield from _source_remarks(group, screen)
         yield from detection if is_repeated(report) else []
     if clean_count > _CLEAN_LIMIT:
-        yield from ("", f"{count_noun(clean_count, 'source')} more with nothing to say of")
+        yield from ("", f"{count_noun(clean_count, 'source')} more without remarks")
 
 
 def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[str]:

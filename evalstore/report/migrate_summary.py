@@ -37,7 +37,7 @@ def text_explanation(result: FormatExplanation, screen: Screen = PAPER) -> str:
 def _list_signs(result: FormatExplanation) -> Iterator[tuple[str, str]]:
     """Yield the lead and the text of a line for each format, and for each of its signs."""
     if not result.match.weights:
-        yield "", "no format has a sign in it"
+        yield "", "no format matches"
     for weight in result.match.weights:
         yield "", f"{weight.table.format}: weight {float(weight.weight):+.2f}, {weight.confidence:.0%} sure"
         for count in weight.signs:
@@ -226,7 +226,7 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
     """Yield sentences about the files written and the files skipped; `names` ends the latter with where to see them."""
     states = Counter(str(file.state) for file in report.files)
     if not report.sources:
-        yield "no file of a format that evalstore migrates is there: nothing to do"
+        yield "no file has a format that evalstore migrates: nothing to do"
     elif report.dry_run:
         counts = [f"{states[state]:,} {state}" for state in STATES if states[state]]
         yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *counts])}"
@@ -238,13 +238,13 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
     if states["conflict"]:
         yield "a file in conflict stays as it is: run again with --force for the source's side, with --keep for yours"
     if states["orphan"]:
-        yield "an orphan stays, too: delete it where `evalstore impact` finds nothing that needs it"
+        yield "an orphan also stays: delete it if `evalstore impact` finds nothing that needs it"
     if report.behind:
         pins = {f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}": None for pin in report.behind}
         yield f"pin-behind: {join_names(pins, _LINES)}"
     folders = [source.file for source in report.skipped if source.file.endswith("/")]
     if files := len(report.skipped) - len(folders):
-        yield f"{count_noun(files, 'other file')} passed by{names}"
+        yield f"{count_noun(files, 'other file')} skipped{names}"
     if folders:
         yield f"not searched, as it holds installed packages: {join_names(folders, _LINES)}; name it to search it"
     if report.recovered:

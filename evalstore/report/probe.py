@@ -81,10 +81,10 @@ def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
 
 def _list_notes(probe: RubricProbe) -> Iterator[str]:
     if probe.dataset is None:
-        yield "questions and references are tried, too, where a dataset is named: --dataset REF"
+        yield "to try questions and references too, name a dataset: --dataset REF"
     if probe.calls:
         yield f"{count_noun(probe.calls, 'judge call')} would grade the rest: name an endpoint with --judge-url"
     yield from (f"note: {make_printable(note)}" for note in probe.notes)
     if undecided := sum(one.undecided for one in probe.texts):
         tried = sum(sum(one.verdicts.values()) for one in probe.texts)
-        yield f"{undecided:,} of {count_noun(tried, 'verdict')} hang on that, so --exit-code fails"
+        yield f"{undecided:,} of {count_noun(tried, 'verdict')} depend on that, so --exit-code fails"

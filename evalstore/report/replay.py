@@ -197,7 +197,7 @@ def _subtract(old: Fraction | None, new: Fraction | None) -> str:
 
 def _list_notes(replay: RunReplay) -> Iterator[str]:
     if replay.reaches_all:
-        yield f"{replay.ruler.name} graded no output of this run; here it takes the place of every rubric"
+        yield f"{replay.ruler.name} graded no output of this run; here it replaces every rubric"
     if replay.missing:
         ids = join_names([make_excerpt(id_, _ID) for id_ in replay.missing], _NAMED)
         yield f"{count_noun(len(replay.missing), 'output')} could not be graded: {ids}"

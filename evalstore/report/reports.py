@@ -156,7 +156,7 @@ def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedRefere
 def _hint_at_moved_reference(artifact: ArtifactStatus, reference: MovedReference) -> str:
     if artifact.rule is VersionRule.REFERENCE_MOVED and reference.level is Bump.MAJOR:
         return MOVED_HINT
-    return "pin it, or hold it with evalstore lock"
+    return "pin it, or lock it: evalstore lock"
 
 
 def _report_findings(result: Findings) -> ProblemReport:

@@ -22,7 +22,9 @@ _STATES = {"changed": Part.MINOR}
 def text_listing(listing: StoreListing, screen: Screen = PAPER) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
-        return "no artifacts here: evalstore new rubric ID begins one, evalstore migrate takes legacy files"
+        return (
+            "no artifacts here: create one with evalstore new rubric ID, or migrate legacy files with evalstore migrate"
+        )
     head, *lines = wrap_columns([_HEAD, *map(_artifact_row, listing.artifacts)], screen.width)
     return "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _STATES) for line in lines)])
 

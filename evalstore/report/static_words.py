@@ -16,7 +16,7 @@ _DIRECTIONS = {
     "none": "scores cannot move",
     "stricter": "scores can only fall",
     "looser": "scores can only rise",
-    "either": "nothing is proved of where scores can go",
+    "either": "how scores can move is not proved",
 }
 _VERDICTS = {"stricter": ", and fewer pass", "looser": ", and more pass", "either": ", and verdicts can turn"}
 
@@ -30,7 +30,7 @@ def write_sentence(audit: StaticAudit) -> str:
     lines = [f"{audit.lines.labels[name]} {format_points(effect.score)}" for name, effect in effects if effect.score]
     named = join_names([*shares, *lines]) or "nothing differs"
     count = count_noun(audit.common, "question")
-    return f"The score {moved}. Nothing was graded again; the records of {count} prove, of them alone: {named}."
+    return f"The score {moved}. Nothing was graded again; the records of {count} alone prove: {named}."
 
 
 def list_rows(audit: StaticAudit) -> Iterator[tuple[str, ...]]:
@@ -73,7 +73,7 @@ def list_facts(audit: StaticAudit) -> Iterator[str]:
     for run, count in zip("AB", audit.unstored, strict=True):
         if count:
             verb = "is" if count == 1 else "are"
-            yield f"{count_noun(count, 'output')} of {run} {verb} not stored, and may differ from that of the other run"
+            yield f"{count_noun(count, 'output')} of {run} {verb} not stored, and may differ from the other run"
     yield from (f"note: {note}" for note in audit.notes)
 
 

@@ -108,7 +108,7 @@ def _summary_sentences(status: Status) -> Iterator[str]:
         yield f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
     if held := sum(artifact.ok for artifact in moved):
         verb = "has" if held == 1 else "have"
-        yield f"{held:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
+        yield f"{held:,} unchanged {verb} references that moved: pin them, or lock them: evalstore lock"
     if major := sum(not artifact.ok for artifact in moved):
         verb = "has" if major == 1 else "have"
         yield f"{major:,} unchanged {verb} references that moved by a major change: {MOVED_HINT}"

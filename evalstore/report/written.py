@@ -160,7 +160,7 @@ def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
     holds = (
         f"{result.path} holds {count_noun(len(result.refs), 'reference')} and {count_noun(result.ledgers, 'ledger')}"
     )
-    summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was so already'}")
+    summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was already up to date'}")
     lines = [screen.paint_words(line, _SIGNS) for line in format_columns(rows).splitlines()] if rows else []
     return "\n".join([*screen.shorten_list(lines), summary_line])
 

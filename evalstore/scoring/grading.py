@@ -104,10 +104,10 @@ class ArtifactResolver:
     def _prepare_rubric(self, ref: str) -> PreparedRubric:
         resolved = self.resolve(ref)
         if resolved.kind is not Kind.RUBRIC:
-            raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
+            raise RefusedError(f"{ref} is a {resolved.kind}, not a rubric", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(
-                f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}"
+                f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of its source's checks"
             )
         context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context, self.load))
@@ -128,7 +128,7 @@ class ArtifactResolver:
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
         if policy == "forbid" or self.store.strict:
-            raise RefusedError(f"{ref} floats, which the settings of this store forbid", hint=f"pin it: {found}")
+            raise RefusedError(f"{ref} floats, and this store's settings forbid that", hint=f"pin it: {found}")
         if policy != "allow":
             self.notes.append(f"{ref} floats: today it is {found}")
 
@@ -167,7 +167,7 @@ def _prepare_resolved(
         check_usable(resolved.artifact, load)
         raise SchemaError(
             f"{format_exact_ref(resolved)} is not a valid rubric: {describe_misfit(error)}",
-            hint="`evalstore validate` shows the place",
+            hint="see where: evalstore validate",
         ) from None
 
 

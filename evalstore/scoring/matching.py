@@ -136,7 +136,7 @@ class OutputMatcher:
             first = make_excerpt(self.odd.first_stray, 60)
             yield f"outputs without a question in {dataset}: {self.odd.strays:,} (the first is '{first}')"
         if self.repeats:
-            yield f"rows that give an output once more, for another metric: {self.repeats:,}"
+            yield f"rows that repeat an output for another metric: {self.repeats:,}"
         if self.odd.doubts:
             yield f"{self.odd.first_doubt}; rows with a label that their shape contradicts: {self.odd.doubts:,}"
 

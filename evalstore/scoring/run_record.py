@@ -106,9 +106,11 @@ def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRule
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
         broken = next(iter(pairs.questions.broken.values()), "")
-        first = f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
+        first = (
+            f"outputs and questions are matched by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
+        )
         hint = f"{first}; and in the dataset {broken}" if broken else first
-        raise RefusedError(f"no output answers a question of {dataset}", place=Place(pairs.file), hint=hint)
+        raise RefusedError(f"no output belongs to a question of {dataset}", place=Place(pairs.file), hint=hint)
     unmet = {setting: reason for setting, reason in tally.find_unmet().items() if setting not in judges.optional}
     if unmet:
         raise UnmetSettingError.from_reasons(unmet)
@@ -146,4 +148,4 @@ def _record_replies(judges: JudgeRecord) -> dict[str, str]:
 def _note_approximate_engines(run: Run) -> Iterator[str]:
     for engine in run.harness["engines"].split(", "):
         if engine.endswith(APPROXIMATE):
-            yield f"some verdicts only come close: {engine} answered where the exact one is missing"
+            yield f"some verdicts are approximate: {engine} graded where the exact engine is missing"

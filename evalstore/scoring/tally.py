@@ -241,7 +241,7 @@ class RunTally:
 
     def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
-        reason = next(reasons, "") or row.reason or "no reason is known"
+        reason = next(reasons, "") or row.reason or "the reason is unknown"
         # Where the question is differs in each; a reason that names more of each is cut off, so that they stay few.
         key = _LINE.sub("", reason)
         key = key if key in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"

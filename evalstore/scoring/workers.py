@@ -129,7 +129,7 @@ def map_rows(
             yield waiting.popleft().result()
     except BrokenExecutor:
         raise WorkerLostError(
-            "a worker process was killed", hint="most often memory is short: use fewer (--jobs)"
+            "a worker process was killed", hint="it probably ran out of memory: use fewer processes (--jobs)"
         ) from None
     finally:
         for future in waiting:
@@ -240,7 +240,7 @@ def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
             wanted = ", ".join(
                 f"{name} {version}" for name, version in plan.run.harness.items() if here[name] != version
             )
-            raise RefusedError("a worker has other versions or settings than this process", hint=f"wanted: {wanted}")
+            raise RefusedError("a worker has different versions or settings", hint=f"wanted: {wanted}")
         dataset = _resolve_as_planned(plan, store, plan.dataset)
         with open_question_index(dataset, store) as questions:
             if plan.run.dataset != pin_dataset(dataset, store):
@@ -280,7 +280,7 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
 
 
 def _refuse_judges(_: JudgeCall | None = None) -> NoReturn:
-    raise UsageError("a rubric asks judges, which one process does", hint="leave out --jobs and --engine")
+    raise UsageError("a rubric asks judges, and only a single process can do that", hint="remove --jobs and --engine")
 
 
 def _make_change_error(path: Path) -> RefusedError:
@@ -307,7 +307,7 @@ def open_workers(engine: str, *, jobs: int | None, scheduler: str | None, sample
             yield workers
         return
     if scheduler:
-        raise UsageError("--scheduler is of --engine dask", hint="name the engine, too: --engine dask")
+        raise UsageError("--scheduler needs --engine dask", hint="name the engine, too: --engine dask")
     with open_processes(jobs or 1) as workers:
         yield workers
 
@@ -358,6 +358,6 @@ def _open_dask(scheduler: str, jobs: int | None) -> Iterator[Workers]:
             yield Workers(executor, jobs or sum(client.nthreads().values()) or 1)
         except distributed.KilledWorker as error:
             raise WorkerLostError(
-                f"Dask gave a stretch of the outputs up, because workers died over it: {error}",
-                hint="most often memory is short: use larger workers",
+                f"Dask gave up on some outputs, because workers died: {error}",
+                hint="they probably ran out of memory: use larger workers",
             ) from None

@@ -83,7 +83,7 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     assert [after[number].split(":")[0].strip() for number in changed] == ["tpr", "validated_at", "digest"]
     assert git("diff", "--stat").endswith("1 file changed, 3 insertions(+), 3 deletions(-)")
     again = cli(*ARGV, *AGAINST, cwd=store)
-    assert again.out.endswith("\njudges/accuracy.yaml says so already\n")
+    assert again.out.endswith("\njudges/accuracy.yaml already says so\n")
     assert path.read_text("utf-8").split("\n") == after
 
 
@@ -202,8 +202,8 @@ def test_a_rate_of_no_row_is_said_and_not_written(
     assert "TPR  undefined without such rows" in ran.out
     assert ran.err.splitlines() == [
         "warning: TPR is undefined: no judged row is labelled pass",
-        "warning: the file's `tpr` is of an earlier validation, and goes",
-        "warning: the file's `validated_against` is of an earlier validation, and goes",
+        "warning: the file's `tpr` is from an earlier validation, and is removed",
+        "warning: the file's `validated_against` is from an earlier validation, and is removed",
     ]
     assert sorted(validation(store)) == ["digest", "sample_size", "tnr", "validated_at"]
 
@@ -237,7 +237,7 @@ def test_check_answers_whether_the_judge_is_better_than_none(
     # A judge that fails on what is hard for it is not measured by the rest.
     labelled([*many, {**many[0], "id": "lost", "verdict": "unscored"}])
     ran = cli(*ARGV, "--no-write", "--check", cwd=store)
-    assert "not judged, and counted nowhere else, too many for --check: 1 row" in ran.out
+    assert "not judged, and not counted elsewhere, too many for --check: 1 row" in ran.out
     assert ran.code == 1
     labelled([{**row, "verdict": "pass"} for row in rows(verdicts=True)])
     assert cli(*ARGV, "--no-write", cwd=store).code == 0
@@ -251,7 +251,7 @@ def test_an_unscored_verdict_is_left_out(store: Path, labelled: Callable, cli: C
     first, *others = rows(verdicts=True)
     labelled([{**first, "verdict": "unscored"}, *others])
     ran = cli(*ARGV, cwd=store)
-    assert "not judged, and counted nowhere else, too many for --check: 1 row:\n  line 1  gold_alt_text" in ran.out
+    assert "not judged, and not counted elsewhere, too many for --check: 1 row:\n  line 1  gold_alt_text" in ran.out
     assert validation(store)["sample_size"] == 5
 
 
@@ -346,7 +346,7 @@ def test_what_cannot_be_judged_is_counted_and_left_out(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, cwd=store, **env(judge_server))
     assert ran.code == 0
-    assert "not judged, and counted nowhere else, too many for --check: 3 rows:" in ran.out
+    assert "not judged, and not counted elsewhere, too many for --check: 3 rows:" in ran.out
     assert "line 1  gold_alt_text" in ran.out
     assert "warning: judge calls that failed: 1" in ran.err
     assert (str(validation(store)["tpr"]), str(validation(store)["tnr"])) == ("1.0", "1.0")
@@ -396,7 +396,7 @@ def test_without_an_endpoint_nothing_is_guessed(
     labelled([*rows(verdicts=True)[:3], *rows(verdicts=False)[3:]])
     ran = cli(*JUDGED, "--judge-model", "small", cwd=store)
     assert ran.code == 3
-    assert "judge replies that are missing: 3, and nobody was asked" in ran.err
+    assert "judge replies that are missing: 3, and no judge was asked" in ran.err
     assert "EVALSTORE_JUDGE_URL" in ran.err
     assert git("status", "--porcelain") == "?? labels.jsonl"
 
@@ -415,7 +415,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, "--judge-jobs", "1", cwd=store, **env(judge_server))
     assert ran.code == 3
-    assert "judges/accuracy.yaml: somebody changed the file while its judge was asked; nothing was written" in ran.err
+    assert "judges/accuracy.yaml: the file changed while the judge was asked; nothing was written" in ran.err
     assert path.read_text("utf-8").count("# somebody was here\n") == 6
     judge_server.text = reply
     assert cli(*JUDGED, cwd=store, **env(judge_server)).code == 0
@@ -454,7 +454,7 @@ def test_the_dataset_is_written_by_its_exact_name(store: Path, labelled: Callabl
     labelled()
     ran = cli(*ARGV, "--against", "dataset/gold_answers@worktree", cwd=store)
     assert ran.code == 3
-    assert "dataset/gold_answers@worktree is a file that can be another tomorrow, so a judge's file cannot" in ran.err
+    assert "dataset/gold_answers@worktree is a file that can change, so a judge's file cannot" in ran.err
     assert cli(*ARGV, "--against", "dataset/gold_answers@worktree", "--no-write", cwd=store).code == 0
     ran = cli(*ARGV, "--against", "dataset/gold_answers@^1", cwd=store)
     assert "warning: dataset/gold_answers@^1 floats: today it is dataset/gold_answers@1.0.0" in ran.err
@@ -470,8 +470,8 @@ def test_the_dataset_is_written_by_its_exact_name(store: Path, labelled: Callabl
     ("row", "words"),
     [
         ({"id": "gold_nobody"}, "there is no question 'gold_nobody' in dataset/gold_answers@1.0.0"),
-        ({"input": "Which one?"}, "the `input` of this row is another than in dataset/gold_answers@1.0.0"),
-        ({"context": "at night"}, "the `context` of this row is another than in dataset/gold_answers@1.0.0"),
+        ({"input": "Which one?"}, "the `input` of this row differs from the one in dataset/gold_answers@1.0.0"),
+        ({"context": "at night"}, "the `context` of this row differs from the one in dataset/gold_answers@1.0.0"),
         ({"variables": {"criteria": "x"}}, "judge/accuracy@worktree has no variable `criteria`"),
     ],
 )
@@ -496,7 +496,7 @@ def test_a_row_may_repeat_what_its_dataset_says(store: Path, labelled: Callable,
     ("argv", "code", "words"),
     [
         ([*ARGV, *AGAINST], 3, "labels.jsonl:1: nothing fills {{ criterion }} of judge/accuracy@worktree"),
-        ([*ARGV, *CRITERION], 3, "labels.jsonl:1: judge/accuracy@worktree reads the input, and this row has none"),
+        ([*ARGV, *CRITERION], 3, "labels.jsonl:1: judge/accuracy@worktree needs the input, but this row has none"),
         ([*ARGV, *AGAINST, "--var", "criterium=x"], 2, "did you mean criterion?"),
         ([*ARGV, "--var", "criterion"], 2, "write NAME=TEXT"),
         ([*JUDGED, *CRITERION], 2, "give each name once"),

@@ -54,7 +54,7 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
         ({**ROW, "verdict": None}, "the `verdict` of this row is not text", "write pass or fail or unscored"),
         ({**ROW, "verdcit": "pass"}, "a labelled row has no `verdcit`", "did you mean `verdict`?"),
         ({**ROW, "labeler": "Ada"}, "a labelled row has no `labeler`", None),
-        ({**ROW, "annotated_by": "Ada"}, "a labelled row has no `annotated_by`", "goes into `metadata`"),
+        ({**ROW, "annotated_by": "Ada"}, "a labelled row has no `annotated_by`", "into `metadata`"),
         ({**ROW, "id": 1}, "the `id` of this row is not text", "a row is"),
         ({**ROW, "output": ["x"]}, "the `output` of this row is not text", "a row is"),
         ({**ROW, "input": None}, "the `input` of this row is not text", "a row is"),
@@ -83,7 +83,7 @@ def test_an_id_stands_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [[], [""], ["", "  "]])
 def test_no_row_is_no_measurement(tmp_path: Path, rows: list[str]) -> None:
-    with pytest.raises(LoadError, match="holds no labelled row"):
+    with pytest.raises(LoadError, match="has no labelled row"):
         read(tmp_path, *rows)
 
 

@@ -121,7 +121,7 @@ def test_a_dry_run_prices_it_and_a_sample_bounds_it(
     assert json.loads(ran.out)["calls"] == 4
     assert (store / "judges/tone.yaml").read_text() == JUDGE
     ran = measure(cli, store, "--run", path, "--offline")
-    assert (ran.code, "nobody was asked" in ran.err) == (3, True)
+    assert (ran.code, "no judge was asked" in ran.err) == (3, True)
 
 
 def test_a_judgement_without_a_score_is_in_no_number(

@@ -104,7 +104,7 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
 def test_a_condition_is_read_strictly() -> None:
     assert parse_condition(" own@old >= +.5 ".replace("+.5", "0.5")).bound == Fraction(1, 2)
     for words in ("own", "own<", "own<x", "owen<0", "own<-0.02 or", "outputs=0", "own<1e9"):
-        with pytest.raises(UsageError, match="is not a condition"):
+        with pytest.raises(UsageError, match="is not a valid condition"):
             parse_condition(words)
 
 
@@ -180,7 +180,7 @@ def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_togeth
 def test_a_condition_that_is_none_is_a_wrong_command_line(runs: dict[str, str], cli: Any, repo: Repo) -> None:
     ran = cli("audit", runs["a"], runs["worse"], "--fail-on", "owen<0", "--format", "json", cwd=repo.root)
     assert (ran.code, json.loads(ran.out)["error"]["exit_code"]) == (2, 2)
-    assert "'owen<0' is not a condition" in ran.err
+    assert "'owen<0' is not a valid condition" in ran.err
 
 
 @pytest.mark.parametrize("options", [(), ("--static",)])

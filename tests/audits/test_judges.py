@@ -124,7 +124,7 @@ def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
     again = store.audit(a, b)
     assert (again.drift, shares(again)) == ((), shares(found))
     assert again.notes == (
-        "results taken as recorded, because the replies or engines that they rest on are not here: 4",
+        "results taken as recorded, because their replies or engines are not available: 4",
         (
             "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no prompt "
             "was asked in both"

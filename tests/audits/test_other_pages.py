@@ -156,7 +156,7 @@ def test_a_comparison_says_what_its_document_says() -> None:
         assert finding["fingerprint"] in read.words
     assert set(re.findall(r'<option class="o([a-z])', page)) == {*"ldr"}
     same = require_inert(render(compare(old, old), "html"))
-    assert "Nothing changed that anyone could notice" in same.words
+    assert "No noticeable change" in same.words
 
 
 def test_all_changes_of_a_store_are_one_page(desk: Desk, print_page: Ask) -> None:

@@ -160,7 +160,7 @@ def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answe
     b = released.score("dataset/small@1.0.0", answers("b", one="please", two="hello!"), "n")
     found = released.audit(a, b)
     (note,) = found.notes
-    assert note.startswith("rubric/tone@1.0.0 now holds other content than the run recorded; ")
+    assert note.startswith("rubric/tone@1.0.0 now has other content than the run recorded; ")
     assert note.endswith(f"found as rubric/tone@git:{old}")
     assert found.factors[0].share == Fraction(-1, 4)
     assert f"note: {note}" in " ".join(render(found, "text").split())
@@ -169,7 +169,7 @@ def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answe
 def test_content_that_is_nowhere_is_refused_with_what_is_missing(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
     other = replace(a, rubrics=(replace(a.rubrics[0], digest="0" * 64),))
-    with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now holds other content .*digest 0{12}"):
+    with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now has other content .*digest 0{12}"):
         released.audit(other, a)
     gone = replace(a, rubrics=(replace(a.rubrics[0], ref="rubric/tone@7.0.0", digest="0" * 64),))
     with pytest.raises(RefusedError, match=r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"):
@@ -197,7 +197,7 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     assert in_commit.notes[0].endswith(f"was a file on disk; the same content was found as rubric/tone@git:{commit}")
     assert in_commit.factors[0].causes[0].source.origin.commit == commit
     released.git("reset", "-q", "--hard", "HEAD~1")
-    with pytest.raises(RefusedError, match="no release, no commit and no file holds rubric/tone@worktree as the run"):
+    with pytest.raises(RefusedError, match="no release, commit or file has rubric/tone@worktree as the run"):
         released.audit(b, a)
 
 

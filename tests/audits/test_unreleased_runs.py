@@ -175,7 +175,7 @@ def test_rows_that_changed_between_two_runs_are_found_though_no_digest_has_them(
     c = trial.score()
     assert trial.audit(a, c).input_changed == ("two",)
     trial.edit("datasets/d.jsonl", "Four?", "Five?")
-    with pytest.raises(RefusedError, match="no release, no commit and no file holds dataset/d@worktree as the run"):
+    with pytest.raises(RefusedError, match="no release, commit or file has dataset/d@worktree as the run"):
         trial.audit(a, c)
 
 
@@ -190,11 +190,11 @@ def test_content_that_is_nowhere_is_said_in_a_sentence(trial: Trial, is_committe
         trial.audit(a, b)
     pinned = next(one for one in a.rubrics if one.ref == "rubric/style@worktree")
     assert error.value.message == (
-        f"no release, no commit and no file holds rubric/style@worktree as the run used it (digest {pinned.digest[:12]})"
+        f"no release, commit or file has rubric/style@worktree as the run used it (digest {pinned.digest[:12]})"
     )
     assert error.value.hint == (
-        "bring back the file with that digest, or score the outputs with a released version again; "
-        "a file that is committed before the next edit is found"
+        "restore the file with that digest, or score the outputs with a released version again; "
+        "commit a file before you edit it, so that it can be found"
     )
 
 

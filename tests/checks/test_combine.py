@@ -111,7 +111,7 @@ def test_no_scored_check_leaves_the_rubric_unscored_in_every_mode() -> None:
 def test_scored_checks_without_weight_leave_a_weighted_average_unscored() -> None:
     result = combine_results(scoring(weights={"c0": Fraction(0)}), [*graded(1), unscored("b")])
     assert (result.score, result.verdict) == (None, Verdict.UNSCORED)
-    assert result.reason == "the checks that were scored have no weight"
+    assert result.reason == "every scored check has weight 0"
 
 
 def test_an_unscored_check_is_left_out_of_the_average() -> None:

@@ -61,7 +61,7 @@ def test_half_a_character_is_no_prompt() -> None:
     (found,) = evaluate(rubric, "a\ud800b", context=CheckContext(shelf(judge_j=JUDGE), never)).checks
     assert (str(found.unscored), found.reason) == (
         "error",
-        "judge/j@1.0.0: the prompt holds half a surrogate pair, no text",
+        "judge/j@1.0.0: the prompt contains half of a surrogate pair",
     )
 
 
@@ -256,7 +256,7 @@ JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
         ({"samples": 0}, "minimum of 1"),
         ({"samples": 1.5}, "integer"),
         ({"samples": True}, "integer"),
-        ({"jury": JURY}, "cannot stand beside the other parameters"),
+        ({"jury": JURY}, "cannot be combined with the other parameters"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "aggregate": "unanimous"}}, "unanimous"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": -1}]}}, "-1"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": "1"}]}}, "'1'"),

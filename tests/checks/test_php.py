@@ -124,8 +124,8 @@ def test_a_block_is_linted_once(program: Path, tmp_path: Path) -> None:
     ("script", "said"),
     [
         ("echo; echo 'Fatal error: Allowed memory size of 134217728 bytes exhausted'; exit 255", "could not tell"),
-        ("exit 137", "could not tell (exit 137)"),
-        ("kill -9 $$", "could not tell (exit -9)"),
+        ("exit 137", "could not check the code (exit 137)"),
+        ("kill -9 $$", "could not check the code (exit -9)"),
     ],
 )
 def test_what_php_could_not_tell_is_no_verdict(program: Path, script: str, said: str) -> None:

@@ -38,7 +38,9 @@ def test_the_text_names_who_refers_what_that_leads_to_and_what_stays_behind(worl
 @pytest.mark.heavy
 def test_the_text_for_a_version_names_releases_too(world: World, cli: Cli) -> None:
     out = cli("-C", world.top, "impact", "rubric/exact@1.0.0").out
-    assert out.endswith("releases that hold it\n  dataset/big   1.0.0\n  rubric/whole  1.0.0\n  dataset/web   1.0.0\n")
+    assert out.endswith(
+        "releases that refer to it\n  dataset/big   1.0.0\n  rubric/whole  1.0.0\n  dataset/web   1.0.0\n"
+    )
 
 
 def test_nothing_is_said_in_one_line(world: World, cli: Cli) -> None:

@@ -130,7 +130,7 @@ def test_a_call_without_a_model_is_a_failure_of_its_own(
 ) -> None:
     nameless = JudgeCall("judge/tone@1.0.0", "Is it kind?", {"temperature": 0})
     failed = ask_all([nameless, *calls(3)], endpoint(), cache)
-    assert failed == {nameless.key: "nobody says which model judge/tone@1.0.0 asks"}
+    assert failed == {nameless.key: "no model is set for judge/tone@1.0.0"}
     assert judge_server.calls == 3
 
 

@@ -40,12 +40,12 @@ def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: P
     assert len(lines) < 40
     assert "ai_best_practices     31      330       330      0         0        0" in lines
     assert "  and 280 more remarks; --verbose shows all of it, and so does --format json" in lines
-    assert "30 sources more with nothing to say of" in lines
+    assert "30 sources more without remarks" in lines
     assert ran.next_steps == f"next: evalstore -C {tmp_path / 'store'} validate .\n"
     assert cli(*ran.next_steps.split()[2:]).code == 0
     assert lines[-2:] == [
         "62 files written, 0 unchanged",
-        "2 other files passed by; --verbose names them",
+        "2 other files skipped; --verbose names them",
     ]
 
 
@@ -81,7 +81,7 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
     assert sum(" migrated " in line for line in out.splitlines()) == 330
     entry = next(line for line in out.splitlines() if "/evals/299" in line)
     assert entry.split()[:4] == ["legacy/loud/evals.json:2396", "/evals/299", "migrated", "datasets/loud.yaml#B300"]
-    assert "passed by: legacy/package.json, this is not a format that evalstore migrates" in out
+    assert "skipped: legacy/package.json, this is not a format that evalstore migrates" in out
     assert cli("migrate", many, "--into", tmp_path / "store", "--verbose", "--quiet").out == ""
 
 
@@ -109,8 +109,8 @@ def test_a_folder_without_such_a_file_is_told(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "notes/package.json").write_text("{}")
     ran = cli("migrate", tmp_path / "notes", "--into", tmp_path / "store")
     assert ran.out.splitlines() == [
-        "no file of a format that evalstore migrates is there: nothing to do",
-        "1 other file passed by; --verbose names them",
+        "no file has a format that evalstore migrates: nothing to do",
+        "1 other file skipped; --verbose names them",
     ]
 
 

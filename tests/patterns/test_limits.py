@@ -9,7 +9,7 @@ import pytest
 from evalstore.checks import evaluate
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 
-REASON = f"the output is longer than {OUTPUT_LIMIT:,} characters, which is not graded"
+REASON = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
 
 
 @pytest.mark.parametrize("policy", ["skip", "zero", "fail"])

@@ -83,7 +83,7 @@ def test_a_rubric_that_fails_them_all_is_sound(store: Path, cli: Cli) -> None:
     ran = cli("-C", store, "probe", "rubric/tone@worktree", "--exit-code")
     assert ran.code == 0
     assert ran.out.startswith("rubric/tone@worktree gets none of 3 texts wrong\n")
-    assert "named: --dataset REF" in ran.out
+    assert "name a dataset: --dataset REF" in ran.out
 
 
 def test_mutants_that_no_output_tells_apart_are_listed(store: Path, cli: Cli) -> None:
@@ -117,7 +117,7 @@ def test_each_mutant_is_the_rubric_with_one_part_changed() -> None:
         (["rubric/tone@worktree", "--dataset", "rubric/tone@worktree"], "is a rubric, not a dataset"),
         (
             ["rubric/tone@worktree", "--dataset", "dataset/mail@worktree", "--outputs", "none.jsonl"],
-            "holds no output to a",
+            "has no output for a",
         ),
     ],
 )
@@ -155,6 +155,6 @@ def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(
     out = ran.out
     # A gate that saw nothing is not a green one.
     assert ran.code == 1
-    assert re.search(rf"{undecided} of [23] verdicts hang on that, so --exit-code fails", out)
+    assert re.search(rf"{undecided} of [23] verdicts depend on that, so --exit-code fails", out)
     assert f"rubric/judged@worktree {sentence}" in " ".join(out.split())
     assert "note: kind could not be graded: no model is named" in " ".join(out.split())

@@ -82,7 +82,7 @@ def test_what_a_bump_says(cli: Cli, released: Shop) -> None:
     ran = cli("-C", released.root, "bump", "--all", "-m", "No filler words")
     commit = released.git("rev-parse", "--short=12", "HEAD")
     assert ran.out.split("\n") == [
-        f"Released 1 artifact on main in commit {commit}, as the working files stood:",
+        f"Released 1 artifact on main in commit {commit}, from the working files:",
         "  rubric/tone  1.0.0 -> 2.0.0  major  tag rubric/tone@2.0.0",
         "",
     ]

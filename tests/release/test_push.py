@@ -623,7 +623,7 @@ def test_the_command_and_its_answers(cli: Cli, released: Shop, far: Far) -> None
     ran = cli("-C", released.root, "bump", "--all", "--push", "origin")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.split("\n")[2:] == [
-        "Not pushed to origin: a hook there rejected main. What was released here stands.",
+        "Not pushed to origin: a hook there rejected main. The release here is complete.",
         "  when that is fixed:",
         "  git push --atomic origin main refs/tags/rubric/tone@3.0.0",
         "",

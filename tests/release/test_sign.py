@@ -256,4 +256,4 @@ def test_without_a_commit_there_is_nothing_to_sign(shop: Shop) -> None:
 def test_what_the_command_says(cli: Cli, shop: Shop, key: Key) -> None:
     ran = cli("-C", shop.root, "bump", "--all", "--sign")
     commit = shop.git("rev-parse", "--short=12", "HEAD")
-    assert ran.out.startswith(f"Released 1 artifact on main in commit {commit}, signed, as the working files stood:\n")
+    assert ran.out.startswith(f"Released 1 artifact on main in commit {commit}, signed, from the working files:\n")

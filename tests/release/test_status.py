@@ -426,7 +426,7 @@ def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind
         "    judge/accuracy@^1 now means 1.0.1, was 1.0.0 (patch), rubrics/loose.yaml:5\n"
         "\n"
         "1 of 6 artifacts differs from the last release, 1 without the version it needs\n"
-        "1 unchanged has references that moved: pin them, or hold them with evalstore lock\n"
+        "1 unchanged has references that moved: pin them, or lock them: evalstore lock\n"
     )
 
 
@@ -455,9 +455,9 @@ def test_what_a_reference_means_by_now_is_told_by_status_and_by_diff(shop: Shop,
     (shop.root / "evalstore.lock").unlink()
     assert said() == ([sentence], [sentence])
     text = " ".join(cli("-C", shop.root, "diff", "rubric/loose").out.split())
-    assert text.endswith(f" And yet scores may move, which the next bump counts: {sentence}")
+    assert text.endswith(f" But scores may move, which the next bump takes into account: {sentence}")
     annotated = cli("-C", shop.root, "diff", "rubric/loose", "--format", "github").out
-    message = f"And yet scores may move, which the next bump counts: {sentence}"
+    message = f"But scores may move, which the next bump takes into account: {sentence}"
     assert f"::warning file=rubrics/loose.yaml,title=warning%3A reference-moved::{message}\n" in annotated
 
 

@@ -132,7 +132,7 @@ def test_rows_of_one_output_for_several_metrics_are_one_output(scored: Scored, w
     metrics = [row("one", "please"), row("two", "no"), row("one", "please", evaluation_result_id="f1")]
     run = scored("dataset/small@1.0.0", write([*metrics, row("one", "please")]))
     assert [it.id for it in read_rows(run)] == ["one", "two"]
-    assert "rows that give an output once more, for another metric: 2" in run.notes
+    assert "rows that repeat an output for another metric: 2" in run.notes
 
 
 @pytest.mark.parametrize(

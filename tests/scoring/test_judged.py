@@ -119,7 +119,7 @@ def test_every_kind_that_asks_is_scored_exactly(cli: Cli, judged: Path, write: W
 
 
 UNREAD = (
-    "facts could not grade 1 of 1 outputs, first 'three': 1 of 2 replies give no score, the first: "
+    "facts could not grade 1 of 1 outputs, first 'three': 1 of 2 replies have no score; the first: "
     "judge/fact@1.0.0: the reply is not JSON, and the judge has no reply_pattern to find the answer: 'NO'\n"
 )
 WITHHELD = "no score: 1 of 7 gradings failed, more than --max-ungraded 0.02 allows\n"
@@ -133,7 +133,7 @@ def test_more_calls_than_allowed_are_refused_before_the_first(
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
         "error: 8 judge calls are missing, more than --max-calls 7; none was made\n"
-        "hint: raise it, or go on with --offline\n"
+        "hint: raise --max-calls, or continue with --offline\n"
     )
     assert judge_server.calls == 0
     assert list((judged / "runs").iterdir()) == []
@@ -149,8 +149,8 @@ def test_without_an_endpoint_nothing_is_scored_unless_that_is_wanted(
     ran = cli(*SCORE, write(THREE), cwd=judged)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
-        "error: facts graded 0 of 1: 2 of 2 replies give no score, the first: judge/fact@1.0.0: no reply is kept, and "
-        "none was asked for\n"
+        "error: facts graded 0 of 1: 2 of 2 replies have no score; the first: judge/fact@1.0.0: there is no stored reply, and "
+        "no judge was asked\n"
         "hint: name the endpoint to ask with --judge-url URL or EVALSTORE_JUDGE_URL; --offline scores without\n"
     )
     assert list((judged / "runs").iterdir()) == []
@@ -163,7 +163,7 @@ def test_without_an_endpoint_nothing_is_scored_unless_that_is_wanted(
     run, rows = read(judged, "three-1.0.0-model_a.json")
     sound = checks(rows["one"])["sound"]
     assert (sound.score, str(sound.unscored), sound.replies, sound.engine) == (None, "error", "", "evalstore")
-    assert sound.reason == "judge/accuracy@1.0.0: no reply is kept, and none was asked for"
+    assert sound.reason == "judge/accuracy@1.0.0: there is no stored reply, and no judge was asked"
     assert (run.checks["sound"].errors, run.checks["facts"].errors) == (2, 1)
     assert not (judged / ".git/evalstore").exists()
 
@@ -247,7 +247,7 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
     done = subprocess.run(argv, cwd=judged, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == PLAN + (
-        f"error: judges are asked through httpx, which is not installed\nhint: {suggest_install('judge')}\n"
+        f"error: asking judges needs httpx, which is not installed\nhint: {suggest_install('judge')}\n"
     )
     assert list((judged / "runs").iterdir()) == []
     plain = subprocess.run([*argv[:-2], "--offline"], cwd=judged, capture_output=True, text=True, check=False)

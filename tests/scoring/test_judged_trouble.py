@@ -32,20 +32,20 @@ ROWS = {
     "tool call": None,
     "two tool calls": "the reply has 2 JSON objects with score: which is the answer?",
     "inject": "the reply has 2 JSON objects with score: which is the answer?",
-    "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
-    "length, nothing": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
+    "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
+    "length, nothing": "the reply was cut off at its maximum length: raise the model's max_tokens",
     "filtered": "the reply was held back by the endpoint's content filter",
     "refusal": "the model refused to answer",
     "half a character": "the reply is not JSON, and the judge has no reply_pattern to find the answer",
     "400": "the endpoint refuses the request (400: This model's maximum context length is 8192 tokens.)",
     "413": "the endpoint finds the prompt too long (413: too long)",
     "418": "the endpoint refuses the request (418: [])",
-    "429": "the endpoint is asked too often (429: Rate limit reached); tried 2 times",
-    "429, wait 0.3": "the endpoint is asked too often (429: Rate limit reached); tried 2 times",
+    "429": "the endpoint received too many requests (429: Rate limit reached); tried 2 times",
+    "429, wait 0.3": "the endpoint received too many requests (429: Rate limit reached); tried 2 times",
     "500": "the endpoint fails (500: internal); tried 2 times",
     "503": "the endpoint fails (503); tried 2 times",
-    "never": "the endpoint does not answer within 3 seconds; tried 2 times",
-    "drip": "the endpoint does not answer within 3 seconds; tried 2 times",
+    "never": "the endpoint did not answer within 3 seconds; tried 2 times",
+    "drip": "the endpoint did not answer within 3 seconds; tried 2 times",
     "cut off": "the endpoint breaks the connection: peer closed connection without sending complete message body",
     "hang up": "the endpoint breaks the connection: Server disconnected without sending a response; tried 2 times",
     "not JSON": "the endpoint answers what is not JSON: <html>Welcome to the proxy</html>; tried 2 times",
@@ -53,7 +53,7 @@ ROWS = {
     "deep": "the endpoint answers what is not JSON: [[[",
     "a list": "the endpoint answers what is not a chat completion: []; tried 2 times",
     "no choices": 'the endpoint answers what is not a chat completion: {"id": "1"}; tried 2 times',
-    "null content": "the endpoint answers without a text; tried 2 times",
+    "null content": "the endpoint's answer has no text; tried 2 times",
     "error in a 200": 'the endpoint answers what is not a chat completion: {"error": {"message": "upstream is down", "co',
     "endless": "the endpoint answers more than 4,194,304 bytes",
     "endless 500": "the endpoint fails (500: xxx",
@@ -65,7 +65,7 @@ STOPS = {
         "the endpoint refuses the key (401: Incorrect API key provided: Bearer [key])",
         "look at EVALSTORE_JUDGE_KEY",
     ),
-    "402": ("the endpoint wants to be paid first (402: Insufficient credits)", "look at the account behind the key"),
+    "402": ("the endpoint requires payment (402: Insufficient credits)", "check the account behind the key"),
     "403": (
         "the endpoint does not allow this (403: <html><h1>Forbidden</h1>\\x1b[2J</html>)",
         "look at EVALSTORE_JUDGE_KEY",
@@ -74,12 +74,12 @@ STOPS = {
         "the endpoint knows no such model or path (404: The model `small` does not exist)",
         "look at EVALSTORE_JUDGE_M",
     ),
-    "quota": ("the endpoint has no quota left for this account (429: You exceeded your current", "look at the account"),
+    "quota": ("the endpoint has no quota left for this account (429: You exceeded your current", "check the account"),
     "redirect": (
-        "the endpoint sends on to http://127.0.0.1:9/v1/chat/completions, where the key does",
+        "the endpoint redirects to http://127.0.0.1:9/v1/chat/completions, and evalstore does",
         "if that is the",
     ),
-    "never": ("the endpoint does not answer within 0.2 seconds", "give it more (--judge-timeout)"),
+    "never": ("the endpoint did not answer within 0.2 seconds", "allow more time: --judge-timeout"),
     "hang up": (
         "the endpoint breaks the connection: Server disconnected without sending a",
         "look at EVALSTORE_JUDGE_URL",
@@ -130,7 +130,7 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
     )
     assert failed.startswith(
         f"warning: judge calls that failed: {errors - bodies}; their checks are unscored, "
-        "and the same command asks them again (the first: the endpoint "
+        "and the same command asks again (the first: the endpoint "
     )
     judge_server.plays = {"": ["ok"]}  # the endpoint is well again: only what failed is asked once more
     before = judge_server.calls
@@ -152,7 +152,7 @@ def test_what_all_calls_would_meet_ends_the_command(
     message, todo = STOPS[behaviour]
     assert said.startswith(f"error: {judge_server.url}/v1: {message}")
     assert hint.startswith(f"hint: {todo}")
-    assert hint.endswith("; the replies received are kept: mend it and run again, or go on with --offline")
+    assert hint.endswith("; the replies received are kept: fix it and run again, or continue with --offline")
     assert json.loads(ran.out)["error"]["exit_code"] == 3
     assert "sk-secret" not in ran.out + ran.err
     assert list((judged / "runs").iterdir()) == []
@@ -166,8 +166,8 @@ def test_nobody_there(cli: Cli, judged: Path, write: Write) -> None:
 
 
 FORM = "hint: give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
-NO_URL = "error: the URL of the judge's endpoint is none that can be asked"
-NO_KEY = "error: the key of the judge's endpoint holds a space or an odd character; was it copied whole?"
+NO_URL = "error: the URL of the judge's endpoint is not valid"
+NO_KEY = "error: the key of the judge's endpoint contains a space or an odd character; did you copy all of it?"
 HELP = "hint: see evalstore score --help"
 
 
@@ -264,7 +264,7 @@ def test_bare_repositories_working_trees_and_folders_below_keep_replies_in_the_o
 
 OF = "rubric/odd@1.0.0: "
 BROKEN_JUDGE = f"error: {OF}judge/odd@1.0.0 is not a valid judge: "
-SEE = "hint: `evalstore validate` shows what is wrong in its file"
+SEE = "hint: see what is wrong: evalstore validate"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_a_broken_judge_ends_it_with_its_name_and_that_of_its_rubric(
     assert len(found) == 2
 
 
-TAG = "is not a tag that templates know"
+TAG = "is not a valid template tag"
 
 
 @pytest.mark.parametrize(

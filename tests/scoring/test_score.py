@@ -186,7 +186,7 @@ def test_a_partial_rubric_is_noted(
     release({"rubrics/partial.yaml": text.replace("tone", "partial") + "x_unmapped: [{kind: telepathy}]\n"})
     store.forget()
     run = scored("dataset/small@1.0.0", write(), rubric="rubric/partial@git:HEAD")
-    assert run.notes == (f"rubric/partial@git:{run.commit} is partial: checks of its source without a kind: 1",)
+    assert run.notes == (f"rubric/partial@git:{run.commit} is incomplete: it lacks 1 of its source's checks",)
 
 
 def test_a_reference_is_resolved_once_however_many_questions_name_it(

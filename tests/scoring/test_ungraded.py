@@ -87,7 +87,7 @@ class Way(NamedTuple):
 
 
 NO_MODEL = "sound graded 0 of 12: no model is named for judge/accuracy@1.0.0: "
-NO_REPLY = "judge/accuracy@1.0.0: no reply is kept, and none was asked for"
+NO_REPLY = "judge/accuracy@1.0.0: there is no stored reply, and no judge was asked"
 WAYS = (
     Way("no model", 3, NO_MODEL, options=("--judge-model=",)),
     Way("no URL", 3, f"sound graded 0 of 12: {NO_REPLY}", options=("--judge-url=",)),
@@ -178,7 +178,7 @@ def test_no_way_to_fail_leaves_a_number(
             assert error.startswith("error: "), way
             assert way.said in error, way
             assert hint.startswith("hint: "), way
-            assert hint.endswith(("; --offline scores without", "or go on with --offline")), way
+            assert hint.endswith(("; --offline scores without", "or continue with --offline")), way
             assert (ran.out, set(runs.glob("*"))) == ("", before), way
 
 

@@ -99,7 +99,7 @@ def test_an_output_that_comes_again_in_another_stretch_for_another_metric_counts
     rows = [eee("one", "a", "please"), eee("two", "a", "thanks"), eee("one", "b", "please"), eee("four", "a", "x")]
     outputs = write([*rows, eee("two", "b", "thanks")])
     run = share(outputs)
-    assert any(note.startswith("rows that give an output once more, for another metric: 2") for note in run.notes)
+    assert any(note.startswith("rows that repeat an output for another metric: 2") for note in run.notes)
     expect_same(run, scored("dataset/small@1.0.0", outputs))
 
 
@@ -192,7 +192,7 @@ def edit_file(path: Path, old: str, new: str) -> Callable[[], Any]:
         ("outputs", "please!", "please?", "model_a.jsonl: changed while it was read"),
         ("rubrics/tone.yaml", "thanks", "thanx", "rubric/tone@worktree changed while outputs were graded"),
         ("datasets/many.jsonl", "B?", "C?", "the questions of dataset/many@worktree changed while outputs were graded"),
-        ("evalstore.yaml", "", "strict: true\n", "a worker has other versions or settings than this process"),
+        ("evalstore.yaml", "", "strict: true\n", "a worker has different versions or settings"),
     ],
 )
 def test_what_changes_meanwhile_is_refused(  # fixtures and cases
@@ -225,7 +225,7 @@ def test_outputs_that_change_before_they_are_cut_are_refused(
 def test_judges_are_asked_by_one_process(judged: Path, cli: Callable[..., Any]) -> None:
     (judged / "a.jsonl").write_text("".join(json.dumps({"id": id_, "output": "no"}) + "\n" for id_ in ("one", "two")))
     ran = cli("score", "dataset/three@1.0.0", "a.jsonl", "--jobs", "2", cwd=judged)
-    assert (ran.code, "a rubric asks judges, which one process does" in ran.err) == (2, True), ran.err
+    assert (ran.code, "a rubric asks judges, and only a single process can do that" in ran.err) == (2, True), ran.err
 
 
 def write_many(store: ArtifactStore, count: int, padding: int = 0) -> Path:
@@ -333,7 +333,7 @@ def test_the_api_scores_in_several_processes_and_a_url_too(
     [
         (["dataset/small@1.0.0"], "Missing argument 'OUTPUTS'"),
         (["dataset/small@1.0.0", "a.jsonl", "--engine", "dask"], "--engine dask needs the address of its scheduler"),
-        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "2", "--scheduler", "x"], "--scheduler is of --engine dask"),
+        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "2", "--scheduler", "x"], "--scheduler needs --engine dask"),
         (["dataset/small@1.0.0", "a.jsonl", "--jobs", "0"], "0 is not in the range 1<=x<=1024"),
         *(
             (["dataset/small@1.0.0", "a.jsonl", option, "plan.json"], f"No such option '{option}'")

@@ -159,15 +159,15 @@ def test_it_says_what_it_did_and_that_scores_can_move(cli: Cli, folder: Path) ->
     (folder / "rubrics").mkdir()
     (folder / "rubrics/tone.yaml").write_text(rubric(CHECK, '"1.0"'))
     only_version = cli("validate", "--fix", cwd=folder)
-    assert only_version.out == ('mended rubrics/tone.yaml:2:10  "1.0" -> "1.0.0"\n\n1 file: no findings\n')
+    assert only_version.out == ('fixed rubrics/tone.yaml:2:10  "1.0" -> "1.0.0"\n\n1 file: no findings\n')
     (folder / "rubrics/tone.yaml").write_text(
         rubric("  - kind: must_contain_any\n    valeus: [a]\n    x_y: 1\n", "latest")
     )
     ran = cli("validate", "--fix", cwd=folder)
     assert ran.code == 1
     assert ran.out.splitlines()[-4:] == [
-        "mended rubrics/tone.yaml:5:5  valeus -> values",
-        "1 mended file counts differently now, and scores can move: evalstore diff",
+        "fixed rubrics/tone.yaml:5:5  valeus -> values",
+        "1 fixed file counts differently now, and scores can move: evalstore diff",
         "",
         "1 file: 1 finding (1 error)",
     ]

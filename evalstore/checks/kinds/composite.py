@@ -39,7 +39,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     rubric = _load_rubric(ref, context)
     deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
     if deeper is not None:
-        problem = grade_error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
+        problem = grade_error(
+            f"{ref} contains the composite {make_excerpt(deeper.id)}, but composites can be only one level deep"
+        )
         return lambda _: problem
     # Prepared here, once: references within are read before the first output.
     inner = prepare_rubric(rubric, context)
@@ -64,7 +66,7 @@ def _load_rubric(ref: str, context: CheckContext) -> Rubric:
         return read_rubric(artifact.value)
     except MALFORMED_ERRORS as misfit:
         text = f"{ref} is not a valid rubric: {describe_misfit(misfit)}"
-        raise SchemaError(text, hint="`evalstore validate` shows the place") from None
+        raise SchemaError(text, hint="see where: evalstore validate") from None
 
 
 def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grade:

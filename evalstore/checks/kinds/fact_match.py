@@ -57,10 +57,10 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     seen: dict[str, int] = {}
     for index, (written, wanted) in enumerate(_read_facts(params.get("facts", []), _choose_spelling(params))):
         if not wanted.strip():
-            message = "nothing is left of this fact without its white space, so every output states it"
+            message = "this fact is only white space, so every output states it"
             yield CheckProblem(("facts", index), message, "write the fact, or remove it")
         elif wanted in seen:
-            message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it counts twice"
+            message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it would count twice"
             yield CheckProblem(("facts", index), message, "remove one of the two")
         seen.setdefault(wanted, index)
 
@@ -91,7 +91,7 @@ def _ask_about_facts(ref: str, context: CheckContext) -> Callable[[Sample, list[
             return judge
         if FACT_VARIABLE not in judge.template.names:
             return grade_error(
-                f"the template of {judge.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it"
+                f"the template of {judge.name} does not use {{{{ {FACT_VARIABLE} }}}}, so the judge never sees the fact"
             )
         if len(facts) > CALL_LIMIT:
             return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
@@ -123,5 +123,5 @@ def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     items = [fact.get("value") if isinstance(fact, Mapping) else fact for fact in listed]
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
-        raise TypeError("an item is neither a text nor a mapping with a `value`")
+        raise TypeError("an item is not a string or a mapping with a `value`")
     return [(text, spell(text)) for text in texts]

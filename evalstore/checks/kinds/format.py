@@ -28,7 +28,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if most is not None and least > most:
         yield CheckProblem(
-            ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
+            ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or correct them"
         )
     elif most == 0 and "format" in params:
         yield CheckProblem(("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it")

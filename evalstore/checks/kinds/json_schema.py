@@ -47,7 +47,9 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the schema from being applied, what means another thing or nothing, and fields named twice."""
     if params.get("schema") is False:
-        yield CheckProblem(("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed")
+        yield CheckProblem(
+            ("schema",), "the schema `false` accepts nothing, so nothing passes", "write what the schema should accept"
+        )
     elif "schema" in params:
         yield from _find_schema_problems(params["schema"])
     fields = params.get("expected_fields", ())
@@ -67,9 +69,7 @@ def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
         guess = find_nearest(keyword, list_keywords())
         hint = f"did you mean `{guess}`?" if guess else f"remove it, or write x-{make_excerpt(keyword)}"
         hint = "write what it should mean as a `pattern`" if keyword == "format" else hint
-        yield CheckProblem(
-            ("schema", *pointer), f"`{make_excerpt(keyword)}` asserts nothing: no value fails by it", hint
-        )
+        yield CheckProblem(("schema", *pointer), f"`{make_excerpt(keyword)}` has no effect: it rejects no value", hint)
 
 
 def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
@@ -130,7 +130,7 @@ def _word_violation(violation: Violation) -> str:
         if any(isinstance(part, dict | list) for part in _list_parts(wanted))
         else make_excerpt(write_canonical(wanted), EXCERPT)
     )
-    return f"{where} does not meet {violation.keyword} {expectation}".rstrip()
+    return f"{where} violates {violation.keyword} {expectation}".rstrip()
 
 
 def _list_parts(wanted: Any) -> Iterable[Any]:

@@ -103,12 +103,12 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     for index, ref in enumerate(refs):
         if first[ref] < index:
             pointer = ("jury", "members", index, "judge_prompt_ref")
-            message = f"{ref} sits here twice, and is asked and answers only once"
+            message = f"{ref} is listed twice, but it is asked only once"
             yield CheckProblem(pointer, message, "keep one and raise its weight, or use `samples`")
     for name in params.get("variables", {}):
         if name in BUILTIN_VARIABLES and name != CRITERIA:
-            message = f"`{name}` is filled from the question or the output, so this text is never read"
-            yield CheckProblem(("variables", name), message, "give the variable another name, in the judge too")
+            message = f"`{name}` comes from the question or the output, so this value has no effect"
+            yield CheckProblem(("variables", name), message, "rename the variable, in the judge too")
 
 
 def _answer_always(graded: Grade) -> GradeFunction:
@@ -166,5 +166,5 @@ def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
 def _read_sample_count(params: Mapping[str, Any]) -> int:
     samples = params.get("samples", 1)
     if isinstance(samples, bool | str) or samples < 1 or samples != int(samples):
-        raise ValueError("samples is not a whole number from 1 up")
+        raise ValueError("samples is not a whole number of 1 or more")
     return int(samples)

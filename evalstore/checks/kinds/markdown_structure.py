@@ -33,7 +33,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
         except LimitError as limit:
             return grade_error(limit.message)
         unmet = next(_find_unmet(params, shape, sample.text), None)
-        return grade_binary(unmet is None, unmet or "every demand holds", shape.engine)
+        return grade_binary(unmet is None, unmet or "every demand is met", shape.engine)
 
     return grade
 
@@ -41,12 +41,14 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield demands that are missing altogether, and demands that no output meets."""
     if not any(demand in params for demand in _DEMANDS):
-        yield CheckProblem((), "no demand is given, so every output passes", f"give one of {', '.join(_DEMANDS)}")
+        yield CheckProblem(
+            (), "the check demands nothing, so every output passes", f"give one of {', '.join(_DEMANDS)}"
+        )
     for index, pattern in enumerate(params.get("forbidden_patterns", ())):
         if pattern == "":
             pointer = ("forbidden_patterns", index)
             yield CheckProblem(
-                pointer, "an empty text is in every output, so nothing passes", "remove the empty pattern"
+                pointer, "every output contains the empty string, so nothing passes", "remove the empty pattern"
             )
     if params.get("max_heading_level") == 0 and (params.get("min_headings", 0) > 0 or params.get("required_sections")):
         message = "max_heading_level 0 allows no heading, and another demand asks for one, so nothing passes"
@@ -64,13 +66,13 @@ def _find_unmet(params: Mapping[str, Any], shape: MarkdownShape, text: str) -> I
     if (most := params.get("max_heading_level")) is not None:
         deepest = max((level for level, _ in shape.headings), default=0)
         if deepest > most:
-            yield f"a heading of level {deepest}, {most} is the deepest allowed"
+            yield f"a heading of level {deepest}, but {most} is the deepest allowed"
     if params.get("no_h1", False) and any(level == 1 for level, _ in shape.headings):
         yield "a heading of level 1"
     titles = [title.lower() for _, title in shape.headings]
     for section in params.get("required_sections", ()):
         if not any(section.lower() in title for title in titles):
-            yield f"no heading holds {make_excerpt(section)!r}"
+            yield f"no heading contains {make_excerpt(section)!r}"
     for pattern in params.get("forbidden_patterns", ()):
         if pattern in text:
             yield f"forbidden: {make_excerpt(pattern)!r}"

@@ -36,5 +36,5 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     for index, value in enumerate(params["values"]):
         if value == "":
             yield CheckProblem(
-                ("values", index), "an empty text is in every output, so nothing passes", "remove the empty value"
+                ("values", index), "every output contains the empty string, so nothing passes", "remove the empty value"
             )

@@ -72,7 +72,7 @@ def find_problems(params: Params) -> Iterator[CheckProblem]:
 def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
     least, most = entry.get("min", 1), entry.get("max")
     if most is not None and most < least:
-        yield "max", f"min is {least} and max {most}, so nothing passes", "swap or mend them"
+        yield "max", f"min is {least} and max {most}, so nothing passes", "swap or correct them"
     if least == 0 and most is None:
         effect = "means no call in mode exact" if mode == "exact" else "asks for nothing"
         yield "min", f"min 0 without a max {effect}", "give a max, or remove the entry"
@@ -85,7 +85,7 @@ def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Che
     for index, entry in enumerate(entries):
         key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], SHORT_EXCERPT)
         if key in minimum_by_entry and mode == "any_order":
-            message = f"{name} is asked for twice, and one call satisfies both entries"
+            message = f"{name} is listed twice, and one call satisfies both entries"
             yield CheckProblem(("tools", index), message, "ask for several calls with min")
         minimum_by_entry[key] = minimum_by_entry.get(key, 0) + entry.get("min", 1)
     for index, entry in enumerate(entries):

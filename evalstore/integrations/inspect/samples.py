@@ -80,7 +80,7 @@ def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sampl
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
             f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
-            hint="`evalstore validate` shows the place",
+            hint="see where: evalstore validate",
         ) from None
 
 

@@ -45,7 +45,7 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     )
     scales = [*map(BarScale.from_values, levels)]
     has_open = any(step.is_open and step.effect != LineEffect() for step in steps)
-    outline = " An outline: this data does not resolve whether it would be there again." if has_open else ""
+    outline = " An outline: this could be chance." if has_open else ""
     caption = (
         f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
         f"{scales[1]}.{outline}"

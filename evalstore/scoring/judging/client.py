@@ -88,7 +88,7 @@ def _look_up(host: str, port: int, end: float) -> str:
     try:
         answer = answers.get(timeout=max(0.0, end - time.monotonic()))
     except queue.Empty:
-        raise httpcore.ConnectTimeout(f"the name {host} is not looked up in time") from None
+        raise httpcore.ConnectTimeout(f"looking up the name {host} took too long") from None
     if isinstance(answer, Exception):
         raise httpcore.ConnectError(str(answer)) from answer
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in answer))
@@ -166,9 +166,11 @@ class Endpoint:
     def __post_init__(self) -> None:
         # No message shows the URL, because people put keys into it.
         if not _can_ask_url(self.url):
-            raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_URL_HINT)
+            raise UsageError("the URL of the judge's endpoint is not valid", hint=_URL_HINT)
         if not re.fullmatch("[!-~]*", self.key):
-            raise UsageError("the key of the judge's endpoint holds a space or an odd character; was it copied whole?")
+            raise UsageError(
+                "the key of the judge's endpoint contains a space or an odd character; did you copy all of it?"
+            )
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:
                 raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
@@ -249,7 +251,7 @@ _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
 _NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system and of httpx
 _KEY_HINT = "none was given: set EVALSTORE_JUDGE_KEY"
-_NETWORK_HINT = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
+_NETWORK_HINT = "check EVALSTORE_JUDGE_URL and the proxy settings of the environment"
 _ENVIRONMENT_HINT = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
 
 
@@ -284,9 +286,7 @@ class JudgeClient:
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
         """Send a call once, as a user message with exactly the parameters of the call's model; read the response."""
         if not call.model.get("id"):
-            return CallFailure(
-                f"nobody says which model {call.judge} asks", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
-            )
+            return CallFailure(f"no model is set for {call.judge}", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL")
         client = self._open_client()
         import httpx
 
@@ -315,7 +315,7 @@ class JudgeClient:
         try:
             import httpx
         except ImportError:
-            message = "judges are asked through httpx, which is not installed"
+            message = "asking judges needs httpx, which is not installed"
             raise RefusedError(message, hint=suggest_install("judge")) from None
         connections = self.endpoint.concurrency
         # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY, SSL_CERT_FILE.
@@ -380,7 +380,7 @@ class JudgeClient:
     def _make_timeout_failure(self) -> CallFailure:
         limit = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
         return CallFailure(
-            f"the endpoint does not answer within {limit}", FailureEffect.RETRY, "give it more (--judge-timeout)"
+            f"the endpoint did not answer within {limit}", FailureEffect.RETRY, "allow more time: --judge-timeout"
         )
 
 

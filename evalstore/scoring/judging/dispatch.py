@@ -18,7 +18,7 @@ from evalstore.scoring.judging.response import CallFailure, FailureEffect
 
 Failures = dict[str, str]  # the key of a call -> why it failed for good, in one clause
 
-_RETRY_HINT = "the replies received are kept: fix it and run again, or go on with --offline"
+_RETRY_HINT = "the replies received are kept: fix it and run again, or continue with --offline"
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _THREAD_NAME = "evalstore judging"

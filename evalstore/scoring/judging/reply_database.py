@@ -91,10 +91,10 @@ _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = 
 _NO_FILE = "is not a regular file"
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
-    "SQLITE_BUSY": ("other processes kept it locked for a minute", "run it again when they are done"),
-    "SQLITE_CANTOPEN": ("cannot be opened", "look at the permissions of its folder, or name another file (--cache)"),
+    "SQLITE_BUSY": ("another process kept it locked for a minute", "run this again when it is done"),
+    "SQLITE_CANTOPEN": ("cannot be opened", "check the permissions of its folder, or name another file (--cache)"),
     "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
-    "SQLITE_FULL": ("cannot grow: no room is left", "make room and run it again; what is in it stays"),
+    "SQLITE_FULL": ("cannot grow: the disk is full", "free some space and run this again; its content is kept"),
     "SQLITE_IOERR": ("cannot be read or written: the system reports an error", _ELSEWHERE),
     "SQLITE_NOTADB": ("is not a cache of replies", _ELSEWHERE),
     "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies (--cache)"),
@@ -134,7 +134,7 @@ def find_form(database: sqlite3.Connection, path: Path) -> int:
         return 0
     form: int = ids[1]
     if ids[0] == _APPLICATION and form not in _SCHEMAS:
-        raise _make_error(path, f"was written by another evalstore, whose caches have form {form}", _ELSEWHERE)
+        raise _make_error(path, f"was written by another version of evalstore (cache format {form})", _ELSEWHERE)
     if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
         raise _make_error(path, "is not a cache of replies", _ELSEWHERE)
     return form

@@ -43,21 +43,21 @@ _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
 _URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
 _NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
 _STATUS_MEANINGS = {  # status -> meaning, effect, hint
-    400: ("refuses the request", FailureEffect.SKIP, "look at the model's parameters and at the length of the prompt"),
+    400: ("refuses the request", FailureEffect.SKIP, "check the model's parameters and the length of the prompt"),
     401: ("refuses the key", FailureEffect.STOP_ALL, _KEY_HINT),
-    402: ("wants to be paid first", FailureEffect.STOP_ALL, "look at the account behind the key"),
+    402: ("requires payment", FailureEffect.STOP_ALL, "check the account behind the key"),
     403: ("does not allow this", FailureEffect.STOP_IF_FIRST, _KEY_HINT),
     404: ("knows no such model or path", FailureEffect.STOP_ALL, _NAMES_HINT),
-    405: ("takes no questions here", FailureEffect.STOP_ALL, _URL_HINT),
+    405: ("does not accept requests at this address", FailureEffect.STOP_ALL, _URL_HINT),
     408: ("waited too long for the request", FailureEffect.RETRY, None),
     409: ("is in a conflict", FailureEffect.RETRY, None),
     413: ("finds the prompt too long", FailureEffect.SKIP, None),
     425: ("is not ready", FailureEffect.RETRY, None),
-    429: ("is asked too often", FailureEffect.RETRY, "ask fewer at once"),
+    429: ("received too many requests", FailureEffect.RETRY, "send fewer at once"),
 }
 _OTHER_REFUSAL = ("refuses the request", FailureEffect.SKIP, None)
 _SERVER_ERROR = ("fails", FailureEffect.RETRY, None)
-_NO_QUOTA = ("has no quota left for this account", FailureEffect.STOP_ALL, "look at the account behind the key")
+_NO_QUOTA = ("has no quota left for this account", FailureEffect.STOP_ALL, "check the account behind the key")
 
 
 def read_completion(body: bytes) -> JudgeReply | CallFailure:
@@ -82,7 +82,7 @@ def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSAL_FINISH
     if text is None and finish not in _MAY_BE_EMPTY:
-        return CallFailure("the endpoint answers without a text", FailureEffect.RETRY)
+        return CallFailure("the endpoint's answer has no text", FailureEffect.RETRY)
     usage = document.get("usage")
     return JudgeReply(
         text=_replace_half_characters(text or ""),
@@ -139,8 +139,8 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     """
     if status // 100 == 3:  # noqa: PLR2004  # redirects
         location = make_excerpt(headers.get(LOCATION, "nowhere"), 100)
-        problem = f"the endpoint sends on to {location}, where the key does not follow"
-        return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the endpoint, give its URL")
+        problem = f"the endpoint redirects to {location}, and evalstore does not send the key there"
+        return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL")
     meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors
     # Some endpoints send 429, which may pass, for an empty account, which does not.
     error = _find_error_object(body)

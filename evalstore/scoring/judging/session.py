@@ -116,7 +116,7 @@ class CallQueue:
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
-NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for", setting=MissingSetting.ENDPOINT)
+NO_REPLY = JudgeReply(problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT)
 
 # Called with the plan before the first call; what it opens is called with every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
@@ -224,7 +224,7 @@ class JudgeSession:
         if limit is not None and plan.calls > limit:
             raise RefusedError(
                 f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
-                hint="raise it, or go on with --offline",
+                hint="raise --max-calls, or continue with --offline",
             )
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
@@ -255,7 +255,7 @@ class JudgeSession:
         if self.failures:
             first = next(iter(self.failures.values()))
             count = f"judge calls that failed: {len(self.failures):,}"
-            yield f"{count}, and the same command asks them again (the first: {first})"
+            yield f"{count}, and the same command asks again (the first: {first})"
 
     def list_notes(self) -> Iterator[str]:
         """Yield notes about replies that are missing, and why, and about who could have made them up."""
@@ -269,7 +269,7 @@ class JudgeSession:
             first = next(iter(self.failures.values()))
             yield (
                 f"judge calls that failed: {len(self.failures):,}; their checks are unscored, "
-                f"and the same command asks them again (the first: {first})"
+                f"and the same command asks again (the first: {first})"
             )
 
 
@@ -291,7 +291,7 @@ def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSe
 def _locate_cache_file(folder: Path) -> Path:
     if folder.is_symlink():  # a hostile .git must not redirect our writes
         raise RefusedError(
-            "is a link, so no replies are kept there",
+            "is a link, and evalstore keeps no replies there",
             place=Place(str(folder)),
             hint="remove it, or name a file for the replies (--cache)",
         )

@@ -124,7 +124,7 @@ def _toggle_gates(scoring: Mapping[str, Any], ids: Sequence[str]) -> Iterator[_M
     for id_ in ids:
         held = id_ in gates
         changed = [gate for gate in gates if gate != id_] if held else [*gates, id_]
-        yield f"with{'out' if held else ''} {id_} as a gate (required)", ("required",), {**scoring, "required": changed}
+        yield f"with {id_} {'not ' if held else ''}required", ("required",), {**scoring, "required": changed}
 
 
 def _move_threshold(part: Mapping[str, Any]) -> Iterator[_Mutation]:
@@ -304,7 +304,7 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     value = make_plain(ruler.artifact.value)
     state = read_state(value)
     if state is None:
-        raise RefusedError(f"{ruler.ref} cannot be read as a rubric", hint="`evalstore validate` shows the place")
+        raise RefusedError(f"{ruler.ref} is not a valid rubric", hint="see where: evalstore validate")
     store = questions.store
     context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
     rubric, tallies, count = read_rubric(value), dict[str, _ResultTally](), 0
@@ -330,6 +330,6 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     tried = mutants[:1_000]
     left = find_survivors(rubric, tried, questions.iterate_samples(outputs), context)
     if not left.outputs:
-        raise RefusedError("holds no output to a question that this rubric grades", place=Place(str(outputs)))
+        raise RefusedError("has no output for a question that this rubric grades", place=Place(str(outputs)))
     more = (f"of {len(mutants):,} mutants the first {len(tried):,} were tried",) if mutants[len(tried) :] else ()
     return replace(found, outputs=left.outputs, mutants=len(tried), survivors=left.mutants, notes=(*found.notes, *more))
