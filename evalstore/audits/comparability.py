@@ -81,7 +81,7 @@ class Comparability:
 
     @property
     def bound_after(self) -> Fraction | None:
-        """The same once one side was graded by the other's rulers."""
+        """The same once one side was graded by the other's rubrics."""
         return add_bounds(part.bound for part in self.parts if part.answer is not ComparableAnswer.AFTER_SCORING_AGAIN)
 
 

@@ -54,9 +54,9 @@ FAILS = {
     "400": ("refuses the request (400: This model's maximum context length is 8192 tokens.)", 1),
     "413": ("finds the prompt too long (413: too long)", 1),
     "418": ("refuses the request (418: [])", 1),
-    "429": ("is asked too often (429: Rate limit reached); tried 3 times", 3),
-    "429, wait 0.3": ("is asked too often (429: Rate limit reached); tried 3 times", 3),
-    "429, wait for a date": ("is asked too often (429); tried 3 times", 3),
+    "429": ("received too many requests (429: Rate limit reached); tried 3 times", 3),
+    "429, wait 0.3": ("received too many requests (429: Rate limit reached); tried 3 times", 3),
+    "429, wait for a date": ("received too many requests (429); tried 3 times", 3),
     "500": ("fails (500: internal); tried 3 times", 3),
     "503": ("fails (503); tried 3 times", 3),
     "drip": ("does not answer within 0.4 seconds; tried 3 times", 3),
@@ -80,7 +80,7 @@ FAILS = {
 # The words of the error, the words of its hint, and how often it is asked before no more is.
 STOPS = {
     "401": ("refuses the key (401: Incorrect API key provided: Bearer [key])", "EVALSTORE_JUDGE_KEY", 1),
-    "402": ("wants to be paid first (402: Insufficient credits)", "the account behind the key", 1),
+    "402": ("requires payment (402: Insufficient credits)", "the account behind the key", 1),
     "403": ("does not allow this (403: <html><h1>Forbidden</h1>\\x1b[2J</html>)", "EVALSTORE_JUDGE_KEY", 1),
     "404": ("knows no such model or path (404: The model `small` does not exist)", "EVALSTORE_JUDGE_MODEL", 1),
     "429, wait an hour": ("(429: Rate limit reached), and wants to be left alone for 1 hour", "after that", 1),

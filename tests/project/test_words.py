@@ -20,10 +20,10 @@ PHRASES = {
     "MDE": (r"\bMDE\b", 0),  # shows only changes of N points or more
     "part of no mean": (r"\bpart of (no|any) mean\b", 0),  # counted in no mean
     "players": (r"\bplayers?\b", 1),  # what changed: the rubric, the outputs
-    "ruler": (r"\brulers?\b", 8),  # rubric, judge
+    "ruler": (r"\brulers?\b", 7),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
-    "stand for": (r"\bstands? for\b", 2),  # is, means
-    "lies": (r"\blies\b", 2),  # is
+    "stand for": (r"\bstands? for\b", 0),  # is, means
+    "lies": (r"\blies\b", 1),  # is
     "cannot be told": (r"\bcannot be told\b", 0),  # undecided; nobody can say
     "otherwise than": (r"\botherwise than\b", 0),  # differently
 }
