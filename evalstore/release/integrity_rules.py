@@ -75,7 +75,7 @@ _ROWS = (
         "tags-missing",
         _ERROR,
         "{count} of {all} releases have no tag here: this is a {clone} clone",
-        "run git fetch {fetch}, then evalstore verify again",
+        "git fetch {fetch}, then run evalstore verify again",
         "evalstore never guesses what this clone does not have.",
     ),
     ValidationRule(
@@ -97,7 +97,7 @@ _ROWS = (
         "release-bump-too-small",
         _ERROR,
         "{ref} is a {said} bump, but the changes since {base} need {needed}: {rules}",
-        "see evalstore diff {base} {ref}, then release the changes as {next} and pin that; "
+        "see evalstore diff {base} {ref}, then release it as {next} and pin that; "
         "if it was intended, say why in .evalstore/accepted.yaml",
         "A smaller version tells people that scores are comparable.",
     ),
@@ -157,7 +157,7 @@ _ROWS = (
         "ledger-history-rewritten",
         _ERROR,
         "commit {commit} removed releases from the ledger of {name}: {lines}",
-        "restore the lines and their tags; git show {commit} -- {path} shows them",
+        "git show {commit} -- {path} shows them: restore the lines and their tags",
         "Only the history shows when a line and its tag are rewritten together.",
     ),
     ValidationRule(
@@ -171,7 +171,7 @@ _ROWS = (
         "history-missing",
         _WARNING,
         "this clone is shallow, so the ledgers cannot be checked before its first commit",
-        "run git fetch --unshallow --tags, then evalstore verify again",
+        "git fetch --unshallow --tags, then run evalstore verify again",
         "evalstore never guesses what this clone does not have.",
     ),
     # Against a lock.

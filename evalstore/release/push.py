@@ -208,7 +208,7 @@ def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], fact
     message = words[0].format(**facts)
     quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
     hint = words[1].format(**quoted)
-    atomic = "at once" not in message
+    atomic = "together" not in message
     return replace(push, outcome=outcome, message=message, hint=hint, atomic=atomic)
 
 

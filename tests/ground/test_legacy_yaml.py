@@ -46,7 +46,7 @@ def test_merge_keys_are_expanded_and_what_is_written_out_wins(text: str, expecte
         ("? [1]\n: b\n", 1, "a key is a mapping or a list"),
         (".nan: b\n", 1, "not a finite number"),
         ("a: 1\n---\nb: 2\n", 2, "a second document begins here"),
-        ("a: !!python/name:os.system x\n", 1, "is not read"),
+        ("a: !!python/name:os.system x\n", 1, "is not supported"),
     ],
 )
 def test_what_is_no_data_is_refused_at_its_place(text: str, line: int, words: str) -> None:

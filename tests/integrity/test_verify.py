@@ -293,7 +293,7 @@ def test_a_shallow_clone_says_how_much_is_missing(world: World, clone: Callable[
     mine = clone(world, "--depth=1", "--no-tags")
     finding = only(mine.alone())
     assert finding.message == "6 of 6 releases have no tag here: this is a shallow clone"
-    assert finding.hint == "run git fetch --unshallow --tags, then evalstore verify again"
+    assert finding.hint == "git fetch --unshallow --tags, then run evalstore verify again"
     mine.git(*finding.hint.removeprefix("git ").partition(",")[0].split(" "))
     assert rules(mine.verify()) == rules(mine.check()) == []
 
@@ -301,7 +301,7 @@ def test_a_shallow_clone_says_how_much_is_missing(world: World, clone: Callable[
 def test_a_clone_without_tags_says_so_once(world: World, clone: Callable[..., World]) -> None:
     mine = clone(world, "--no-tags")
     assert only(mine.check()).message == "3 of 3 releases have no tag here: this is a tag-less clone"
-    assert only(mine.verify()).hint == "run git fetch --tags, then evalstore verify again"
+    assert only(mine.verify()).hint == "git fetch --tags, then run evalstore verify again"
 
 
 def test_a_partial_clone_names_what_it_lacks(world: World, clone: Callable[..., World]) -> None:

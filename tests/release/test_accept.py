@@ -384,7 +384,7 @@ REFUSED = [
     (["PRINT"], 2, "Missing option '--reason'"),
     (["PRINT", "--reason", "  "], 2, "the reason has 0 characters"),
     (["PRINT", "--reason", "x" * 1001], 2, "the reason has 1001 characters"),
-    (["PRINT", "--reason", "x", "--until", "2020-01-01"], 2, "2020-01-01 is past"),
+    (["PRINT", "--reason", "x", "--until", "2020-01-01"], 2, "2020-01-01 is in the past"),
     (["PRINT", "--reason", "x", "--until", "tomorrow"], 2, "write a day as 2026-12-31"),
     (["PRINT", "--reason", "x", "--level", "major"], 2, "'major' is not one of"),
 ]

@@ -112,7 +112,7 @@ def test_a_read_only_disk(mount: Mount, cli: Cli, released: Shop) -> None:
     subprocess.run(["mount", "-o", "remount,ro,bind", str(released.top)], check=True, capture_output=True)
     ran = cli("-C", released.root, "bump", "--all")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.startswith("error: the repository cannot be written: read-only file system\nhint: look at the perm")
+    assert ran.err.startswith("error: the repository cannot be written: read-only file system\nhint: check the perm")
     assert cli("-C", released.root, "status").code == 0
     ran = cli("-C", released.root, "bump", "--all", "--dry-run")
     assert (ran.code, "rubric/tone  1.0.0 -> 2.0.0" in ran.out) == (0, True)

@@ -73,7 +73,7 @@ def test_from_the_first_candidate_to_the_final_version(released: Shop) -> None:
     change(released, "only")
     assert refs(released, pre="rc") == ["2.0.0-rc.2"]
     change(released, "merely")
-    with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0-rc\.2 is released already") as error:
+    with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0-rc\.2 is already released") as error:
         released.bump()
     assert (
         error.value.hint

@@ -250,7 +250,7 @@ def test_a_tag_there_that_leaves_no_room(released: Shop, far: Far) -> None:
     change(released)
     push = push_of(released)
     assert push.message
-    assert (push.outcome, "is refused there" in push.message) == (PushOutcome.REJECTED, True)
+    assert (push.outcome, "was rejected there" in push.message) == (PushOutcome.REJECTED, True)
     assert "'refs/tags/rubric/tone@2.0.0/x' exists" in push.message
     check_stands(released, far, before)
 

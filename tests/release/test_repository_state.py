@@ -50,12 +50,12 @@ def test_a_conflict_in_a_ledger_ends_in_no_release(released: Shop, cli: Callable
     released.git("commit", "-qam", "merge")
     # Nothing else changed, and the next bump would stop at it.
     ran = cli("-C", released.root, "status", "--check")
-    assert (ran.code, "hint: after a conflict keep the lines of both sides" in ran.out) == (1, True)
+    assert (ran.code, "hint: after a conflict, keep the lines of both sides" in ran.out) == (1, True)
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     with pytest.raises(RefusedError, match="this ledger line is malformed"):
         released.bump()
     ran = cli("-C", released.root, "status", "--check")
-    assert (ran.code, "hint: after a conflict keep the lines of both sides" in ran.out) == (1, True)
+    assert (ran.code, "hint: after a conflict, keep the lines of both sides" in ran.out) == (1, True)
     released.write(LEDGER, whole)
     released.git("commit", "-qam", "resolve")
     assert len(released.bump().released) == 1

@@ -200,5 +200,5 @@ def test_a_run_cannot_name_rows_outside_its_folder(written: Callable[..., Run]) 
         record = json.loads(path.read_text("utf-8"))
         record["eval_library"]["additional_details"]["evalstore_samples"] = name
         path.write_text(json.dumps(record), encoding="utf-8")
-        with pytest.raises(LoadError, match="not a file beside it"):
+        with pytest.raises(LoadError, match="not a file next to it"):
             read_run(path)

@@ -196,7 +196,7 @@ def test_of_several_providers_and_prompts_both_are_listed(results: Results) -> N
     assert raised.value.hint == (
         "choose with --only model='openai:small' | 'openai:large'; --only prompt='short' | 'long'"
     )
-    with pytest.raises(RefusedError, match="of 2 models, and a run") as raised:
+    with pytest.raises(RefusedError, match="of 2 models, but a run") as raised:
         list(read_outputs(path, SeriesFilter({"prompt": "short"})))
     assert (raised.value.hint or "").endswith("; or take them for one with --model NAME")
     found = read_outputs(path, SeriesFilter({"prompt": "short", "model": "openai:large"}))

@@ -110,7 +110,7 @@ def test_a_name_taken_in_the_last_moment_is_a_conflict(
         return {}
 
     monkeypatch.setattr(module, "format_aggregate", taken)
-    with write_run(tmp_path, "small") as draft, pytest.raises(ConflictError, match="just now"):
+    with write_run(tmp_path, "small") as draft, pytest.raises(ConflictError, match="at the same time"):
         draft.publish(run)
     assert names(tmp_path) == ["small.json"]
     assert (tmp_path / "small.json").read_text(encoding="utf-8") == "mine"

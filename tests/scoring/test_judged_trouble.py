@@ -278,7 +278,7 @@ SEE = "hint: see what is wrong: evalstore validate"
             [f"{BROKEN_JUDGE}its scale runs from 1 to 1, so no score fits", SEE],
         ),
         ("template: a\nscale: {max: many}", [f"{BROKEN_JUDGE}'many' is not a number", SEE]),
-        ("template: a\nscore_type: stars", [f"{BROKEN_JUDGE}its score_type is 'stars', and there are binary, c", SEE]),
+        ("template: a\nscore_type: stars", [f"{BROKEN_JUDGE}its score_type is 'stars', not one of binary, c", SEE]),
         (
             "template: a\nscore_type: levels",
             [f"{BROKEN_JUDGE}its level_names are not two or more different strings", SEE],

@@ -132,7 +132,7 @@ def test_answer_for_another_id_is_refused(
         return f"{other} blob 5\n".encode()
 
     monkeypatch.setattr(ObjectReader, "_read_line", line)
-    with pytest.raises(GitError, match="another object"):
+    with pytest.raises(GitError, match="the wrong object"):
         batch.read(asked)
 
 

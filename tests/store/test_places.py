@@ -100,7 +100,7 @@ def test_bare_repository_of_two_stores_is_refused_and_a_store_at_its_root_is_rea
     for name in "ab":
         save(f"{name}/evalstore.yaml", "")
     git("clone", "-q", "--bare", str(repo), str(tmp_path / "two"))
-    with pytest.raises(GitError, match="holds 2 stores: a/, b/"):
+    with pytest.raises(GitError, match="has 2 stores: a/, b/"):
         ArtifactStore.open(tmp_path / "two")
     save("rubrics/tone.yaml", rubric(), tag="rubric/tone@1.0.0")
     git("clone", "-q", "--bare", str(repo), str(tmp_path / "three"))
