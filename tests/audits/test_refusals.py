@@ -78,7 +78,7 @@ def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers
     others = SMALL.replace("1.0.0", "2.0.0", 1).replace("id: ", "id: other_").replace("id: other_small", "id: small")
     released.release("datasets/small", others)
     b = released.score("dataset/small@2.0.0", answers("b", other_two="please"), "n")
-    with pytest.raises(RefusedError, match="no question was scored in both runs"):
+    with pytest.raises(RefusedError, match="no scored question in common"):
         released.audit(a, b)
 
 

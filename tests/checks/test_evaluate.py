@@ -135,7 +135,7 @@ def test_what_a_schema_refuses_ends_in_one_sentence(broken: dict[str, Any], said
 
 @pytest.mark.parametrize("output", [{}, {"output": None}, {"output": ["a"]}, None, 7])
 def test_an_output_without_a_text_is_refused(output: Any) -> None:
-    with pytest.raises(SchemaError, match="an output is a text"):
+    with pytest.raises(SchemaError, match="an output must be a string"):
         evaluate(rubric(SAYS_A), output)
 
 

@@ -113,7 +113,7 @@ def test_an_entry_is_removed_with_its_line_or_its_comma(before: str, after: str)
     ],
 )
 def test_what_cannot_be_edited_alone_is_refused_with_what_to_write(text: str) -> None:
-    with pytest.raises(RefusedError, match="without touching more of the file") as refused:
+    with pytest.raises(RefusedError, match="without changing more of the file") as refused:
         edited(text, {"tpr": Decimal("0.75")})
     assert refused.value.hint == "write by hand: validation: {tpr: 0.75}"
     assert str(refused.value.place).startswith("f.yaml:")
