@@ -37,6 +37,8 @@ _LET_GIT_ASK = (
     "evalstore asks only your global git config for passwords and keys; git itself also asks this repository's:"
 )
 
+_NOT_ATOMIC = "it cannot update a branch and tags together"
+
 # What a remote says of a ref that it does not take -> what has happened, and what to do before the same push. The first
 # row that fits any ref counts: who has both a branch that moved and a tag that is taken needs another version first.
 _REJECTIONS = (
@@ -51,7 +53,7 @@ _REJECTIONS = (
 _FAILURES = (
     (
         "support --atomic",
-        "it cannot update a branch and tags together",
+        _NOT_ATOMIC,
         "the branch may arrive without its tags, with:",
     ),
     ("' not allowed", "evalstore pushes only over https and ssh and to folders", "git itself may be able to:"),
@@ -208,7 +210,7 @@ def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], fact
     message = words[0].format(**facts)
     quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
     hint = words[1].format(**quoted)
-    atomic = "together" not in message
+    atomic = words[0] != _NOT_ATOMIC  # then the next push is told to do without
     return replace(push, outcome=outcome, message=message, hint=hint, atomic=atomic)
 
 
