@@ -205,7 +205,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         resolver = ArtifactResolver(store, session.ask, session.judges.model, find=find)
         resolved = resolver.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
-            hint = "dataset/<id>@<version> does"
+            hint = "name a dataset: dataset/<id>@<version>"
             raise RefusedError(f"{dataset} is a {resolved.kind}, not a dataset", hint=hint)
         # A run without a name of its model takes that of the outputs, or of their file.
         samples, choice = find_samples(outputs), SeriesFilter(only or {}, any_model=model is not None)

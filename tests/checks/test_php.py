@@ -123,7 +123,10 @@ def test_a_block_is_linted_once(program: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo; echo 'Fatal error: Allowed memory size of 134217728 bytes exhausted'; exit 255", "could not tell"),
+        (
+            "echo; echo 'Fatal error: Allowed memory size of 134217728 bytes exhausted'; exit 255",
+            "could not check the code",
+        ),
         ("exit 137", "could not check the code (exit 137)"),
         ("kill -9 $$", "could not check the code (exit -9)"),
     ],

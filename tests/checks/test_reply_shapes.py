@@ -108,7 +108,7 @@ UNSCORED: dict[str, tuple[str, str, str]] = {
     "another number behind": ("stars", '{"score": 5}\n\nFinal score: 2', "another"),
     "another verdict behind": ("binary", '{"verdict": "pass"}\n\nVerdict: FAIL', "another"),
     "another level behind": ("levels", '{"level": "right"}\n\nThe level is wrong.', "another"),
-    "verdict and score that differ": ("binary", 'Here:\n{"verdict": "pass", "score": 0}', "different things"),
+    "verdict and score that differ": ("binary", 'Here:\n{"verdict": "pass", "score": 0}', "contradicts its score"),
     "reasoning without an end": ("stars", '<think>\nIt could be {"score": 3}', "reasoning"),
     "reasoning and nothing else": ("stars", '<think>It could be {"score": 3}.</think>', "nothing behind its reasoning"),
     "reasoning that ends twice": ("stars", '<think>It says </think>{"score": 5} so </think>{"score": 1}', "reasoning"),

@@ -207,4 +207,4 @@ def test_completion_knows_the_commands(cli: Callable) -> None:
 def test_raw_bytes_are_no_document(cli: Callable) -> None:
     ran = cli("show", "rubric/a", "--raw", "--format", "json")
     assert ran.code == 2
-    assert "contradict" in json.loads(ran.out)["error"]["message"]
+    assert "exclude each other" in json.loads(ran.out)["error"]["message"]

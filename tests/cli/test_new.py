@@ -146,7 +146,7 @@ def test_an_empty_file_is_answered_with_the_command_that_fills_it(cli: Cli, stor
     [
         (
             "\n  id: a\n  kind: regex",
-            "begin each item with - and a space; What is asked of an output: evalstore explain checks",
+            "begin each item with - and a space; What an output must meet: evalstore explain checks",
         ),
         (
             "\n  - kind: must_contain_any\n    values:\n      -a\n      -b",

@@ -69,7 +69,7 @@ def test_a_database_with_anything_else_in_it_is_refused(statements: tuple[str, .
 def test_a_cache_of_another_form_is_refused(version: int, at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     sql(path, f"PRAGMA user_version = {version}")
-    assert f"form {version}" in str(refused(at()))
+    assert f"cache format {version}" in str(refused(at()))
 
 
 def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Path) -> None:

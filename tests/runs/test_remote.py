@@ -84,10 +84,10 @@ def test_no_address_in_a_file_is_opened(memory: Any, uploaded: Callable[[Run], s
     ("url", "error", "sentence"),
     [
         ("memory://b/nothing.jsonl", LoadError, r"^memory://b/nothing\.jsonl: cannot be read: no such file"),
-        ("memory://b/", UsageError, "not a URL of a file"),
-        ("reference://x.json", UsageError, "not a URL of a file"),
-        ("file:///etc/passwd", UsageError, "not a URL of a file"),
-        ("memory://a.zip::zip://b.jsonl", UsageError, "not a URL of a file"),
+        ("memory://b/", UsageError, "is not a supported URL"),
+        ("reference://x.json", UsageError, "is not a supported URL"),
+        ("file:///etc/passwd", UsageError, "is not a supported URL"),
+        ("memory://a.zip::zip://b.jsonl", UsageError, "is not a supported URL"),
         ("gcs://bucket/x.jsonl", LoadError, r"^gcs://bucket/x\.jsonl: cannot be read: .*[Ii]nstall"),
     ],
 )

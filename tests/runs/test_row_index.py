@@ -63,7 +63,7 @@ def test_an_index_holds_the_rows_of_the_file(write: Write, seed: int) -> None:
 
 
 def test_a_sample_that_stands_twice_is_refused(write: Write) -> None:
-    with pytest.raises(RefusedError, match="holds the question a twice"):
+    with pytest.raises(RefusedError, match="contains the question a twice"):
         RowIndex(write([make_row("a"), make_row("a", 1), make_row("b"), make_row("a", 1)]))
 
 

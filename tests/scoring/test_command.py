@@ -147,7 +147,7 @@ def test_run_elsewhere_it_answers_as_if_started_there(cli: Cli, repo: Path, writ
         (["dataset/small@9.9.9", "x.jsonl"], 3, "has no version 9.9.9"),
         (["dataset/smal@1.0.0", "x.jsonl"], 3, "did you mean dataset/small"),
         (["small", "x.jsonl"], 2, "is not a reference"),
-        (["rubric/tone@1.0.0", "x.jsonl"], 3, "it is a rubric"),
+        (["rubric/tone@1.0.0", "x.jsonl"], 3, "is a rubric, not a dataset"),
         (["dataset/small@1.0.0", "x.jsonl", "--format", "xml"], 2, "xml"),
     ],
 )

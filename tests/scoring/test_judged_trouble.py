@@ -82,7 +82,7 @@ STOPS = {
     "never": ("the endpoint did not answer within 0.2 seconds", "allow more time: --judge-timeout"),
     "hang up": (
         "the endpoint breaks the connection: Server disconnected without sending a",
-        "look at EVALSTORE_JUDGE_URL",
+        "check EVALSTORE_JUDGE_URL",
     ),
 }
 

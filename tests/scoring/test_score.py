@@ -201,9 +201,9 @@ def test_a_reference_is_resolved_once_however_many_questions_name_it(
 
 
 def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: Scored, write: Write) -> None:
-    with pytest.raises(RefusedError, match="it is a dataset"):
+    with pytest.raises(RefusedError, match="is a dataset, not a rubric"):
         scored("dataset/small@1.0.0", write(), rubric="dataset/many@1.0.0")
-    with pytest.raises(RefusedError, match="it is a rubric"):
+    with pytest.raises(RefusedError, match="is a rubric, not a dataset"):
         scored("rubric/tone@1.0.0", write())
 
 
@@ -215,7 +215,7 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
             "questions: [{id: one, input: x}, {id: one, input: y}]",
             "^datasets/small.yaml:3: duplicate question id 'one'$",
         ),
-        ("questions: [{id: [one], input: x}]", "no output answers a question"),
+        ("questions: [{id: [one], input: x}]", "no output belongs to a question"),
     ],
 )
 def test_a_broken_dataset_is_one_sentence(
@@ -268,7 +268,7 @@ def test_a_rubric_that_is_not_there_leaves_nothing(scored: Scored, write: Write,
             "contains outputs of 2 models, but a run can have only one",
         ),
         ([b""], None, "holds no output"),
-        ([{"id": "nobody", "output": "x"}], None, "no output answers a question"),
+        ([{"id": "nobody", "output": "x"}], None, "no output belongs to a question"),
     ],
 )
 def test_outputs_that_make_no_run_are_refused_and_leave_nothing(

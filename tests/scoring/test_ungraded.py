@@ -97,7 +97,7 @@ WAYS = (
     Way("an empty account", 3, "the endpoint has no quota left for this account (429: ", "quota"),
     Way("a model that nobody knows", 3, "the endpoint knows no such model or path (404: ", "404"),
     Way("nobody at that port", 3, "the endpoint cannot be reached: ", options=("--judge-url=http://127.0.0.1:9",)),
-    Way("never an answer", 3, "does not answer within 0.2 seconds", "never", options=("--judge-timeout=0.2",)),
+    Way("never an answer", 3, "did not answer within 0.2 seconds", "never", options=("--judge-timeout=0.2",)),
     Way(
         "no PHP under strict",
         3,

@@ -128,7 +128,7 @@ def _find_unread_statement(statements: Sequence[Statement], judges: Sequence[Pre
     deaf = next((judge.name for judge in judges if STATEMENT_VARIABLE not in judge.template.names), "")
     if not statements or not deaf:
         return ""
-    return f"the template of {deaf} does not read {{{{ {STATEMENT_VARIABLE} }}}}, so no statement reaches it"
+    return f"the template of {deaf} does not use {{{{ {STATEMENT_VARIABLE} }}}}, so the judge never sees the statement"
 
 
 def _read_each(params: Mapping[str, Any]) -> tuple[Statement, ...]:
