@@ -66,7 +66,7 @@ class BumpChecker:
         self._unsound.add(tag.name)
 
     def check(self, tag: ReleaseTag, release: SoundRelease) -> Iterator[Finding]:
-        """Yield a finding where a release says too little for what changed, or rests on lowered levels.
+        """Yield a finding where a release is too low for what changed, or rests on lowered levels.
 
         A major version says enough for anything and is not compared.
         """

@@ -140,6 +140,7 @@ def test_a_judge_that_says_otherwise_of_one_answer_is_no_yes(desk: Desk, cli: Cl
     assert "no answer was judged in both runs, so nothing shows it" in said[0]
     assert "all 3 answers that both runs have were judged the same" in said[1]
     assert (
-        "replies of judges: yes, after scoring again (4 of 4 answers that both runs have were judged other" in said[2]
+        "replies of judges: yes, after scoring again (4 of 4 answers that both runs have were judged differently"
+        in said[2]
     )
     assert "hosted judge" not in said[2]

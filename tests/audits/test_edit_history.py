@@ -176,7 +176,7 @@ def test_a_broken_release_on_the_way_is_passed_over_and_said(repo: Any, answers:
     found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
     (cause,) = factor(found, "rubric").causes
     assert (cause.source.origin.old, cause.source.origin.new, cause.source.origin.author) == ("1.0.0", "2.0.0", "Ines")
-    assert found.notes[0].startswith("rubric/tone@1.5.0 was passed over")
+    assert found.notes[0].startswith("rubric/tone@1.5.0 was skipped, ")
 
 
 def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: Answers) -> None:

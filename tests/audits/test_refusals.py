@@ -225,7 +225,7 @@ def test_a_run_that_cannot_be_read_is_refused(released: Any, answers: Answers, t
 def test_a_question_with_two_answers_is_refused(released: Any, answers: Answers) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please"))
     run.samples.write_text(run.samples.read_text() * 2)
-    with pytest.raises(RefusedError, match="holds the question one twice"):
+    with pytest.raises(RefusedError, match="contains the question one twice"):
         released.audit(run, run)
 
 

@@ -147,7 +147,7 @@ def test_a_command_of_a_step_runs_in_a_process(tmp_path: Path) -> None:
     )
     story = Story("Title", tmp_path / "story", (step,))
     env = {"PATH": os.environ["PATH"], "GIT_DIR": "elsewhere"}
-    with pytest.raises(EvalstoreError, match="stands for 0 files"):
+    with pytest.raises(EvalstoreError, match="matches 0 files"):
         list(replay_story(story, tmp_path / "store", env))
     step = replace(step, run=(("show", "judge/nobody"),))
     ((_, (found,)),) = replay_story(replace(story, steps=(step,)), tmp_path / "other", env)

@@ -262,7 +262,7 @@ def test_what_is_gone_stands_on_no_line_of_another_file(cli: Cli, store: Path) -
     assert gone.startswith(f"::warning file={TONE},title=")
     (store / "rubrics/tone.yaml").write_text("id: [\n")
     between = cli("-C", store, "diff", "rubric/tone@1.0.0", "rubric/tone@git:HEAD", "--format", "github")
-    assert between.out.startswith("evalstore diff: nothing changed")
+    assert between.out.startswith("evalstore diff: no noticeable change")
 
 
 def test_a_file_that_was_removed_is_named_where_it_was(cli: Cli, store: Path) -> None:

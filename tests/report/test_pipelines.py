@@ -360,7 +360,7 @@ def test_no_change_brings_the_settings_that_judge_it(
     git(["git", "update-ref", "refs/remotes/origin/trunk", base])
     known = {key: value.format(base=base) for key, value in variables.items()}
     ran = bash(list_gates()[name], store, {**env, **known})
-    assert (ran.returncode, "1.0.1 says too little" in ran.stdout) == (1, True), ran.stdout + ran.stderr
+    assert (ran.returncode, "1.0.1 is too low" in ran.stdout) == (1, True), ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])

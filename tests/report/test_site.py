@@ -84,7 +84,7 @@ def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str],
     (store / "docs").mkdir()
     (store / "docs/index.html").write_text("mine")
     ran = cli("-C", store, "site", "docs")
-    assert (ran.code, "holds other files" in ran.err) == (3, True)
+    assert (ran.code, "contains other files" in ran.err) == (3, True)
     assert (store / "docs/index.html").read_text() == "mine"
 
 
