@@ -9,6 +9,7 @@ from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
 from evalstore.integrations.rubric_scorer import RubricScorer, scorer
+from evalstore.model.question import is_read_by_checks
 from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
@@ -16,8 +17,9 @@ from evalstore.store import ArtifactStore
 class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
     """A metric whose score is that of a rubric, and which is met where the rubric passes.
 
-    `input`, `expected_output`, `context` and `tools_called` of a test case are read. A test case without a score has
-    none, and an `error` that says why; it is not met.
+    `input`, `expected_output`, `context` and `tools_called` of a test case are read, and its `metadata` as further keys
+    of the question, for checks that take a value from there. A test case without a score has none, and an `error` that
+    says why; it is not met.
     """
 
     def __init__(
@@ -32,12 +34,15 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
         """Grade a test case; keeps score, reason, success and error, and returns the score."""
         calls = [{"name": call.name, "args": call.input_parameters or {}} for call in test_case.tools_called or ()]
-        graded = self.rubric(
-            test_case.actual_output or "",
-            input=str(test_case.input),
-            expected=test_case.expected_output,
-            tool_calls=None if test_case.tools_called is None else calls,
+        further = getattr(test_case, "metadata", None) or {}  # which earlier releases lack
+        known = {
+            "input": str(test_case.input),
+            **({} if test_case.expected_output is None else {"expected": test_case.expected_output}),
             **({"context": "\n".join(test_case.context)} if test_case.context else {}),
+        }
+        question = {key: item for key, item in further.items() if is_read_by_checks(key)} | known
+        graded = self.rubric.grade(
+            test_case.actual_output or "", question, None if test_case.tools_called is None else calls
         )
         self.score = None if graded.score is None else float(graded.score)
         self.reason, self.success = graded.reason, graded.surely_passed

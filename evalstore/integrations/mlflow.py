@@ -30,10 +30,10 @@ def make_mlflow_scorer(
         inputs: Mapping[str, Any], outputs: Any, expectations: Mapping[str, Any] | None = None
     ) -> Feedback:
         asked = next((str(inputs[key]) for key in _INPUTS if key in inputs), "")
-        question = dict(expectations or {})
+        question = {"input": asked, **(expectations or {})}
         if "expected_response" in question:
             question.setdefault("expected", question.pop("expected_response"))
-        return _make_feedback(grade(_read_text(outputs), input=asked, **question), title)
+        return _make_feedback(grade.grade(_read_text(outputs), question), title)
 
     title = name or rubric.partition("@")[0]
     register: Callable[..., Any] = _register

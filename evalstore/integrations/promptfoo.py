@@ -14,23 +14,24 @@ from typing import Any
 from evalstore.errors import UsageError
 from evalstore.integrations.rubric_scorer import RubricScorer, scorer
 from evalstore.model import CheckResult, Verdict
-from evalstore.model.question import REFERENCE_KEYS
+from evalstore.model.question import is_read_by_checks
 
 
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Grade an output by the rubric of the assertion's config: `{rubric: rubric/x@1.2, store: path}`.
 
-    The variables `input` (else the prompt) and those of a question (`expected`, …) are read. What has no score fails
-    with 0, as promptfoo has no other word. What a check could not grade fails as well; the reason says so.
+    The variables are the keys of the question: `input` (else it is the prompt), `expected`, and whatever else a check
+    takes from the question. What has no score fails with 0, as promptfoo has no other word. What a check could not
+    grade fails as well; the reason says so.
     Raises `UsageError` for a config without a rubric.
     """
     config = context.get("config") or {}
     if not isinstance(config.get("rubric"), str):
         raise UsageError("the config of the assertion names no rubric", hint="config: {rubric: rubric/x@1.2, store: .}")
     variables = context.get("vars") or {}
-    question = {key: variables[key] for key in REFERENCE_KEYS if key in variables}
-    grade = _load_scorer(config["rubric"], str(config.get("store", ".")))
-    graded = grade(output, input=str(variables.get("input", context.get("prompt", ""))), **question)
+    asked = str(variables.get("input", context.get("prompt", "")))
+    question = {key: item for key, item in variables.items() if is_read_by_checks(key)}
+    graded = _load_scorer(config["rubric"], str(config.get("store", "."))).grade(output, {"input": asked, **question})
     return {
         "pass": graded.surely_passed,
         "score": float(graded.score or 0),

@@ -54,7 +54,7 @@ class PytestGrader:
             self.graded[question] = json.dumps(line)
         if rubric not in self._scorers:
             self._scorers[rubric] = scorer(rubric, store=self.store)
-        return self._scorers[rubric](output, tool_calls=calls, **{**row, **keys})
+        return self._scorers[rubric].grade(output, {**row, **keys}, calls)
 
     def _find_question(self, id_: str) -> Mapping[str, Any]:
         if self.dataset is None:

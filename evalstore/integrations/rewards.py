@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.integrations.rubric_scorer import Graded, scorer
-from evalstore.model.question import REFERENCE_KEYS
 from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
@@ -21,18 +20,20 @@ def make_trl_reward(
 ) -> Callable[..., list[float | None]]:
     """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
 
-    Columns of the dataset that a question has (`expected`, …) are read, row by row. A completion that not every check
-    could grade gets None, which TRL leaves out of the reward.
+    Columns of the dataset that a check reads are the question's keys, row by row: `expected`, …, and whatever else the
+    rubric takes from the question. A completion that not every check could grade gets None, which TRL leaves out of
+    the reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
+    keys = sorted(grade.ruler.question_keys)
 
     def rubric_reward(
         prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
     ) -> list[float | None]:
-        known = {key: columns[key] for key in REFERENCE_KEYS if key in columns}
+        known = {key: columns[key] for key in keys if key in columns}
         rows = [{key: values[place] for key, values in known.items()} for place in range(len(completions))]
         return [
-            _read_reward(grade(_read_text(completion), input=_read_text(prompt), **row))
+            _read_reward(grade.grade(_read_text(completion), {"input": _read_text(prompt), **row}))
             for prompt, completion, row in zip(prompts, completions, rows, strict=True)
         ]
 
@@ -46,16 +47,18 @@ def make_verifiers_reward(
     """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
 
     It grades the last reply of a trace. The prompt of the task is the input, its `answer` the expected answer; its
-    other fields are read where a question has keys of these names. What not every check could grade
-    has no reward.
+    other fields are the question's keys, where a check reads one of this name. What not every check could grade has no
+    reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
+    keys = sorted(grade.ruler.question_keys)
 
     async def rubric_reward(task: Any, trace: Any) -> float | dict[str, float]:
-        question = {key: found for key in REFERENCE_KEYS if (found := getattr(task, key, None)) is not None}
+        question = {key: found for key in keys if (found := getattr(task, key, None)) is not None}
         if (answer := getattr(task, "answer", None)) not in {None, ""}:
             question.setdefault("expected", answer)
-        reward = _read_reward(grade(trace.last_reply, input=getattr(task, "prompt_text", ""), **question))
+        asked = {"input": getattr(task, "prompt_text", "")}
+        reward = _read_reward(grade.grade(trace.last_reply, {**asked, **question}))
         return {} if reward is None else reward
 
     rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")

@@ -28,6 +28,8 @@ from evalstore.model import (
     has_failed_check,
     read_rubric,
 )
+from evalstore.model.question import REFERENCE_KEYS
+from evalstore.model.question_values import list_value_keys
 from evalstore.runs import UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.scoring.judging import Judges, open_session
@@ -117,6 +119,12 @@ class Ruler:
         """The score from which on the rubric passes."""
         return read_rubric(self.rubric.value).scoring.threshold
 
+    @property
+    def question_keys(self) -> frozenset[str]:
+        """The keys of a question that its checks read, as a reference or as a value that a rubric takes from it."""
+        rubrics = [self.rubric, *(one for one in self.artifacts.values() if one.kind is Kind.RUBRIC)]
+        return frozenset(REFERENCE_KEYS) | list_value_keys(rubric.value for rubric in rubrics)
+
     def load(self, ref: str) -> Artifact:
         """Return what a check refers to."""
         if ref not in self.artifacts:
@@ -195,9 +203,15 @@ class RubricScorer:
     ) -> Graded:
         """Grade one output; `question` are further keys of its question, such as `expected_facts` or `criteria`."""
         keys = {"expected": expected} if expected is not None else {}
-        row = {"id": "", "input": input, **convert_numbers({**keys, **question}, to_decimal)}
+        return self.grade(output, {"input": input, **keys, **question}, tool_calls)
+
+    def grade(
+        self, output: str, question: Mapping[str, Any], tool_calls: Iterable[Mapping[str, Any]] | None = None
+    ) -> Graded:
+        """Grade one output to a question, whose keys may be called like an argument of `__call__`."""
+        row = {"id": "", "input": "", **convert_numbers(question, to_decimal)}
         calls = None if tool_calls is None else tuple(convert_numbers(list(tool_calls), to_decimal))
-        sample = Sample(Output(output, calls), Question(str(row["id"]), input, row))
+        sample = Sample(Output(output, calls), Question(str(row["id"]), str(row["input"]), row))
         replies: Mapping[str, JudgeReply] = {}
         while True:
             result, missing = self.ruler.grade(sample, replies)

@@ -26,10 +26,10 @@ from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
-from evalstore.migration.shared_rubrics import list_value_keys
 from evalstore.migration.stored_artifacts import read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
+from evalstore.model.question_values import list_value_keys
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact

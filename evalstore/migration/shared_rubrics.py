@@ -27,6 +27,7 @@ from evalstore.model.question_values import (
     find_question_key,
     is_empty,
     list_question_values,
+    list_value_keys,
 )
 from evalstore.model.refs import ID_LENGTH
 
@@ -272,12 +273,6 @@ def restore_values(
             filled[own["rubric_ref"]] = rubric
         questions.append(own)
     return {**main, "questions": questions}, filled
-
-
-def list_value_keys(rubrics: Collection[Mapping[str, Any]]) -> set[str]:
-    """Return the keys of questions from which some check of these rubrics takes a value."""
-    checks = (check for rubric in rubrics for check in rubric["checks"])
-    return {place.key for check in checks for place in list_question_values(check)}
 
 
 def fill_rubric(rubric: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:

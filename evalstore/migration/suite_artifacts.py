@@ -22,10 +22,11 @@ from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode
 from evalstore.migration.renamed_checks import NamedContent, merge_renamed, merge_renamed_release
-from evalstore.migration.shared_rubrics import Share, list_value_keys
+from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
+from evalstore.model.question_values import list_value_keys
 from evalstore.model.refs import ID_LENGTH
 
 _MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
@@ -38,6 +38,12 @@ def is_empty(value: Any) -> bool:
 def list_question_values(params: Mapping[str, Any]) -> tuple[QuestionValue, ...]:
     """Return the places of a check's mapping that are filled from the question, in order."""
     return tuple(_find_question_values(params))
+
+
+def list_value_keys(rubrics: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the keys of questions from which some check of these rubrics takes a value."""
+    checks = (check for rubric in rubrics for check in rubric["checks"])
+    return {place.key for check in checks for place in list_question_values(check)}
 
 
 def _find_question_values(params: Mapping[str, Any]) -> Iterator[QuestionValue]:

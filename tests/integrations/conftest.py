@@ -44,6 +44,20 @@ checks:
   - {id: sound, kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0, samples: 2, threshold: 0.5}
 scoring: {combine: min, threshold: 0.5}
 """,
+    "rubrics/asked.yaml": """\
+id: asked
+version: 1.0.0
+checks:
+  - {id: named, kind: must_contain_any, values: {from: output}}
+  - {id: inner, kind: composite, rubric_ref: rubric/named@1.0.0}
+scoring: {combine: weighted_avg}
+""",
+    "rubrics/named.yaml": """\
+id: named
+version: 1.0.0
+checks: [{id: said, kind: regex, pattern: {from: said_as}}]
+scoring: {combine: min}
+""",
     "rubrics/house.yaml": """\
 id: house
 version: 1.0.0

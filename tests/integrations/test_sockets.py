@@ -62,6 +62,29 @@ def test_what_a_check_reads_of_a_question_and_of_calls_is_given_by_name(repo: Pa
     assert tools("").score is None
 
 
+def test_every_program_hands_over_what_a_rubric_takes_from_the_question(repo: Path) -> None:
+    # A key may be called like an argument, and be read by a rubric within the rubric.
+    keys: dict[str, Any] = {"output": ["please"], "said_as": "thanks?$"}
+    grade = scorer("rubric/asked@1.0.0", store=repo)
+    wanted = [grade.grade(output, {"input": "q", **keys}).score for output in OUTPUTS]
+    assert wanted == [Fraction(1, 2), Fraction(1, 2), 0, Fraction(1, 2)]
+    config = {"rubric": "rubric/asked@1.0.0", "store": str(repo)}
+    variables = {**keys, "id": "a variable of this name is not the question's id"}
+    context = {"prompt": "q", "vars": variables, "config": config}
+    assert [get_assert(output, context)["score"] for output in OUTPUTS] == wanted
+    # TRL hands over further things, which are no columns.
+    columns = {key: [value] * 4 for key, value in keys.items()} | {"trainer_state": None, "completion_ids": [[1]] * 4}
+    trl = make_trl_reward("rubric/asked@1.0.0", store=repo)
+    assert trl(prompts=["q"] * 4, completions=OUTPUTS, **columns) == wanted
+    verifiers = make_verifiers_reward("rubric/asked@1.0.0", store=repo)
+    task = SimpleNamespace(prompt_text="q", answer="", **keys)
+    traces = [SimpleNamespace(last_reply=output) for output in OUTPUTS]
+    assert [asyncio.run(verifiers(task=task, trace=trace)) for trace in traces] == wanted
+    grader = PytestGrader(repo, None)
+    shared: dict[str, Any] = {"question": None, "tool_calls": None, "keys": keys}
+    assert [grader.grade("rubric/asked@1.0.0", output, **shared).score for output in OUTPUTS] == wanted
+
+
 def test_judges_are_asked_and_their_replies_kept(repo: Path, judge_server: Any) -> None:
     judge_server.text = lambda *_: '{"score": 3}'
     judges = Judges(Endpoint(judge_server.url), model={"id": "m"})

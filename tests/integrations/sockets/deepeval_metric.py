@@ -29,6 +29,11 @@ assert {output: one.success for output, one in measured.items()} == {"moreover! 
 (data,) = measured["moreover! thanks"].metrics_data
 assert (data.name, data.score, data.threshold) == ("rubric/tone@1.0.0", pytest.approx(1 / 3), 0.5)
 
+# What a rubric takes from the question is in the metadata of a test case.
+asked = RubricMetric("rubric/asked@1.0.0", store=STORE)
+keys = {"output": ["please"], "said_as": "thanks?$"}
+assert asked.measure(LLMTestCase(input="?", actual_output="please", metadata=keys)) == 0.5
+
 # Without the calls of tools nothing can be graded: an error, and no score that a mean could count.
 tools = RubricMetric("rubric/tools@1.0.0", store=STORE)
 call = ToolCall(name="search", input_parameters={"share": 0.1})

@@ -16,17 +16,19 @@ mlflow.create_experiment("tone", artifact_location=Path("artifacts").resolve().a
 mlflow.set_experiment("tone")
 
 wanted = {"format": "json"}
+taken = {"output": ["please"], "said_as": "thanks?$"}
 rows = [
     {"inputs": {"question": "one"}, "outputs": "please", "expectations": {"expected_response": wanted}},
-    {"inputs": {"question": "two"}, "outputs": {"response": "moreover! thanks"}},
+    {"inputs": {"question": "two"}, "outputs": {"response": "moreover! thanks"}, "expectations": taken},
 ]
 scorers = [
     make_mlflow_scorer("rubric/tone@^1", store=STORE),
     make_mlflow_scorer("rubric/form@1.0.0", store=STORE, name="form"),
+    make_mlflow_scorer("rubric/asked@1.0.0", store=STORE, name="asked"),
 ]
 metrics = mlflow.genai.evaluate(data=rows, scorers=scorers).metrics
 # The second row says no format, so that `form` cannot grade it: no value, and the mean is that of the first.
-assert metrics == {"rubric/tone/mean": pytest.approx(2 / 3), "form/mean": 0}
+assert metrics == {"rubric/tone/mean": pytest.approx(2 / 3), "form/mean": 0, "asked/mean": 0.5}
 
 traces = mlflow.search_traces(return_type="list")
 given = [one for trace in traces for one in trace.info.assessments if one.name in {"rubric/tone", "form"}]
