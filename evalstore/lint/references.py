@@ -300,6 +300,11 @@ class LaggingPins:
         """Return the pins of a dataset, none of them looked at."""
         return cls(read_origin(dataset.document.value), lookup)
 
+    def lint_all(self, dataset: Artifact) -> Iterator[Note]:
+        """Yield a note on each pin in the YAML of a dataset that lags behind."""
+        for pointer, text in find_pins(dataset.kind, dataset.document.value) if self.origin else ():
+            yield from self.lint(text, pointer)
+
     def lint(self, text: str, pointer: Pointer) -> Iterator[Note]:
         """Yield a note on a pin whose rubric has a later version, made of the same source."""
         if self.origin is None or text in self._seen:

@@ -54,7 +54,7 @@ from evalstore.lint.sources import (
     read_source,
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.model import Artifact, Finding, Findings, Kind, Severity, find_pins
+from evalstore.model import Artifact, Finding, Findings, Kind, Severity
 from evalstore.model.findings import SHOWN_ALIKE
 
 
@@ -222,9 +222,7 @@ def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[No
 
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     lagging = LaggingPins.from_dataset(artifact, context.lookup)
-    pins = find_pins(artifact.kind, artifact.document.value)
-    behind = (note for pointer, text in pins for note in lagging.lint(text, pointer))
-    notes = chain(lint_questions(artifact, item.source.root, context), behind)
+    notes = chain(lint_questions(artifact, item.source.root, context), lagging.lint_all(artifact))
     if rows := find_rows_path(item):
         notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), artifact, context=context))
     for note in notes:

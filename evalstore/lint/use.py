@@ -12,15 +12,18 @@ from evalstore.errors import EvalstoreError, FindingsError, LoadError, Place, Sc
 from evalstore.lint.context import KnownRules, ValidationContext, read_policy, read_target_policies
 from evalstore.lint.notes import Note, get_mapping, list_texts, note_error
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
-from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
+from evalstore.lint.references import ArtifactFiles, Bundles, LaggingPins, ReferenceLookup
 from evalstore.lint.run import describe_note, find_obstacles, lint_alone, locate_note
 from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_path
 from evalstore.store.rows import name_rows_file, read_row_lines
+from evalstore.store.tags import find_last_release
+from evalstore.versions import find_version
 
 _SHORT_HINT = 60  # characters; `evalstore explain RULE` says the longer ones
+_SHOWN_ONCE = "pin-behind"  # one command moves all pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +91,20 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     """Return what is wrong with artifacts, and with the questions of datasets among them, as they stream by.
 
     They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find` says what references
-    mean, by default `store.resolve`. Where all is used for one `dataset`, its target is strict about all of it;
-    `beside` are further files through which a target reaches one. Memory does not grow with the questions: an id that
-    stands twice is found by who indexes them.
+    mean, by default `store.resolve`. Where all is used for one `dataset`, its target is strict about all of it, and the
+    pins of its last release may lag behind their source; `beside` are further files through which a target reaches one.
+    Memory does not grow with the questions: an id that stands twice is found by who indexes them.
     """
     find = find or store.resolve
     context = _make_context(store, [resolved.artifact for resolved in used], today, find, beside)
     is_strict_target = dataset is not None and context.find_policy(dataset).strict
     kept: dict[Finding, None] = {}
     counts: Counter[tuple[str, str]] = Counter()
+    pins = LaggingPins.from_dataset(dataset, context.lookup) if dataset and _is_last(store, dataset) else None
     is_strict = False
     for resolved in used:
         policy = context.find_policy(resolved.artifact)
-        for note in _lint_resolved(store, resolved, context):
+        for note in _lint_resolved(store, resolved, context, pins if resolved.artifact is dataset else None):
             severity = policy.find_severity(note.rule, soft=note.soft)
             if severity is None or note.rule in ignored:
                 continue
@@ -108,10 +112,20 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
             is_strict = is_strict or policy.strict or is_strict_target
             if finding not in kept:
                 counts[finding.file, finding.rule] += 1
-                if counts[finding.file, finding.rule] <= SHOWN_ALIKE:
+                if counts[finding.file, finding.rule] <= _find_most(finding.rule):
                     kept[finding] = None
-    more = {key: count - SHOWN_ALIKE for key, count in counts.items() if count > SHOWN_ALIKE}
+    more = {key: count - most for key, count in counts.items() if count > (most := _find_most(key[1]))}
     return UseFindings(tuple(kept), more, is_strict)
+
+
+def _find_most(rule: str) -> int:
+    return 1 if rule == _SHOWN_ONCE else SHOWN_ALIKE
+
+
+def _is_last(store: ArtifactStore, dataset: Artifact) -> bool:
+    """Whether a dataset is what its store has last; whoever names an earlier release means what that pins."""
+    last, version = find_last_release(store.releases(dataset.kind, dataset.id)), find_version(dataset.version)
+    return last is None or version is None or version >= last.version
 
 
 def list_target_files(store: ArtifactStore) -> tuple[Artifact, ...]:
@@ -142,15 +156,19 @@ def _make_context(
     )
 
 
-def _lint_resolved(store: ArtifactStore, resolved: Resolved, context: ValidationContext) -> Iterator[Note]:
+def _lint_resolved(
+    store: ArtifactStore, resolved: Resolved, context: ValidationContext, pins: LaggingPins | None
+) -> Iterator[Note]:
     artifact = resolved.artifact
     yield from lint_alone(artifact, context)
     if artifact.kind is not Kind.DATASET:
         return
     yield from lint_questions(artifact, store.root, context)
+    yield from pins.lint_all(artifact) if pins else ()
     try:
         if path := find_rows_path(artifact):
-            at = RowsPlace(store.root, path, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag))
+            name = name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag)
+            at = RowsPlace(store.root, path, name, pins)
             lines = read_row_lines(store, artifact, commit=resolved.commit, tag=resolved.tag)
             numbered = ((line.number, line.data) for line in lines)
             defaults = get_mapping(artifact.value, "defaults")

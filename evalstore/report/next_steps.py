@@ -137,10 +137,17 @@ def _after_acceptance(_: WrittenAcceptance) -> Iterator[str]:
 
 def _after_score(run: Run) -> Iterator[str]:
     yield _write_command("show", str(run.path))
+    yield from _move_pins(run)
 
 
 def _after_written_run(written: WrittenRun) -> Iterator[str]:
     yield _write_command("show", str(written.run.path), *(["--failed"] if written.failed else []))
+    yield from _move_pins(written.run)
+
+
+def _move_pins(run: Run) -> Iterator[str]:
+    if any("[pin-behind]" in note for note in run.notes):
+        yield _MOVE_PINS
 
 
 def _after_view(view: RunView) -> Iterator[str]:

@@ -15,7 +15,7 @@ from evalstore.about import VERSION
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import refuse_links_below
 from evalstore.lint.use import find_use_findings, list_used
-from evalstore.model import Kind, Question
+from evalstore.model import Kind, Question, WorktreePins
 from evalstore.model.outcome import MAX_UNGRADED, MissingSetting
 from evalstore.runs import (
     LATEST,
@@ -218,7 +218,8 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         with open_question_index(resolved, store) as questions:
             refs = questions.rubric_refs if rubric is None else (rubric,)
             used = list_used(refs, find, [resolved])
-            ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS
+            ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS | _OF_PINS
+            ignored |= _OF_PINS if store.worktree is WorktreePins.ALL else frozenset()
             day, target = today or at.date(), resolved.artifact
             found = find_use_findings(store, used, today=day, ignored=ignored, find=find, dataset=target)
             found.refuse_if_strict("nothing was graded")
@@ -231,6 +232,8 @@ _NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"
 # What is no matter for a score: whether something could be released, and questions' rubrics where one is given.
 _OF_RELEASES = frozenset({"reference-unreleasable"})
 _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
+# Where the files grade, whatever a pin says, or a rubric of the command line.
+_OF_PINS = frozenset({"pin-behind"})
 
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:

@@ -69,6 +69,27 @@ def test_the_next_step_ends_it(world: Path, cli: Any) -> None:
     assert json.loads(cli("-C", world, "migrate", "legacy", "--format", "json").out)["behind"] == []
 
 
+def test_a_score_says_once_that_it_grades_as_before(world: Path, cli: Any, git: Any) -> None:
+    (world / "outputs.jsonl").write_text('{"id": "1", "output": "a"}\n{"id": "2", "output": "b"}\n')
+
+    def find_notes(*command: str) -> list[str]:
+        said = cli("-C", world, "score", *command, "outputs.jsonl", "--out", "runs")
+        assert said.code == 0, said.err
+        assert ("bump --all --dependents" in said.next_steps) == ("pin-behind" in said.err)
+        return [line for line in " ".join(said.err.split()).split("warning: ") if "pin-behind" in line]
+
+    (note,) = find_notes("dataset/forms@1.0.0")
+    assert "rubric/forms_b01@1.0.0 is graded as before" in note
+    assert "evalstore bump --all --dependents" in note
+    # Where the files grade, or a rubric of the command line, no pin decides.
+    assert find_notes("dataset/forms", "--worktree=all") == []
+    assert find_notes("dataset/forms", "--rubric", "rubric/forms_b01@2.0.0") == []
+    assert cli("-C", world, "bump", "--all", "--dependents").code == 0
+    assert find_notes("dataset/forms") == []
+    # Whoever names an earlier release wants what that pins.
+    assert find_notes("dataset/forms@1.0.0") == []
+
+
 def test_the_settings_switch_it_off(world: Path, cli: Any) -> None:
     (world / "evalstore.yaml").write_text("rules: {pin-behind: 'off'}\n")
     for command in ("status", "validate"):
