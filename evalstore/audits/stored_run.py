@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
-from evalstore.diff.changes.dataset import follow_renames as list_later_ids
 from evalstore.documents import read_row
 from evalstore.errors import RefusedError, SchemaError
 from evalstore.model import (
@@ -33,12 +31,14 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
+from evalstore.model.renames import match_renames
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
+from evalstore.store.renames import list_renames
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
@@ -106,7 +106,7 @@ def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
 
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
-    """Return run A with the ids that its questions have in run B, where the settings declare a rename."""
+    """Return run A with the ids that its questions have in run B, where they were renamed."""
     names = find_renames(b, finder, a.questions.__contains__, b.questions.__contains__)
     return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
 
@@ -114,15 +114,8 @@ def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredR
 def find_renames(
     b: StoredRun, finder: VersionFinder, is_in_a: Callable[[str], bool], is_in_b: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the ids that questions of run A have in run B, by their old ones, where the settings declare a rename."""
-    declared = finder.store.settings.get("renames", {}).get(b.dataset.resolved.name, {})
-    names = {
-        id_: next(filter(is_in_b, list_later_ids(declared, id_)), id_)
-        for id_ in declared
-        if is_in_a(id_) and not is_in_b(id_)
-    }
-    taken = Counter(names.values())
-    return {id_: name for id_, name in names.items() if name != id_ and not is_in_a(name) and taken[name] == 1}
+    """Return the ids that renamed questions of run A have in run B, by their old ones."""
+    return match_renames(list_renames(finder.store, b.dataset.resolved), is_in_a, is_in_b)
 
 
 class Renamed(Mapping[str, _Item]):

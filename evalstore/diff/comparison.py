@@ -10,7 +10,6 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
-from evalstore.diff.changes.dataset import follow_renames
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import VERDICT_MODES
@@ -25,6 +24,7 @@ from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.diff.witness import Replay
 from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
 from evalstore.model import Artifact, Output, list_check_ids
+from evalstore.model.renames import list_later_ids
 from evalstore.text import LONG_DIGEST
 from evalstore.versions import Bump, bump_version, find_version
 
@@ -40,7 +40,7 @@ def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mappi
     """Return the change with the proof that a declaration gives it, where there is one."""
     if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
         return replace(change, proof=_DECLARED_COSMETIC)
-    if change.rule == "question-id-renamed" and change.new in follow_renames(renames, change.old):
+    if change.rule == "question-id-renamed" and change.new in list_later_ids(renames, change.old):
         return replace(change, proof=_DECLARED_RENAME)
     return change
 

@@ -17,6 +17,7 @@ from evalstore.documents import compute_digest, read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.model import Kind, is_id
+from evalstore.model.renames import read_former_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 
 # The whole value of an artifact at its last release; None where there is none to be had.
@@ -190,13 +191,6 @@ def find_former_ids(rows: Mapping[str, Mapping[str, Any]], questions: Sequence[M
     counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
     renamed = {digest: id_ for digest, id_ in gone if counts[0][digest] == counts[1][digest] == 1}
     return kept | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
-
-
-def read_former_id(row: Mapping[str, Any]) -> str | None:
-    """Return the id that a question had before its source renamed it."""
-    source = row.get("x_source")
-    former = source.get("renamed_from") if isinstance(source, Mapping) else None
-    return former if isinstance(former, str) else None
 
 
 def find_row_pins(rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import find_file, read_tagger
+from evalstore.store.renames import list_renames
 from evalstore.store.revisions import find_head
 from evalstore.store.rows import read_rows
 from evalstore.store.tags import list_patterns
@@ -88,7 +89,7 @@ class PartHistory:
     """The versions of one artifact in a `FileHistory`.
 
     `read_table(commit)` returns the parts at a commit, None for a file that is malformed: such a version is passed
-    over. `renames` are the declared new ids of questions by old ones.
+    over. `renames` are the new ids of renamed questions by the old ones.
     """
 
     history: FileHistory
@@ -294,9 +295,8 @@ class _ArtifactHistory:
         tags = list_patterns(store.tags.grammar, artifact.kind, artifact.id)
         history = read_file_history(store, _list_paths(artifact), tip, base=known, tags=tags)
         store.objects.expect(history.commits)
-        renames = store.settings.get("renames", {})
-        own = renames.get(artifact.name, {}) if isinstance(renames, dict) else {}
-        parts = PartHistory(history, partial(_read_committed_parts, rows, artifact), own)
+        renames = list_renames(store, artifact)
+        parts = PartHistory(history, partial(_read_committed_parts, rows, artifact), renames)
         return cls(store, parts, _find_first_releases(history, store.releases(artifact.kind, artifact.id)))
 
     def describe(self, ending: PartEnding) -> PartOrigin:

@@ -10,6 +10,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model import is_cosmetic
+from evalstore.model.renames import list_noted_renames, match_renames
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.
@@ -72,7 +73,9 @@ def read_question_set(value: Row) -> QuestionSet | None:
 def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
     # Declared renames are followed first: such a question may have other content as well. The others pair by content.
-    renamed = _match_declared_renames(old, new, {**_list_migrated_renames(new), **renames})
+    known = {**list_noted_renames(new.own.values()), **renames}
+    matched = match_renames(known, old.own.__contains__, new.own.__contains__)
+    renamed = {id_: matched[id_] for id_ in old.own if id_ in matched}
     yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():
         yield from _find_row_changes(old, new, (before, after))
@@ -92,33 +95,6 @@ def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[s
         at = ((*old.find_place(before), "id"), (*new.find_place(after), "id"))
         yield Change("question-id-renamed", before, after, *at, words={"question": after})
     yield from _find_order_changes(old, new)
-
-
-def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
-    """Return the declared later ids of a question, one rename after the other; a circle ends them."""
-    names = [id_]
-    while (after := renames.get(names[-1])) is not None and after not in names:
-        names.append(after)
-    return names[1:]
-
-
-def _match_declared_renames(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for id_ in (id_ for id_ in old.own if id_ not in new.own):
-        free = (name for name in follow_renames(renames, id_) if name in new.own and name not in old.own)
-        if (name := next(free, None)) and name not in found.values():
-            found[id_] = name
-    return found
-
-
-def _list_migrated_renames(new: QuestionSet) -> dict[str, str]:
-    """Return the ids that a migration gave to cases which their source calls otherwise, by the old ones."""
-    sources = ((id_, row.get("x_source")) for id_, row in new.own.items())
-    return {
-        source["renamed_from"]: id_
-        for id_, source in sources
-        if isinstance(source, Mapping) and isinstance(source.get("renamed_from"), str)
-    }
 
 
 def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
