@@ -15,6 +15,8 @@ from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
+from evalstore.migration.remainder import spread_columns
+from evalstore.migration.row_origins import fill_rows, fold_rows
 from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.text import LONG_DIGEST, make_excerpt
 from evalstore.versions import find_version
@@ -61,16 +63,24 @@ class MergeResult(NamedTuple):
 
 
 def digest_content(value: Mapping[str, Any]) -> str:
-    """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin."""
-    return _digest_value(select_content(value))
+    """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin.
+
+    As short as a base is noted: it guards against an oversight, not an enemy, who could write any base.
+    """
+    return _shorten(_digest_value(spread_columns(select_content(value))))
 
 
 def select_content(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a migration puts into an artifact: no id, version or origin."""
-    source = value.get("x_source")
-    kept = {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
+    """Return what a migration puts into an artifact: no id, version or origin; of a dataset with all rows filled in."""
+    value = fill_rows(value)
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
-    return content | {"x_source": kept}
+    return content | {"x_source": select_kept(value)}
+
+
+def select_kept(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `x_source` of an artifact without its origin."""
+    source = value.get("x_source")
+    return {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
 
 
 def _digest_value(value: Any) -> str:
@@ -102,7 +112,7 @@ def merge_artifact(
     if side is ConflictSide.SOURCE:
         return MergeResult(FileState.UPDATED, _FORCED, merged)
     if side is ConflictSide.STORE:
-        seen = {**select_content(ours)["x_source"], **note_parts(new)}
+        seen = {**select_kept(ours), **note_parts(new)}
         return MergeResult(FileState.KEPT, _SEEN, {**ours, "x_source": seen})
     if side is ConflictSide.BOTH and base:
         return _merge_sides(merged, ours, load_base())
@@ -120,7 +130,7 @@ def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartN
         return MergeResult(FileState.CONFLICT, _CLASH.format(_name_parts(clashes)), forced)
     source = {**theirs["x_source"], **note_parts(theirs)}
     head = {"id": forced["id"], "version": forced["version"]}
-    return MergeResult(FileState.UPDATED, _BOTH, head | both | {"x_source": source})
+    return MergeResult(FileState.UPDATED, _BOTH, fold_rows(head | both | {"x_source": source}))
 
 
 def _name_parts(places: Sequence[str]) -> str:
@@ -162,7 +172,6 @@ def _digest_part(part: Any) -> str:
 
 
 def _shorten(digest: Any) -> str:
-    # It guards against an oversight, not an enemy: whoever can write the file can write anything.
     return str(digest)[:LONG_DIGEST]
 
 

@@ -10,6 +10,7 @@ from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.artifact_merge import is_same_artifact, list_refs
 from evalstore.migration.extraction import ArtifactDraft, BrokenLine, Extraction, LegacyCase, LegacySource
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
+from evalstore.migration.row_origins import fold_rows
 from evalstore.migration.shared_rubrics import SharedCase, fill_rubric
 from evalstore.migration.table import FormatTable
 
@@ -87,7 +88,7 @@ def build_dataset(
         "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
-    return replace(head, value=value)
+    return replace(head, value=fold_rows(value))
 
 
 def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:

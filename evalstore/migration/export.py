@@ -26,6 +26,7 @@ from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
+from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.stored_artifacts import read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
@@ -249,10 +250,11 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
         raise RefusedError(f"{ref} was migrated by another table called {table.format}", hint=_TABLE_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
-    whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
+    whole = fill_rows(main.value | ({"questions": [question.row for question in questions]} if questions else {}))
     # A rubric of another source need not be here.
-    used = (item for item in questions if table.prompts or _needs_rubric(item.row["x_source"], source))
-    refs = dict.fromkeys(question.rubric_ref for question in used if question.rubric_ref)
+    rows = whole.get("questions", ())
+    used = (row for row in rows if table.prompts or _needs_rubric(row["x_source"], source))
+    refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
     text = render_legacy(restore_source(whole, rubrics, table), source["file"])
     # The rendered text is parsed and extracted again: what counts is what a migration of it would give.

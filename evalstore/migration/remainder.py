@@ -13,8 +13,8 @@ Mirrors = Mapping[str, str | None]
 _PAIRS = "x_pairs"
 _JSON = "x_json"
 # The keys of a reference to a part of a rubric; `folded_values` says what they mean.
-AT, EACH, WITHOUT = "x_at", "x_each", "x_without"
-_MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT})
+AT, EACH, WITHOUT, ALIKE = "x_at", "x_each", "x_without", "x_alike"
+_MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT, ALIKE})
 
 
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
@@ -166,23 +166,72 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return an encoded value in which parts that a rubric's checks or scoring hold are references to them.
 
     `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in `x_without`;
-    `{x_each: /checks/*/…}` is the list of the parts of all checks. Below `question` the rubric may have the question
-    that it grades. Cosmetic keys are never referred to: people edit them.
+    `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key: list}}` is a list of mappings with
+    the same keys; in place of such a list, `{x_at: /checks/*/…}` has the number of the check as it comes. Below
+    `question` the rubric may have the question that it grades. Cosmetic keys are never referred to: people edit them.
     """
     parts = {write_canonical(part): pointer for pointer, part in reversed(list(_list_parts(rubric)))}
-    return _fold(value, rubric, parts)
+    return _gather_columns(_fold(value, rubric, parts))
+
+
+def _gather_columns(value: Any) -> Any:
+    """Return a folded value in which a list of like mappings that refer to one check each has a list for each key."""
+    if isinstance(value, dict):
+        return {key: _gather_columns(item) for key, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [_gather_columns(item) for item in value]
+    keys = [*items[0]] if items[1:] and isinstance(items[0], dict) else []
+    if not keys or any(not isinstance(item, dict) or [*item] != keys for item in items):
+        return items
+    columns = {key: _name_column([item[key] for item in items]) for key in keys}
+    is_named = {isinstance(column, dict) for column in columns.values()}
+    # Where all columns are references, none tells how many there are.
+    return {ALIKE: columns} if is_named == {True, False} else items
+
+
+def _name_column(column: list[Any]) -> Any:
+    """Return the reference that stands for those of a column to one part of each check, else the column."""
+    pointers = [item[AT] if isinstance(item, dict) and item.keys() == {AT} else "" for item in column]
+    start, _, rest = pointers[0].removeprefix("/checks/").partition("/")
+    pattern = f"/checks/*/{rest}"
+    return {AT: pattern} if start == "0" and pointers == _number_pointers(pattern, len(column)) else column
+
+
+def _number_pointers(pattern: str, count: int) -> list[str]:
+    return [pattern.replace("*", str(number), 1) for number in range(count)]
+
+
+def spread_columns(value: Any) -> Any:
+    """Return a folded value as it is without `x_alike`."""
+    if isinstance(value, list):
+        return [spread_columns(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {ALIKE}:
+        return {key: spread_columns(item) for key, item in value.items()}
+    columns = {key: spread_columns(item) for key, item in value[ALIKE].items()}
+    count = max(len(column) for column in columns.values() if isinstance(column, list))
+    for key, column in columns.items():
+        if isinstance(column, dict):
+            columns[key] = [{AT: pointer} for pointer in _number_pointers(column[AT], count)]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def restore_parts(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return the value of which `fold_value` made this one. Raises `LookupError` where the rubric lacks a part."""
+    return _restore(spread_columns(value), rubric)
+
+
+def _restore(value: Any, rubric: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [restore_parts(item, rubric) for item in value]
+        return [_restore(item, rubric) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {EACH}:
         _, first, _, *rest = value[EACH].split("/")
         return [_follow(item, rest) for item in rubric[first]]
-    own = {key: restore_parts(item, rubric) for key, item in value.items() if key not in {AT, WITHOUT}}
+    own = {key: _restore(item, rubric) for key, item in value.items() if key not in {AT, WITHOUT}}
     if AT not in value:
         return own
     part = _follow(rubric, value[AT].split("/")[1:])

@@ -12,7 +12,7 @@ from evalstore.migration.artifact_merge import (
     merge_artifact,
     merge_removed,
     note_parts,
-    select_content,
+    select_kept,
 )
 from evalstore.migration.artifact_names import rename_checks
 from evalstore.migration.outcome import FileState
@@ -67,7 +67,7 @@ def merge_renamed(
         return merge_artifact(new.value, ours, base, ConflictSide.NONE, load_base)
     # Where the file is not the source's, the next merge goes by the parts that are noted in it.
     noted = {} if digest_content(value) == digest_content(new.value) else note_parts(new.value)
-    value["x_source"] = {**select_content(value)["x_source"], **noted}
+    value["x_source"] = {**select_kept(value), **noted}
     if result.state is FileState.CONFLICT:
         return result._replace(value=value)
     reason = "; ".join(filter(None, [result.reason, _NAMED.format(names)]))

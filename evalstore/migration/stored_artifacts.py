@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,6 +19,7 @@ from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.model import Kind, is_id
 from evalstore.model.renames import read_former_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.text import LONG_DIGEST
 
 # The whole value of an artifact at its last release; None where there is none to be had.
 LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
@@ -34,8 +35,8 @@ class ArtifactOrigin:
     """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
-    a question, `part` a pointer within the case. `base` is the digest of what was last migrated. `share` says who
-    shares the suite's rubrics; earlier releases did not say that.
+    a question, `part` a pointer within the case. `base` is the digest of what was last migrated, of which
+    earlier releases noted more digits. `share` says who shares the suite's rubrics; they did not say that.
     """
 
     format: str = ""
@@ -243,7 +244,8 @@ def _read_source(source: Any) -> ArtifactOrigin:
     """Return what the value of an `x_source` says."""
     if not isinstance(source, dict):
         return ArtifactOrigin()
-    return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
+    origin = ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
+    return replace(origin, base=origin.base[:LONG_DIGEST])
 
 
 def _scan_block(block: str) -> dict[str, str] | None:

@@ -38,7 +38,8 @@ def match_renames(
     found: dict[str, str] = {}
     for id_ in renames:
         if is_before(id_) and not is_after(id_):
-            later = (name for name in list_later_ids(renames, id_) if is_after(name) and not is_before(name))
-            found |= {id_: name for name in (next(later, None),) if name is not None}
+            later = list_later_ids(renames, id_)
+            name = next((name for name in later if is_after(name) and not is_before(name)), None)
+            found |= {} if name is None else {id_: name}
     taken = Counter(found.values())
     return {id_: name for id_, name in found.items() if taken[name] == 1}

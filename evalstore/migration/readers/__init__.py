@@ -27,6 +27,7 @@ from evalstore.migration.outcome import (
     find_worst_outcome,
 )
 from evalstore.migration.remainder import decode_value, encode_value, restore_case, restore_parts, restore_root
+from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.shared_rubrics import restore_values
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import find_unknown_keys
@@ -182,7 +183,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
     """Return the value of the source that `main` stands for; `rubrics` are those its questions pin, by reference."""
-    main, rubrics = restore_values(main, rubrics)
+    main, rubrics = restore_values(fill_rows(main), rubrics)
     reader_restore = getattr(_load_reader(table), "restore", None)
     return reader_restore(main, rubrics, table) if reader_restore else _restore_main(main, rubrics, table)
 
@@ -191,7 +192,7 @@ def restore_companions(
     main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable
 ) -> dict[str, Any]:
     """Return the values of the companion files, by the path by which the source names them."""
-    main, rubrics = restore_values(main, rubrics)
+    main, rubrics = restore_values(fill_rows(main), rubrics)
     remainders = main["x_source"].get("beside", {})
     return {path: _restore_file(value, main, rubrics, table, path) for path, value in remainders.items()}
 
