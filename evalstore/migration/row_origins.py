@@ -146,19 +146,17 @@ def _fold_row(row: Any, common: Mapping[str, Any]) -> Any:
     source = _read_source(row)
     if source is None:
         return row
-    own = {key: item for key, item in source.items() if not _is_common(key, item, common, row)}
-    kept, usual = source.get(_KEPT), common.get(_KEPT, {})
+    own = {key: item for key, item in source.items() if key == _KEPT or not _is_common(key, item, common, row)}
     lacks = [key for key in common if key not in source and key != _KEPT]
-    if isinstance(kept, Mapping) or _KEPT not in source:
-        rest = {key: item for key, item in (kept or {}).items() if not _is_common(key, item, usual, row)}
-        gone = [key for key in usual if key not in (kept or {})]
+    kept, usual = source.get(_KEPT, {}), common.get(_KEPT, {})
+    if usual and isinstance(kept, Mapping):
+        rest = {key: item for key, item in kept.items() if not _is_common(key, item, usual, row)}
+        gone = [key for key in usual if key not in kept]
         # Where the order would be another one, all of it is said.
-        if [*(key for key in usual if key not in gone), *(key for key in rest if key not in usual)] != list(kept or {}):
-            rest, gone = dict(kept or {}), list(usual)
-        own = {key: item for key, item in own.items() if key != _KEPT} | ({_KEPT: rest} if rest or kept == {} else {})
+        if [*(key for key in usual if key in kept), *(key for key in rest if key not in usual)] != [*kept]:
+            rest, gone = dict(kept), [*usual]
+        own = {key: rest if key == _KEPT else item for key, item in own.items() if key != _KEPT or rest or not kept}
         lacks += [f"{_KEPT}/{key}" for key in gone]
-    elif usual:
-        own[_KEPT] = kept
     return {**row, "x_source": own | ({_LACKS: lacks} if lacks else {})}
 
 
