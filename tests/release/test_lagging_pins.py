@@ -70,7 +70,7 @@ def test_the_next_step_ends_it(world: Path, cli: Any) -> None:
 
 
 def test_a_score_says_once_that_it_grades_as_before(world: Path, cli: Any, git: Any) -> None:
-    (world / "outputs.jsonl").write_text('{"id": "1", "output": "a"}\n{"id": "2", "output": "b"}\n')
+    (world / "outputs.jsonl").write_text('{"id": "B01", "output": "a"}\n{"id": "B02", "output": "b"}\n')
 
     def find_notes(*command: str) -> list[str]:
         said = cli("-C", world, "score", *command, "outputs.jsonl", "--out", "runs")
