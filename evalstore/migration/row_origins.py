@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import eq
 from typing import Any
 
 from evalstore.documents import write_row
@@ -21,6 +23,7 @@ _NUMBER = "x_number"
 _ID_NUMBER = {_NUMBER: "id"}
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _FEW = 2  # questions: of one alone, nothing is repeated
+_LINE = 12  # characters of a line beside its key and its value: how far it is indented
 
 Source = Mapping[str, Any]
 # A key of the `x_source` of a question, or of what it keeps.
@@ -67,7 +70,8 @@ def _spell_sources(value: Mapping[str, Any]) -> str:
 
 def _list_pointers(value: Mapping[str, Any], pattern: Any) -> Iterator[str]:
     """Yield the pointers of questions one after the other; places of cases that were set aside are left out."""
-    if not isinstance(pattern, str):
+    if not isinstance(pattern, str) or "*" not in pattern:
+        yield from repeat(pattern)
         return
     unmapped = value.get("x_unmapped")
     items = unmapped if isinstance(unmapped, list) else ()
@@ -85,8 +89,7 @@ def _find_common(value: Mapping[str, Any], sources: Sequence[Source]) -> dict[st
     common: dict[str, Any] = {}
     if pattern := _find_pattern(value, sources):
         common[_POINTER] = pattern
-    places = dict.fromkeys(place for source in sources for place in _list_places(source))
-    chosen = {place: item for place in places if (item := _choose_value(place, value)) is not None}
+    chosen = {place: item for place, item in _choose_values(_list_rows(value)) if item is not None}
     common |= {place[0]: item for place, item in chosen.items() if len(place) == 1}
     if kept := {place[1]: item for place, item in chosen.items() if len(place) > 1}:
         common[_KEPT] = kept
@@ -95,42 +98,42 @@ def _find_common(value: Mapping[str, Any], sources: Sequence[Source]) -> dict[st
 
 def _find_pattern(value: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
     """Return the pointer of the cases' list with a `*` for their numbers, where they follow one another."""
-    parent = str(sources[0].get(_POINTER, "")).rpartition("/")[0]
-    pointers = _list_pointers(value, f"{parent}/*")
-    inside = [source[_POINTER] for source in sources if str(source.get(_POINTER, "")).rpartition("/")[0] == parent]
-    if "*" in parent or len(inside) < _FEW or any(source.get(_POINTER) is None for source in sources):
+    found = [source.get(_POINTER) for source in sources]
+    texts = [pointer for pointer in found if isinstance(pointer, str)]
+    parent = texts[0].rpartition("/")[0] if texts else "*"
+    inside = [pointer for pointer in texts if pointer.rpartition("/")[0] == parent]
+    if "*" in parent or len(inside) < _FEW or len(texts) < len(found):
         return None
-    return f"{parent}/*" if all(pointer == next(pointers) for pointer in inside) else None
+    return f"{parent}/*" if all(map(eq, inside, _list_pointers(value, f"{parent}/*"))) else None
 
 
-def _list_places(source: Source) -> Iterator[_Place]:
+def _choose_values(rows: Sequence[Any]) -> Iterator[tuple[_Place, Any]]:
+    """Yield each place with what most questions have there; None where saying that once is not shorter."""
+    texts: dict[_Place, Counter[str]] = {}
+    numbers: Counter[_Place] = Counter()
+    values: dict[tuple[_Place, str], Any] = {}
+    for row, source in ((row, source) for row in rows if (source := _read_source(row))):
+        for place, item in _list_values(source):
+            text = write_row(item)
+            texts.setdefault(place, Counter())[text] += 1
+            values.setdefault((place, text), item)
+            numbers[place] += _is_number_of(item, row)
+    count = sum(_read_source(row) is not None for row in rows)
+    for place, found in texts.items():
+        text, most = found.most_common(1)[0]
+        best = _ID_NUMBER if numbers[place] >= most else values[place, text]
+        most = max(most, numbers[place])
+        lacking = (count - found.total()) * (len("/".join(place)) + _LINE)
+        is_worth = most >= _FEW and (most - 1) * (len(text) + len(place[-1]) + _LINE) > lacking
+        yield place, best if is_worth else None
+
+
+def _list_values(source: Source) -> Iterator[tuple[_Place, Any]]:
     for key, item in source.items():
         if key == _KEPT and isinstance(item, Mapping):
-            yield from ((_KEPT, name) for name in item)
+            yield from (((_KEPT, name), part) for name, part in item.items())
         elif key not in _OWN and key not in {_POINTER, _KEPT}:
-            yield (key,)
-
-
-def _choose_value(place: _Place, value: Mapping[str, Any]) -> Any:
-    """Return what most questions have at a place, where saying it once is shorter; None where it is not."""
-    found = [(row, _follow(source, place)) for row in _list_rows(value) if (source := _read_source(row))]
-    texts = Counter(write_row(item[0]) for _, item in found if item)
-    numbers = sum(bool(item) and _is_number_of(item[0], row) for row, item in found)
-    text, count = texts.most_common(1)[0]
-    best = _ID_NUMBER if numbers >= count else next(item[0] for _, item in found if item and write_row(item[0]) == text)
-    lacking = sum(not item for _, item in found)
-    saved = (max(count, numbers) - 1) * (len(text) + len(place[-1])) - lacking * (len("/".join(place)) + len(_LACKS))
-    return best if max(count, numbers) >= _FEW and saved > 0 else None
-
-
-def _follow(source: Source, place: _Place) -> tuple[Any, ...]:
-    """Return the value at a place, alone in a tuple; an empty one where there is none."""
-    holder: Any = source
-    for key in place:
-        if not isinstance(holder, Mapping) or key not in holder:
-            return ()
-        holder = holder[key]
-    return (holder,)
+            yield (key,), item
 
 
 def _is_number_of(item: Any, row: Mapping[str, Any]) -> bool:
@@ -138,8 +141,8 @@ def _is_number_of(item: Any, row: Mapping[str, Any]) -> bool:
 
 
 def _read_number(row: Mapping[str, Any]) -> int | None:
-    found = _DIGITS.findall(str(row.get("id")))
-    return int(found[0]) if len(found) == 1 else None
+    found = _DIGITS.search(str(row.get("id")))
+    return int(found[0]) if found else None
 
 
 def _fold_row(row: Any, common: Mapping[str, Any]) -> Any:
@@ -175,21 +178,19 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
     source = _read_source(row)
     if source is None:
         return row
-    lacks = source.get(_LACKS) or ()
-    filled: dict[str, Any] = {}
-    for key, item in common.items():
-        if key == _KEPT or key in source or key in lacks:
-            continue
-        filled[key] = next(pointers) if key == _POINTER else _fill_value(item, row)
-    kept = source.get(_KEPT, {})
-    if isinstance(kept, Mapping):
-        usual = common.get(_KEPT, {})
-        names = (key for key in usual if f"{_KEPT}/{key}" not in lacks)
-        kept = {key: kept[key] if key in kept else _fill_value(usual[key], row) for key in names} | dict(kept)
+    lacks = source[_LACKS] if isinstance(source.get(_LACKS), list) else ()
+    names = [key for key in common if key not in {_KEPT, *source} and key not in lacks]
+    filled = _fill_values({key: next(pointers) if key == _POINTER else common[key] for key in names}, row)
+    kept, usual = source.get(_KEPT, {}), common.get(_KEPT)
+    if isinstance(kept, Mapping) and isinstance(usual, Mapping):
+        names = [key for key in usual if f"{_KEPT}/{key}" not in lacks]
+        kept = _fill_values({key: kept.get(key, usual[key]) for key in names}, row) | dict(kept)
     has_kept = bool(kept) or _KEPT in source
     own = {key: item for key, item in source.items() if key not in {_KEPT, _LACKS}}
     return {**row, "x_source": filled | own | ({_KEPT: kept} if has_kept else {})}
 
 
-def _fill_value(item: Any, row: Mapping[str, Any]) -> Any:
-    return _read_number(row) if item == _ID_NUMBER else item
+def _fill_values(values: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of which one may be the number in an id; a question that was renamed here need not have one."""
+    filled = {key: _read_number(row) if item == _ID_NUMBER else item for key, item in values.items()}
+    return {key: item for key, item in filled.items() if item is not None or values[key] is None}
