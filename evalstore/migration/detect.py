@@ -323,7 +323,8 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
     if shape.holder not in {None, *lists} and any(_has_list(value, key) for key in lists):
         return False  # the file has cases of this format: the foreign list only stands beside them
     root = value if isinstance(value, dict) else {}
-    if not shape.root <= root.keys() or any(keys.isdisjoint(root) for keys in shape.any_of):
+    has_keys = shape.root <= root.keys() and shape.none_of.isdisjoint(root)
+    if not has_keys or any(keys.isdisjoint(root) for keys in shape.any_of):
         return False
     # Most items must have the shape: a single odd one makes no other file of a suite.
     items = _list_items(value, shape.holder) if shape.holder is not None else []

@@ -65,6 +65,7 @@ class ForeignShape:
 
     name: str
     root: frozenset[str]
+    none_of: frozenset[str]
     any_of: tuple[frozenset[str], ...]
     camel_case: bool
     unless: tuple[FormatSign, ...]
@@ -333,6 +334,7 @@ def _parse_shape(value: Mapping[str, Any]) -> ForeignShape:
     return ForeignShape(
         name=value["name"],
         root=frozenset(value.get("root", ())),
+        none_of=frozenset(value.get("none", ())),
         any_of=tuple(map(frozenset, value.get("any", ()))),
         camel_case=value.get("camel_case", False),
         unless=tuple(map(_parse_sign, value.get("unless", ()))),

@@ -56,6 +56,8 @@ CONFIGS: dict[str, Any] = {
         "prompts": ["{{ q }}"],
         "tests": [{"vars": {"q": "a"}, "assert": [{"type": "llm-rubric", "value": "Is kind", "rubricPrompt": "?"}]}],
     },
+    "tests whose prompts the command line names": {"description": "Travel tips", "tests": [TEST, TEST]},
+    "tests beside providers alone": {"providers": ["openai:chat:small"], "tests": [{"description": "b", **TEST}]},
     "a list of its tests": [TEST, TEST | {"providerOutput": "Oslo lies at a fjord"}],
     "a list of tests without any key of its own": [TEST, {"description": "b", **TEST}],
     "a list of tests without variables": [{"assert": [{"type": "contains", "value": "a"}]}] * 2,
@@ -99,6 +101,7 @@ SUITES: dict[str, Any] = {
         "tests": [TEST | {"assert": [{"type": "icontains", "value": "a", "required": True}]}],
     },
 }
+_REFUSED = MigrationOutcome.REFUSED
 TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
     "results of promptfoo": (
         {"evalId": "e", "results": {"version": 3, "results": []}, "config": {"tests": [TEST]}},
@@ -133,6 +136,23 @@ TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
     ),
     "samples": ([{"input": "?", "ideal": "b"}] * 4, "openai/evals", MigrationOutcome.REFUSED, 4),
     "test cases": ([{"input": "?", "actual_output": "b"}] * 2, "DeepEval", MigrationOutcome.REFUSED, 2),
+    "scenarios": ({"providers": ["echo"], "scenarios": [{"config": [], "tests": [TEST]}]}, "promptfoo", _REFUSED, 1),
+    "a red team": ({"targets": ["echo"], "redteam": {"plugins": ["pii"]}}, "promptfoo", _REFUSED, 1),
+    "a set of ADK": (
+        {"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {}}]}] * 2},
+        "an evaluation set of ADK",
+        _REFUSED,
+        2,
+    ),
+    "tests of ADK": ([{"query": "q", "expected_tool_use": [], "reference": "r"}] * 2, "ADK", _REFUSED, 2),
+    "Pydantic Evals": ({"cases": [{"name": "a", "inputs": "q", "evaluators": ["x"]}]}, "Pydantic Evals", _REFUSED, 1),
+    "GitHub Models": ({"messages": [], "testData": [{"input": "a"}] * 3}, "GitHub Models", _REFUSED, 3),
+    "BIG-bench": ({"metrics": ["m"], "examples": [{"input": "a", "target": "b"}]}, "BIG-bench", _REFUSED, 1),
+    "MT-Bench": ([{"question_id": 81, "turns": ["a", "b"]}], "MT-Bench", _REFUSED, 1),
+    "LangSmith": ([{"inputs": {"q": "a"}, "outputs": {"a": "b"}}], "LangSmith", _REFUSED, 1),
+    "MLflow": ([{"inputs": {"q": "a"}, "expectations": {"expected_response": "b"}}], "MLflow", _REFUSED, 1),
+    "HumanEval": ([{"task_id": "0", "prompt": "def", "canonical_solution": "x", "test": "y"}], "running", _REFUSED, 1),
+    "SWE-bench": ([{"instance_id": "0", "problem_statement": "x", "test_patch": "y"}], "running", _REFUSED, 1),
     "a configuration": (CONFIGS["prompts beside providers"], "promptfoo configuration", MigrationOutcome.REFUSED, 2),
     "tests": ([TEST] * 5, "tests of a promptfoo configuration", MigrationOutcome.REFUSED, 5),
 }
