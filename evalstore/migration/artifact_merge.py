@@ -15,7 +15,7 @@ from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
-from evalstore.migration.remainder import spread_columns
+from evalstore.migration.remainder import expand_columns
 from evalstore.migration.row_origins import fill_rows, fold_rows
 from evalstore.migration.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.text import LONG_DIGEST, make_excerpt
@@ -67,7 +67,7 @@ def digest_content(value: Mapping[str, Any]) -> str:
 
     As short as a base is noted: it guards against an oversight, not an enemy, who could write any base.
     """
-    return _shorten(_digest_value(spread_columns(select_content(value))))
+    return _shorten(_digest_value(expand_columns(select_content(value))))
 
 
 def select_content(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -202,15 +202,15 @@ def _number_pointers(pattern: str, count: int) -> list[str]:
     return [pattern.replace("*", str(number), 1) for number in range(count)]
 
 
-def spread_columns(value: Any) -> Any:
+def expand_columns(value: Any) -> Any:
     """Return a folded value as it is without `x_alike`."""
     if isinstance(value, list):
-        return [spread_columns(item) for item in value]
+        return [expand_columns(item) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() != {ALIKE}:
-        return {key: spread_columns(item) for key, item in value.items()}
-    columns = {key: spread_columns(item) for key, item in value[ALIKE].items()}
+        return {key: expand_columns(item) for key, item in value.items()}
+    columns = {key: expand_columns(item) for key, item in value[ALIKE].items()}
     count = max(len(column) for column in columns.values() if isinstance(column, list))
     for key, column in columns.items():
         if isinstance(column, dict):
@@ -220,7 +220,7 @@ def spread_columns(value: Any) -> Any:
 
 def restore_parts(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return the value of which `fold_value` made this one. Raises `LookupError` where the rubric lacks a part."""
-    return _restore(spread_columns(value), rubric)
+    return _restore(expand_columns(value), rubric)
 
 
 def _restore(value: Any, rubric: Mapping[str, Any]) -> Any:
