@@ -78,7 +78,7 @@ clean:
 	.venv/peers/bin/python -m pip install --quiet --group peers
 	@touch $@
 
-# uv, because pip takes ten times as long for hundreds of packages.
+# uv, because pip takes five times as long for a hundred packages.
 .venv/uv/bin/uv: | .venv/bin/python
 	$(PYTHON) -m venv .venv/uv
 	.venv/uv/bin/python -m pip install --quiet uv
@@ -93,6 +93,7 @@ clean:
 	-$(UV) pip install --quiet --python .venv/sockets --group training
 	@touch $@
 
-.venv/dev.stamp: .venv/run.stamp
-	$(BIN)/python -m pip install --quiet --group dev
+# Where only pip has been told of an index, pip it is.
+.venv/dev.stamp: .venv/run.stamp | .venv/uv/bin/uv
+	$(UV) pip install --quiet --python $(BIN)/python --group dev || $(BIN)/python -m pip install --quiet --group dev
 	@touch $@
