@@ -80,7 +80,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option(
     "--allow",
     metavar="LOSSES",
-    help="What --strict lets through, as in another-prompt,unmapped: another-prompt, lossy, unmapped, refused.",
+    help="Outcomes that --strict accepts, as in another-prompt,unmapped: another-prompt, lossy, unmapped, refused.",
 )
 @click.option(
     "--report",
@@ -124,7 +124,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     if force + keep + merge > 1:
         raise UsageError("--force, --keep and --merge exclude each other", hint="use only one of them")
     if allow is not None and not strict:
-        raise UsageError("--allow says what --strict lets through", hint="add --strict, or leave --allow out")
+        raise UsageError("--allow has an effect only with --strict", hint="add --strict, or leave --allow out")
     allowed = _read_losses(allow or "")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")

@@ -28,7 +28,7 @@ from evalstore.migration.shared_rubrics import restore_judge
 from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
-_UNKNOWN = "the prompt in {} is of no release that is known here; it was told by its parts"
+_UNKNOWN = "the prompt in {} belongs to no known release; its parts identify it"
 _EDITED = "its words were changed here since they came from {}"
 _ANGLES = re.compile(r"<<\w+>>")
 

@@ -220,5 +220,5 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether every change has a version that says enough."""
+        """Whether every change has a high enough version."""
         return all(artifact.ok for artifact in self.artifacts)

@@ -42,7 +42,7 @@ ROWS = [
     ROW | {"id": "other", "prompt": "One?"},
 ]  # fmt: skip
 TRIMMED = "the program trims white space around the answer; here it stays"
-UNKNOWN = "the prompt in judge/policies/{}.py is of no release that is known here; it was told by its parts"
+UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
 SYSTEM = (
     "another prompt: its words are ours, as the program's stand in a system message, too, which no judge here sends"
 )

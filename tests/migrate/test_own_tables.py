@@ -176,7 +176,7 @@ def test_where_the_grader_does_otherwise_is_lossy(tmp_path: Path) -> None:
         ({"words": {"a": 1}}, "words has an object where the table wants a list of texts"),
         ({"words": ["a", 1]}, "words has a number in its list where the table wants only texts"),
         ({"most": "9"}, "most has a text where the table wants a number"),
-        ({"most": -1}, "most makes no check: its value is none that format takes"),
+        ({"most": -1}, "most makes no check: format does not take its value"),
         ({"likes": ["a", "("]}, "likes makes no check: the pattern does not compile"),
     ],
 )

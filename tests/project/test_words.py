@@ -7,30 +7,47 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.rows import each
-
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md", *map(str, sorted(ROOT.glob("docs/*.md"))))
+PAGES = (
+    *(
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "ARCHITECTURE.md",
+        "docs/**/*.md",
+        "action.yml",
+        "templates/*.yml",
+    ),
+    *("schema/**/*.json", "migrations/**/*.yaml", "sample_repo/**/*.yaml", "evalstore/**/*.jinja"),
+)
 
 # What is said -> (its pattern, how often it still is). A better word is in the comment.
 PHRASES = {
-    "is no X": (r"(?<![Tt]here )\b(is|are) no (?!longer|more\b|such|matter|harm|trouble)\w", 0),  # is not a valid X
+    "is no X": (r"(?<![Tt]here )\b(is|are) no (?!longer|more\b|such|matter|harm|trouble)\w", 1),  # is not a valid X
     "stands twice": (r"\bstands? twice\b", 0),  # duplicate key
     "not resolvable": (r"\bresolvable\b", 1),  # could be chance
     "MDE": (r"\bMDE\b", 0),  # shows only changes of N points or more
     "part of no mean": (r"\bpart of (no|any) mean\b", 0),  # counted in no mean
-    "players": (r"\bplayers?\b", 1),  # what changed: the rubric, the outputs
-    "ruler": (r"\brulers?\b", 7),  # rubric, judge
+    "players": (r"\bplayers?\b", 5),  # what changed: the rubric, the outputs
+    "ruler": (r"\brulers?\b", 18),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
-    "stand for": (r"\bstands? for\b", 0),  # is, means
-    "lies": (r"\blies\b", 1),  # is
+    "is told": (r"\b(is|was|are|were) told\b", 6),  # recognised by, decided
+    "stand for": (r"\bstands? for\b", 4),  # is, means
+    "stands": (r"\b(stands?|stood)\b", 19),  # is
+    "lies": (r"\blies\b", 3),  # is
+    "beside": (r"\bbeside\b", 33),  # next to, with
+    "none that": (r"\bnone that\b", 2),  # not one of the
+    "says enough": (r"\bsays? (enough|too little)\b", 1),  # needs a higher version, is too low
+    "so-manieth": (r"\bmanieth\b", 0),  # every n-th
+    "the form it needs": (r"\bthe form (that )?(it|they) needs?\b", 0),  # write: …
+    "passed over": (r"\bpassed over\b", 0),  # skipped
     "cannot be told": (r"\bcannot be told\b", 0),  # undecided; nobody can say
     "otherwise than": (r"\botherwise than\b", 0),  # differently
 }
 
 
 def read_sentences() -> Iterator[str]:
-    """Yield every text of the package that is no docstring, and every page."""
+    """Yield every text of the package that is no docstring, every page, template, schema and table of a migration."""
     for path in sorted((ROOT / "evalstore").rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,17 +59,16 @@ def read_sentences() -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 yield node.value
-    for name in PAGES:
-        yield " ".join((ROOT / name).read_text("utf-8").split())
+    for pattern in PAGES:
+        for path in sorted(ROOT.glob(pattern)):
+            yield from re.split(r"\n\s*\n", path.read_text("utf-8"))
 
 
-SENTENCES = tuple(read_sentences())
-
-
-@each(list(PHRASES))
-def test_a_phrase_becomes_rarer(name: str) -> None:
-    pattern, most = PHRASES[name]
-    found = [text for text in SENTENCES if re.search(pattern, text)]
-    count = sum(len(re.findall(pattern, text)) for text in found)
-    assert count <= most, "\n".join(found)
-    assert count == most, f"{name!r} is there {count} times now: write that number into PHRASES"
+def test_turns_of_phrase_become_rarer() -> None:
+    sentences = [" ".join(text.split()) for text in read_sentences()]
+    for name, (pattern, most) in PHRASES.items():
+        phrase = re.compile(pattern)
+        found = [text for text in sentences if phrase.search(text)]
+        count = sum(len(phrase.findall(text)) for text in found)
+        assert count <= most, f"{name!r}, which stood {most} times:\n" + "\n".join(found)
+        assert count == most, f"{name!r} is there {count} times now: write that number into PHRASES"

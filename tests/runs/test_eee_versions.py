@@ -195,7 +195,7 @@ AGGREGATE: dict[str, Any] = {"model_info": {"additional_details": {"deployment_t
 ODD_AGGREGATES = (
     ({"evaluation_results": [{"score_details": "0.5"}]}, "a score of it is a text, as up to 0.0.1"),
     ({"evaluation_source": {}}, "it has an `evaluation_source`, as up to 0.0.1"),
-    ({"source_data": []}, "its `source_data` stands at the root, as up to 0.1.0"),
+    ({"source_data": []}, "its `source_data` is at the root, as up to 0.1.0"),
     ({HELD_KEY: []}, "it holds its samples itself, as up to 0.1.0"),
     (
         {"schema_version": "0.1.0", "detailed_evaluation_results": {}},

@@ -182,7 +182,7 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
         for subschema, keyword, ref in _iterate_references(subschemas):
             if keyword != "$ref":
                 yield Flaw(
-                    (*subschema.pointer, keyword), f"{keyword} {ref!r} stands among several documents", "write $ref"
+                    (*subschema.pointer, keyword), f"{keyword} {ref!r} is in one of several documents", "write $ref"
                 )
 
 

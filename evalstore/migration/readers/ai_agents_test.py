@@ -128,7 +128,7 @@ def _parse_inner_yaml(raw: Mapping[str, Any], key: str) -> Any:
     """Return the parsed YAML of a text field; None for an empty one. Raises `LoadError` for anything else."""
     text = _read_field(raw, key)
     if not isinstance(text, str) and _has_value(raw.get(key)):
-        raise LoadError(f"{key} is not a field of one text, in which the YAML stands")
+        raise LoadError(f"{key} is not a single text field that contains YAML")
     if not isinstance(text, str) or not text.strip():
         return None
     try:

@@ -151,7 +151,7 @@ def _find_problems(row: Any) -> Iterator[str]:
             yield f"{key} is {describe_type(row[key])}: the program does not take the row"
     # A tuple, as the task may be a value that is not hashable.
     if row.get("task_type") not in tuple(_FORBIDDEN):
-        yield f"the task {make_excerpt(str(row.get('task_type')))!r} is none that the program knows"
+        yield f"the task {make_excerpt(str(row.get('task_type')))!r} is not one that the program knows"
         return
     if forbidden := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
         yield f"{forbidden[0]} has no place in a row of {row['task_type']}: the program does not take it"

@@ -150,7 +150,7 @@ def _find_problem(check: Mapping[str, Any]) -> str:
     """Return why a check cannot be graded; empty where it can."""
     kind = check["kind"]
     if not is_valid_by_schema(f"checks/{kind}", check):
-        return f"its value is none that {kind} takes"
+        return f"{kind} does not take its value"
     return next((problem.message for problem in KINDS[kind].find_problems(check) if problem.blocks), "")
 
 

@@ -193,7 +193,7 @@ def _is_number(document: Document, pointer: Pointer) -> bool:
 
 def _find_file_problem(root: Any, suffix: str) -> str:
     if isinstance(root, list):
-        return "" if suffix in _LINES else "rows stand one a line, in a file that ends in .jsonl; these are one list"
+        return "" if suffix in _LINES else "these rows are one list; write one row per line in a .jsonl file"
     if suffix != ".json":
         return f"an aggregate is one JSON object in a file that ends in .json; this one ends in {suffix or 'nothing'}"
     results = root["evaluation_results"]

@@ -202,7 +202,7 @@ def _build_jury(
         return "two of its judges are the same model with the same settings, which a jury asks once"
     method = scoring.get("aggregation_method")
     if method is not None and (not isinstance(method, str) or method not in form["aggregates"]):
-        return f"the aggregation_method {make_excerpt(str(method), 40)} is none that the format has"
+        return f"the aggregation_method {make_excerpt(str(method), 40)} is not one of the format"
     weights = (
         [_read_member_weight(member) for member in scoring["judges"]]
         if method == "weighted_average"
