@@ -19,9 +19,7 @@ from evalstore.errors import ExitCode
         "evalstore status --format json",
     )
 )
-@click.option(
-    "--check", is_flag=True, help="Exit 1 when a change needs a higher version, or cannot be judged."
-)
+@click.option("--check", is_flag=True, help="Exit 1 when a change needs a higher version, or cannot be judged.")
 @click.option(
     "--base", metavar="REV", help="Judge by the settings and acceptances of this commit, not of the last releases."
 )

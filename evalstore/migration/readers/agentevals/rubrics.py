@@ -47,7 +47,7 @@ _SAYS = {
     "safety_gate": "0 if a gate is below {bar}, else the mean of all",
     "all_or_nothing": "0 if a member is below {bar}, else the mean of all",
 }
-_LENIENT = "the program counts a member between 0.6 and 0.8 as passed in one place and as failed in another; here it fails"
+_LENIENT = "the program passes a member between 0.6 and 0.8 in one place and fails it in another; here it fails"
 
 
 def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, read_members: ReadMembers) -> Grading:
