@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import reduce
 from typing import Any, NamedTuple
@@ -166,14 +166,34 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key)
     others = {name: entry for name, entry in old.items() if name not in entries} if isinstance(old, dict) else {}
-    for splices in _plan_edits(document, key, entries):
+    wanted, hint = document.value | {key: others | new}, f"{key}: {_format_flow(new)}"
+    return _apply_first(document, _plan_edits(document, key, entries), wanted, key, hint)
+
+
+def set_root_entry(document: Document, key: str, entry: Scalar | None) -> Document:
+    """Return the document with a scalar under a key of the root, or without that key where it is None.
+
+    As with `set_entries` every other byte stays, or it is refused.
+    """
+    remaining = [name for name in document.value if name != key or entry is not None]
+    new = {} if entry is None else {key: entry}
+    wanted = {name: value for name, value in document.value.items() if name in remaining} | new
+    hint = f"{key}: {_format_scalar(entry)}" if entry is not None else f"take out {key}"
+    return _apply_first(document, _plan_mapping_edits(document, (), new, remaining), wanted, key, hint)
+
+
+def _apply_first(
+    document: Document, plans: Iterable[Sequence[_Splice]], wanted: object, key: str, hint: str
+) -> Document:
+    """Return the document after the first planned edit that gives `wanted`; raises `RefusedError` where none does."""
+    for splices in plans:
         edited = _apply_splices(document, splices)
-        if edited is not None and edited.value == document.value | {key: others | new}:
+        if edited is not None and edited.value == wanted:
             return edited
     raise RefusedError(
         f"`{key}` cannot be written without changing more of the file",
         place=document.locate((key,), of_key=True) if key in document.value else Place(document.file),
-        hint=f"write by hand: {key}: {_format_flow(new)}",
+        hint=f"write by hand: {hint}",
     )
 
 
@@ -198,27 +218,34 @@ def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | Non
     elif old is None:
         yield from ([splice] for splice in _fill_empty_key(document, key, new))
     elif isinstance(old, dict) and find_style(document, (key,)) != "*":
-        yield from _plan_mapping_edits(document, key, new, [name for name in old if name in new or name not in entries])
+        remaining = [name for name in old if name in new or name not in entries]
+        yield from _plan_mapping_edits(document, (key,), new, remaining)
 
 
 def _plan_mapping_edits(
-    document: Document, key: str, new: Mapping[str, Scalar], remaining: Sequence[str]
+    document: Document, parent: Pointer, new: Mapping[str, Scalar], remaining: Sequence[str]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield the ways to edit an existing mapping whose entries `remaining` stay."""
-    splices = [*_overwrite_values(document, key, new), *_remove_entries(document, key, remaining)]
+    """Yield the ways to edit a mapping (the root with an empty `parent`) whose entries `remaining` stay."""
+    splices = [*_overwrite_values(document, parent, new), *_remove_entries(document, parent, remaining)]
     missing = {name: entry for name, entry in new.items() if name not in remaining}
     if not missing:
         yield splices
         return
-    for splice in _add_entries(document, (key,), missing, remaining):
+    for splice in _add_entries(document, parent, missing, remaining):
         yield [*splices, splice]
 
 
-def _overwrite_values(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
+def _find_mapping(document: Document, parent: Pointer) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = document.value[parent[0]] if parent else document.value
+    return found
+
+
+def _overwrite_values(document: Document, parent: Pointer, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
     # `True == 1` in Python: a bool is always written again.
-    for name, old in document.value[key].items():
+    for name, old in _find_mapping(document, parent).items():
         if name in new and (old != new[name] or isinstance(old, bool)):
-            yield _replace_node(document, (key, name), _format_scalar(new[name], find_style(document, (key, name))))
+            pointer = (*parent, name)
+            yield _replace_node(document, pointer, _format_scalar(new[name], find_style(document, pointer)))
 
 
 def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
@@ -227,25 +254,25 @@ def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
     return _Splice(start, end, text if document.text[start - 1].isspace() else f" {text}")
 
 
-def _remove_entries(document: Document, key: str, remaining: Sequence[str]) -> Iterator[_Splice]:
-    names = list(document.value[key])
+def _remove_entries(document: Document, parent: Pointer, remaining: Sequence[str]) -> Iterator[_Splice]:
+    names = list(_find_mapping(document, parent))
     for index, name in enumerate(names):
         if name in remaining:
             continue
-        if find_style(document, (key,)) == "{":
-            yield from _remove_flow_entry(
-                document, key, names, index, follows=any(other in remaining for other in names[:index])
-            )
+        if find_style(document, parent) == "{":
+            follows = any(other in remaining for other in names[:index])
+            yield from _remove_flow_entry(document, [(*parent, other) for other in names], index, follows=follows)
         else:
-            yield _Splice(find_line_start(document, (key, name)), find_next_line(document, (key, name)), "")
+            pointer = (*parent, name)
+            yield _Splice(find_line_start(document, pointer), find_next_line(document, pointer), "")
 
 
 def _remove_flow_entry(
-    document: Document, key: str, names: Sequence[str], index: int, *, follows: bool
+    document: Document, pointers: Sequence[Pointer], index: int, *, follows: bool
 ) -> Iterator[_Splice]:
     """Yield the removal of a flow entry with one comma: the one before it when it `follows` an entry that stays."""
-    start, end = document.key_spans[key, names[index]].start, document.spans[key, names[index]].end
-    before = document.spans[key, names[index - 1]].end if follows else start
+    start, end = document.key_spans[pointers[index]].start, document.spans[pointers[index]].end
+    before = document.spans[pointers[index - 1]].end if follows else start
     if _COMMA.fullmatch(document.text, before, start):
         yield _Splice(before, end, "")
     elif comma := _COMMA.match(document.text, end):

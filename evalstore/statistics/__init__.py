@@ -15,6 +15,7 @@ from evalstore.statistics.claims import (
     compute_wilson_interval,
     estimate_change,
 )
+from evalstore.statistics.corrected_share import CorrectedShare, CountedRate, correct_share
 from evalstore.statistics.paired_mean import (
     ExactMean,
     Interval,
@@ -30,6 +31,8 @@ from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip
 __all__ = [
     "ChangeEstimate",
     "Conclusion",
+    "CorrectedShare",
+    "CountedRate",
     "ExactMean",
     "Interval",
     "MeanEstimate",
@@ -41,6 +44,7 @@ __all__ = [
     "compute_noise_reach",
     "compute_sign_flip_p",
     "compute_wilson_interval",
+    "correct_share",
     "count_units",
     "estimate_change",
     "estimate_mean",

@@ -1,0 +1,88 @@
+"""The share that people would pass, from the share that a judge passes and how often it errs; pure.
+
+The estimate is that of Rogan and Gladen (1978). The interval is Fieller's (1954): every share that neither the outputs
+nor the labelled rows rule out. It counts the errors of both, and where the labels show little it is wide, up to all of
+0 to 1. Rates are those of Agresti and Coull (1998) in it, so that a judge without an error so far is not taken as sure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+from evalstore.statistics.paired_mean import Interval, Unit, estimate_mean, find_student_quantile
+
+_SURE = 0.975
+
+
+class CountedRate(NamedTuple):
+    """How many of some labelled rows a judge got right."""
+
+    hits: int
+    of: int
+
+
+class _Estimate(NamedTuple):
+    """A share with its variance."""
+
+    share: float
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedShare:
+    """A share as a judge has it, what it is without the judge's errors, and the 95 % interval of that."""
+
+    judged: float
+    share: float
+    interval: Interval
+
+
+def correct_share(units: Counter[Unit], good: CountedRate, bad: CountedRate) -> CorrectedShare | None:
+    """Return the share of passes without the errors of the judge that gave them.
+
+    `units` are the sums of passes, each of a question or a group; the judge passes the hits of the `good` rows, which
+    people pass, and fails those of the `bad` ones. None where the judge does no better than a constant answer, or there
+    are too few units.
+    """
+    mean = estimate_mean(units)
+    strength = good.hits * bad.of + bad.hits * good.of - good.of * bad.of  # Youden's J, in products of counts
+    if mean is None or not good.of or not bad.of or strength <= 0:
+        return None
+    outputs = sum(count * times for (_, count), times in units.items())
+    judged = float(sum(total * times for (total, _), times in units.items()) / outputs)
+    # Answers to one question count less than as many questions, and those that vary little more.
+    error = mean.standard_error
+    size = min(float(outputs), judged * (1 - judged) / error**2) if error else float(units.total())
+    quantile = find_student_quantile(_SURE, mean.freedom)
+    share = (judged * good.of * bad.of + bad.hits * good.of - good.of * bad.of) / strength
+    share = min(1.0, max(0.0, share))
+    low, high = _solve_fieller(
+        _smooth(judged * size, size, quantile**2),
+        _smooth(good.hits, good.of, 2),
+        _smooth(bad.hits, bad.of, 2),
+        quantile,
+    )
+    return CorrectedShare(judged, share, (min(low, share), max(high, share)))
+
+
+def _smooth(hits: float, of: float, added: float) -> _Estimate:
+    """Return a rate with so many observations added, half of them hits."""
+    share = (hits + added / 2) / (of + added)
+    return _Estimate(share, share * (1 - share) / (of + added))
+
+
+def _solve_fieller(passed: _Estimate, tpr: _Estimate, tnr: _Estimate, quantile: float) -> Interval:
+    """Return the shares s from 0 to 1 at which `passed` is near enough to s TPR + (1 - s) (1 - TNR)."""
+    strength, over = tpr.share + tnr.share - 1, passed.share + tnr.share - 1
+    square = quantile**2
+    # (over - s strength)² <= square (var passed + s² var TPR + (1 - s)² var TNR), as a s² + 2 b s + c <= 0
+    a = strength**2 - square * (tpr.variance + tnr.variance)
+    b = square * tnr.variance - over * strength
+    c = over**2 - square * (passed.variance + tnr.variance)
+    root = b * b - a * c
+    if a <= 0 or root < 0:
+        return 0.0, 1.0
+    return max(0.0, (-b - sqrt(root)) / a), min(1.0, (-b + sqrt(root)) / a)
