@@ -1,5 +1,6 @@
 """Measures how well a judge agrees with people: rows judged, counted exactly, written into the judge's file."""
 
+from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
 from evalstore.agreement.measurement import Measurement, MeasurementRequest, open_measurement
 from evalstore.agreement.noise import (
@@ -9,12 +10,20 @@ from evalstore.agreement.noise import (
     RepeatedJudgement,
     open_noise_measurement,
 )
-from evalstore.agreement.validation_block import ValidationDraft, check_writable, draft_noise, draft_validation
+from evalstore.agreement.replacement import Replacement, ReplacementRequest, open_replacement
+from evalstore.agreement.validation_block import (
+    ValidationDraft,
+    check_writable,
+    draft_noise,
+    draft_replacement,
+    draft_validation,
+)
 
 __all__ = [
     "Agreement",
     "Confusion",
     "JudgeNoise",
+    "JudgeReplacement",
     "LabelledCase",
     "Measurement",
     "MeasurementRequest",
@@ -22,10 +31,14 @@ __all__ = [
     "NoiseRequest",
     "Rate",
     "RepeatedJudgement",
+    "Replacement",
+    "ReplacementRequest",
     "ValidationDraft",
     "check_writable",
     "draft_noise",
+    "draft_replacement",
     "draft_validation",
     "open_measurement",
     "open_noise_measurement",
+    "open_replacement",
 ]

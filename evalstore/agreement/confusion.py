@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ class LabelledRow:
     output: str
     question_fields: Mapping[str, Any]
     variables: Mapping[str, str]
+    has_output: bool = True
 
 
 def read_labels(path: Path) -> Iterator[LabelledRow]:
@@ -73,6 +75,7 @@ def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
             key: _read_text(row, key, place) if key == "input" else row[key] for key in QUESTION_KEYS if key in row
         },
         variables=_read_variables(row.get("variables", {}), place),
+        has_output="output" in row,
     )
 
 
@@ -109,7 +112,7 @@ def _read_variables(value: Any, place: Place) -> Mapping[str, str]:
 _CASE_LIMIT = 100
 _MOST_UNJUDGED = Fraction(2, 100)
 # label, verdict -> the count; "true" is a judge that agrees with the label.
-_COUNT_NAMES = {
+COUNT_NAMES = {
     (Verdict.PASS, Verdict.PASS): "true_pass",
     (Verdict.PASS, Verdict.FAIL): "false_fail",
     (Verdict.FAIL, Verdict.PASS): "false_pass",
@@ -185,11 +188,25 @@ class Confusion:
 
         None without rows, and where chance leaves nothing open because all labels and verdicts are the same.
         """
-        passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
-        # Cohen 1960; multiplied out by rows squared, so that all counts stay whole numbers.
-        by_chance = self.good * passed + self.bad * failed  # in rows squared, like all that follows
+        by_chance = self._by_chance
         open_ = self.rows**2 - by_chance
         return Fraction(self.accuracy.hits * self.rows - by_chance, open_) if open_ else None
+
+    @property
+    def _by_chance(self) -> int:
+        """How often both would agree by chance (Cohen 1960), times the rows squared, so that all counts stay whole."""
+        passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
+        return self.good * passed + self.bad * failed
+
+    @property
+    def kappa_interval(self) -> Interval | None:
+        """The 95 % interval of kappa: that of the agreement, with what chance gives taken as it is (Cohen 1960)."""
+        by_chance, agreement = self._by_chance, self.accuracy.interval
+        open_ = self.rows**2 - by_chance
+        if not open_ or agreement is None:
+            return None
+        low, high = (max(-1.0, (end * self.rows**2 - by_chance) / open_) for end in agreement)
+        return low, high
 
     @property
     def constant(self) -> Verdict:
@@ -238,8 +255,8 @@ class Agreement:
 
     `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts, `engines` are the
     models that answered. `apart` and `left_out` are the first rows on which judge and label differ, and the first
-    without a verdict. An entry that is None is not in the file afterwards; `written` is the file, None where nothing
-    was written.
+    without a verdict. `retires` is the day on which the endpoint switches the judge's model off, where it says so. An
+    entry that is None is not in the file afterwards; `written` is the file, None where nothing was written.
     """
 
     judge: UsedArtifact
@@ -253,6 +270,7 @@ class Agreement:
     engines: tuple[str, ...] = ()
     apart: tuple[LabelledCase, ...] = ()
     left_out: tuple[LabelledCase, ...] = ()
+    retires: date | None = None
     notes: tuple[str, ...] = ()
     entries: Mapping[str, Scalar | None] = field(default_factory=dict)
     diff: str = ""
@@ -275,28 +293,30 @@ class LabelTally:
     apart: list[LabelledCase] = field(default_factory=list)
     left_out: list[LabelledCase] = field(default_factory=list)
 
-    def add_recorded_verdict(self, label: LabelledRow) -> None:
-        """Count a row with the verdict in its file."""
+    def add_recorded_verdict(self, label: LabelledRow) -> LabelledCase:
+        """Count a row with the verdict in its file, and return it as a case."""
         verdict = label.verdict or Verdict.UNSCORED
         self.read += verdict is not Verdict.UNSCORED
-        self._count_case(LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels"))
+        return self._count_case(LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels"))
 
-    def add_judged_verdict(self, label: LabelledRow, result: CheckResult) -> None:
-        """Count a row with the verdict of the judge."""
+    def add_judged_verdict(self, label: LabelledRow, result: CheckResult) -> LabelledCase:
+        """Count a row with the verdict of the judge, and return it as a case."""
         if result.verdict is not Verdict.UNSCORED:
             self.engines.add(result.engine)
-        self._count_case(LabelledCase(label.id, label.line, label.label, result.verdict, result.score, result.reason))
+        case = LabelledCase(label.id, label.line, label.label, result.verdict, result.score, result.reason)
+        return self._count_case(case)
 
     @property
     def confusion(self) -> Confusion:
         """The confusion matrix so far."""
         return Confusion(**self.counts)
 
-    def _count_case(self, case: LabelledCase) -> None:
+    def _count_case(self, case: LabelledCase) -> LabelledCase:
         if case.verdict is Verdict.UNSCORED:
             self.unjudged_count += 1
             self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]
-            return
-        self.counts[_COUNT_NAMES[case.label, case.verdict]] += 1
+            return case
+        self.counts[COUNT_NAMES[case.label, case.verdict]] += 1
         if case.label is not case.verdict:
             self.apart += [case][: _CASE_LIMIT - len(self.apart)]
+        return case

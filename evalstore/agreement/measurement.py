@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from evalstore.agreement.confusion import QUESTION_KEYS, Agreement, LabelledRow, LabelTally, read_labels
+from evalstore.agreement.confusion import (
+    QUESTION_KEYS,
+    Agreement,
+    LabelledCase,
+    LabelledRow,
+    LabelTally,
+    read_labels,
+)
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
@@ -30,9 +37,13 @@ _NO_ENDPOINT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeUnderTest:
-    """A judge that grades labelled rows: the names in its template, its variables, and their values in all rows."""
+    """A judge that grades labelled rows: the names in its template, its variables, and their values in all rows.
+
+    `model` is the name of the model that it asks.
+    """
 
     ref: str
+    model: str
     template_names: Sequence[str]
     variables: Sequence[str]
     variable_values: Mapping[str, str]
@@ -73,7 +84,9 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), context)
 
-    return JudgeUnderTest(ref, juror.template.names, juror.definition.variables, values, prepare)
+    return JudgeUnderTest(
+        ref, str(juror.model["id"]), juror.template.names, juror.definition.variables, values, prepare
+    )
 
 
 def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | None:
@@ -96,7 +109,10 @@ class MeasurementRequest:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All parts of a measurement before the first row is judged; `against` and `questions` are of its dataset."""
+    """All parts of a measurement before the first row is judged; `against` and `questions` are of its dataset.
+
+    `trusts_rows`: a verdict that a row has is this judge's.
+    """
 
     request: MeasurementRequest
     judge: Resolved
@@ -104,6 +120,7 @@ class Measurement:
     questions: QuestionIndex | None
     resolver: ArtifactResolver
     session: JudgeSession
+    trusts_rows: bool = True
 
     def plan_calls(self) -> CallPlan:
         """Return the judge calls that measuring would make; makes none."""
@@ -122,13 +139,10 @@ class Measurement:
             raise RefusedError(
                 f"judge replies that are missing: {count:,}, and no judge was asked", hint=_NO_ENDPOINT_HINT
             )
-        if not tally.confusion.rows:
-            first = tally.left_out[0]
-            raise RefusedError(
-                f"none of {tally.unjudged_count:,} rows could be judged; the first: {first.reason}",
-                place=Place(self._file, first.line),
-            )
-        return self._build_agreement(tally)
+        agreement = self.build_agreement(tally)
+        # Where labels brought all verdicts, nothing is known of a model.
+        retires = self.session.find_retirement(self._judge_under_test.model) if agreement.engines else None
+        return replace(agreement, retires=retires)
 
     @property
     def _file(self) -> str:
@@ -143,13 +157,20 @@ class Measurement:
 
     def _count_rows(self) -> LabelTally:
         tally = LabelTally()
+        for _ in self.judge_rows(tally):
+            pass
+        return tally
+
+    def judge_rows(self, tally: LabelTally) -> Iterator[LabelledCase]:
+        """Yield every row with its verdict, counted in `tally`; a call without a reply is noted as missing."""
         for label in read_labels(self.request.labels):
             question = self._find_question(label)
-            if label.verdict is not None:
-                tally.add_recorded_verdict(label)
-            else:
-                tally.add_judged_verdict(label, self._judge_under_test.grade_row(label, question, self._file))
-        return tally
+            if label.verdict is not None and self.trusts_rows:
+                yield tally.add_recorded_verdict(label)
+                continue
+            if not label.has_output:
+                raise LoadError("this row has no `output` to judge", place=Place(self._file, label.line))
+            yield tally.add_judged_verdict(label, self._judge_under_test.grade_row(label, question, self._file))
 
     def _find_question(self, label: LabelledRow) -> Question:
         """Return the question of a row: the dataset's, which the row may repeat but not contradict, or its own."""
@@ -168,7 +189,14 @@ class Measurement:
                 raise LoadError(message, place=place, hint="remove it: the dataset has it")
         return question
 
-    def _build_agreement(self, tally: LabelTally) -> Agreement:
+    def build_agreement(self, tally: LabelTally) -> Agreement:
+        """Return what was counted; raises `RefusedError` where no row has a verdict."""
+        if not tally.confusion.rows:
+            first = tally.left_out[0]
+            raise RefusedError(
+                f"none of {tally.unjudged_count:,} rows could be judged; the first: {first.reason}",
+                place=Place(self._file, first.line),
+            )
         return Agreement(
             judge=pin_resolved(self.judge),
             labels=self._file,

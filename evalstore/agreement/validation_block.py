@@ -9,20 +9,23 @@ from datetime import date
 from decimal import Decimal
 from typing import Generic, TypeVar
 
+from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Rate
 from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
-from evalstore.documents.edit import Scalar, set_entries
+from evalstore.documents.edit import Scalar, set_entries, set_root_entry
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
-from evalstore.model import Artifact, PinType, parse_ref
+from evalstore.model import Artifact, PinType, format_decimal, parse_ref
+from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.release.locking import lock_repository
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
-_BLOCK = "validation"
+_BLOCK, _RETIRES = "validation", "retires"
 _UNRELEASED = {PinType.WORKTREE: "a file that can change", PinType.REVISION: "not a release"}
-_Measured = TypeVar("_Measured", Agreement, JudgeNoise)
+_NOISE_KEYS = ("noise_sd", "noise_flip_rate", "noise_measured_at", "noise_outputs", "noise_repeats")
+_Measured = TypeVar("_Measured", Agreement, JudgeNoise, JudgeReplacement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +74,52 @@ def check_writable(ref: str, against: str | None = None) -> None:
 
 
 def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft[Agreement]:
-    """Return the judge's file with the measurement in its `validation` block."""
-    return _draft_block(agreement, judge, _build_entries(agreement, judge.scoring_digest, today))
+    """Return the judge's file with the measurement in its `validation` block, and the day that its endpoint named."""
+    entries = _build_entries(agreement, judge.scoring_digest, today)
+    after = set_entries(judge.document, _BLOCK, entries)
+    if agreement.retires:
+        after = set_root_entry(after, _RETIRES, agreement.retires.isoformat())
+    return _draft_file(agreement, judge, after, entries)
+
+
+def draft_replacement(
+    found: JudgeReplacement, old: Artifact, new: Artifact, today: date
+) -> ValidationDraft[JudgeReplacement]:
+    """Return the judge's file with its other model, and what was measured of that; what was the old model's is gone.
+
+    Without labelled rows the file keeps the rates of the old model with the digest of what was measured, by which
+    `validate` says that they are out of date.
+    """
+    block = old.value.get(_BLOCK)
+    known = block if isinstance(block, dict) else {}
+    entries: dict[str, Scalar | None] = {key: None for key in _NOISE_KEYS if key in known}
+    if found.labelled:
+        entries |= _build_entries(found.labelled.new, new.scoring_digest, today)
+    elif known.get("tpr") is not None and "digest" not in known:
+        entries |= {"digest": old.scoring_digest}
+    if known and set(known) <= set(entries) and not any(entry is not None for entry in entries.values()):
+        after = set_root_entry(new.document, _BLOCK, None)
+    else:
+        after = set_entries(new.document, _BLOCK, entries) if entries else new.document
+    if found.retires or _RETIRES in old.value:
+        after = set_root_entry(after, _RETIRES, found.retires.isoformat() if found.retires else None)
+    draft = _draft_file(found, old, after, entries)
+    is_old_day = _RETIRES in old.value and not found.retires
+    lost = (f"the file's `{_RETIRES}` is the old model's day, and is removed",) if is_old_day else ()
+    return replace(draft, result=replace(draft.result, notes=(*draft.result.notes, *lost)))
 
 
 def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
     """Return the judge's file with its noise in its `validation` block, beside what people said of it."""
-    entries: dict[str, Scalar | None] = {
-        "noise_sd": _round_number(noise.deviation),
-        "noise_flip_rate": _round_number(float(noise.flip_rate)),
-        "noise_measured_at": today.isoformat(),
-        "noise_outputs": len(noise.judgements),
-        "noise_repeats": noise.repeat,
-    }
-    return _draft_block(noise, judge, entries)
+    values = (
+        _round_number(noise.deviation),
+        _round_number(float(noise.flip_rate)),
+        today.isoformat(),
+        len(noise.judgements),
+        noise.repeat,
+    )
+    entries: dict[str, Scalar | None] = dict(zip(_NOISE_KEYS, values, strict=True))
+    return _draft_file(noise, judge, set_entries(judge.document, _BLOCK, entries), entries)
 
 
 def _round_number(value: float) -> Decimal:
@@ -92,12 +127,11 @@ def _round_number(value: float) -> Decimal:
     return Decimal(f"{value:.4f}".rstrip("0").removesuffix("."))
 
 
-def _draft_block(
-    result: _Measured, judge: Artifact, entries: Mapping[str, Scalar | None]
+def _draft_file(
+    result: _Measured, judge: Artifact, after: Document, entries: Mapping[str, Scalar | None]
 ) -> ValidationDraft[_Measured]:
     before: Document = judge.document
     path = parse_ref(result.judge.ref).path
-    after = set_entries(before, _BLOCK, entries)
     old, new = (document.text.splitlines(keepends=True) for document in (before, after))
     diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
     notes = (*result.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
@@ -116,6 +150,9 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
         "validated_against": agreement.against.ref if agreement.against else None,
         "validated_at": today.isoformat(),
         "sample_size": found.rows,
+        "sample_good": found.good,
+        # A judge that is measured at the usual threshold says nothing of it.
+        "threshold": None if agreement.threshold == JUDGED_THRESHOLD else Decimal(format_decimal(agreement.threshold)),
         "digest": digest,
         # Verdicts that stood in the labels name no model.
         "model": ", ".join(agreement.engines) or None,

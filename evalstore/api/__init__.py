@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from evalstore.agreement import (
         MeasurementRequest,
         NoiseRequest,
+        ReplacementRequest,
         check_writable,
         draft_noise,
+        draft_replacement,
         draft_validation,
         open_measurement,
         open_noise_measurement,
+        open_replacement,
     )
+    from evalstore.agreement.correction import plan_corrections
     from evalstore.audits import Audit, ChangeSide, measure_change
     from evalstore.audits.bisection import bisect_scores
     from evalstore.audits.comparability import Comparability, ComparableAnswer, ComparedPart, compare_runs, judge_diff
@@ -149,12 +153,16 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.agreement": (
         "MeasurementRequest",
         "NoiseRequest",
+        "ReplacementRequest",
         "check_writable",
         "draft_noise",
+        "draft_replacement",
         "draft_validation",
         "open_measurement",
         "open_noise_measurement",
+        "open_replacement",
     ),
+    "evalstore.agreement.correction": ("plan_corrections",),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
     "evalstore.scoring.probes": ("probe",),
     "evalstore.scoring.run_record": ("UnmetSettingError",),

@@ -21,9 +21,10 @@ from evalstore.diff import Detail, DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, Check, Rubric, find_check_pins, list_check_ids, read_rubric
+from evalstore.model import Artifact, Check, Kind, Rubric, find_check_pins, list_check_ids, read_rubric
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
 from evalstore.release.comparison import compare_by_rules
+from evalstore.text import make_excerpt
 
 
 def remove_rubric_pins(rubric: Rubric) -> Rubric:
@@ -90,6 +91,8 @@ _PART_LABELS = {
     "scoring": "scoring.{0.name}",
 }
 _PIN_KEYS = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
+_LONG_KEYS = frozenset({"template", "reply_pattern"})  # of a judge: texts of which no line shows what changed
+_VALUE = 40
 _REPIN_RULE = "question-rubric-ref-changed"
 
 
@@ -289,6 +292,49 @@ def trace_repin(
         return replace(history, sources=sources)
     message = f"graded by {new.resolved.name} instead of {old.resolved.name}, which differ in nothing that grades"
     return replace(history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),))
+
+
+_JUDGE_RULE = "judge-released"
+_SHORT_COMMIT = 7
+
+
+def trace_judge(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin) -> EditSource:
+    """Return what a release of a judge changed, edit by edit; where several people did it, each with their commit.
+
+    All of it has one share, for nobody is asked as a judge that never existed; `origin` is that of the whole step.
+    """
+    tables = [read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)]
+    before, after = (table.meanings for table in tables)
+    changed = [part for part in {**before, **after} if part.area == "key" and before.get(part) != after.get(part)]
+    origins = finder.find_origins(old, new, changed) if changed else {}
+    makers = dict.fromkeys((found.commit, found.author) for found in origins.values())
+    if len(makers) == 1:
+        origin = next(iter(origins.values()))
+    edits = [
+        _describe_judge_edit(part, before.get(part), after.get(part))
+        + (_sign_edit(origins[part]) if len(makers) > 1 and part in origins else "")
+        for part in changed
+    ]
+    what = "; ".join(edits) or f"{origin.old} → {origin.new}, which ask alike"
+    if old.resolved.name != new.resolved.name:
+        what = f"{old.resolved.name} → {new.resolved.name}; {what}"
+    return EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}")
+
+
+def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
+    """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or of what is too long its name alone."""
+    label = part.name if (part.name, part.key) == ("model", "id") else ".".join(filter(None, [part.name, part.key]))
+    if part.name in _LONG_KEYS:
+        return f"{label} edited" if before and after else f"{label} {'added' if after else 'removed'}"
+    # A judge that names no model is asked by that of the run.
+    absent = "the run's" if label == "model" else "none"
+    ends = (absent if text is None else make_excerpt(text.strip('"'), _VALUE) for text in (before, after))
+    return f"{label} {' → '.join(ends)}"
+
+
+def _sign_edit(origin: Origin) -> str:
+    who = " ".join(filter(None, [origin.author, (origin.commit or "")[:_SHORT_COMMIT]]))
+    return f" ({make_excerpt(who, _VALUE)})" if who else ""
 
 
 def _read_unpinned(version: ArtifactVersion) -> Rubric:

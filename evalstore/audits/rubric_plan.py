@@ -11,10 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.edit_history import EditHistory, insert_check_pins, list_slots, trace_edits, trace_repin
+from evalstore.audits.edit_history import (
+    EditHistory,
+    insert_check_pins,
+    list_slots,
+    trace_edits,
+    trace_judge,
+    trace_repin,
+)
 from evalstore.audits.rubric_edits import CheckVariant, Edit, ItemProbe, RubricEdits, build_probe, encode_check
 from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
@@ -37,7 +45,6 @@ from evalstore.model import (
 # The name of a check after those of the composites that it is in.
 CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
-_JUDGE_RULE = "judge-released"
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 
@@ -320,9 +327,8 @@ class PlanBuilder:
             bits = tuple(range(self._next, self._next + len(path.origins)))
             self._next += len(bits)
             self._judges[tokens] = Slot(tokens, bits)
-            for bit, origin in zip(bits, path.origins, strict=True):
-                message = f"{origin.ref} {origin.old} became {origin.new}"
-                self.sources[bit] = EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), message)
+            steps = zip(bits, pairwise(path.versions), path.origins, strict=True)
+            self.sources |= {bit: trace_judge(self.finder, *step, origin) for bit, step, origin in steps}
         return self._judges[tokens]
 
     def _find_token(self, side: int, ref: str) -> str:

@@ -29,8 +29,10 @@ from evalstore.model import (
     Artifact,
     Check,
     CheckResult,
+    JudgeCall,
     Kind,
     Question,
+    RubricResult,
     Sample,
     Scoring,
     Verdict,
@@ -129,13 +131,17 @@ class ChangeSide:
 
 @dataclass(slots=True)
 class SideReplay:
-    """One side, ready to grade the rows of a run: the run's artifacts, except for the one that changed."""
+    """One side, ready to grade the rows of a run: the run's artifacts, except for the one that changed.
+
+    `is_same`: that one grades as the run's own did. `lacking` are the calls of judges that the last row needs.
+    """
 
     side: ChangeSide
     stored: StoredRun
     grader: Grader
     questions: Mapping[str, Question]
     is_same: bool
+    lacking: list[JudgeCall] = field(default_factory=list)
     _gradings: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
     _affected_checks: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -149,7 +155,8 @@ class SideReplay:
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:
             questions = {item.id: item for item in side.questions() if item.id in stored.rows}
-        is_same = {pin.digest for pin in recorded if parse_ref(pin.ref).name == side.name} == {side.artifact.digest}
+        own = {pin.scoring_digest for pin in recorded if parse_ref(pin.ref).name == side.name}
+        is_same = own == {side.artifact.scoring_digest}
         return cls(side, stored, grader, questions, is_same)
 
     def find_recorded_results(self, row: GradedRow, question: Question) -> RecordedResults:
@@ -180,9 +187,27 @@ class SideReplay:
         return self._affected_rubrics[row.rubric]
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RowResult | None:
-        """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
-        if row.samples:
-            return self._grade_samples(row)
+        """Return the result of a row, None where something is missing; `known` maps contents of checks to results.
+
+        Samples have their mean, and pass where most of them do.
+        """
+        found = self.grade_outputs(row, known)
+        if found is None:
+            return None
+        mean = compute_question_mean((one.score, one.verdict) for one in found)
+        return RowResult(mean.score, judge_samples(mean), mean.pass_share or Fraction(0))
+
+    def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult]) -> list[RubricResult] | None:
+        """Return the result of each output of a row, None where something is missing of one; `known` is as above."""
+        self.lacking.clear()
+        if not row.samples:
+            found = self._grade_output(row, known)
+            return None if found is None else [found]
+        results = [self._grade_output(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
+        complete = [result for result in results if result]
+        return complete if len(complete) == len(results) else None
+
+    def _grade_output(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         question = self.questions.get(row.id)
         try:
             grading = self._find_grading(row, question) if question else None
@@ -194,22 +219,17 @@ class SideReplay:
             for check, content in checks:
                 result = known.get(content) or self.grader.grade_check(check, content, sample, recorded.get(content))
                 if result is None:
-                    return None
-                results[content] = result
+                    self.lacking += self.grader.lacking
+                else:
+                    results[content] = result
         except RefError:  # an artifact of this side is not there (yet)
+            return None
+        # All checks were tried, so that the price of a row is that of all of them.
+        if any(content not in results for _, content in checks):
             return None
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
         known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
-        found = combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
-        return RowResult(found.score, found.verdict, Fraction(found.verdict is Verdict.PASS))
-
-    def _grade_samples(self, row: GradedRow) -> RowResult | None:
-        """Return the mean over the samples of a row, which passes where most of them do."""
-        results = [self.grade_row(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
-        if None in results:
-            return None
-        mean = compute_question_mean((one.score, one.verdict) for one in results if one)
-        return RowResult(mean.score, judge_samples(mean), mean.pass_share or Fraction(0))
+        return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
 
     def _find_grading(self, row: GradedRow, question: Question) -> _GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
@@ -231,6 +251,11 @@ class SideReplay:
                 ) from None
             self._gradings[ref] = rubric.scoring, list_check_contents(rubric)
         return self._gradings[ref]
+
+    def list_affected_checks(self, rubric: str) -> list[Check]:
+        """Return the checks of a rubric of the run that refer to the changed artifact, or to a rubric that does."""
+        run_rubric = self.stored.rubrics.get(rubric)
+        return [check for check, _ in run_rubric.checks if self._refers_to_subject(check)] if run_rubric else []
 
     def _refers_to_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
@@ -332,8 +357,7 @@ class OutputGrader:
         known = self._known.setdefault((id_, after.input_digest, after.reference_digest), {})
         found = replay.grade_row(row, known)
         if found is None:
-            for call in replay.grader.lacking:
-                self.session.missing.add_call(call)
+            self.session.note_missing(replay.lacking)
         return found
 
 

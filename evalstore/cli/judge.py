@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.api import Judges
+    from evalstore.api import Endpoint, Judges
 
 
 @click.group(
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     epilog=format_examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
         "evalstore judge noise judge/accuracy --run runs/answers.json",
+        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --labels labels.jsonl",
     ),
 )
 @click.pass_context
@@ -192,3 +194,133 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     settings.print_warnings(noise.notes)
     settings.print_result(noise)
     return ExitCode.DONE
+
+
+@command.command(
+    "replace",
+    cls=SectionedCommand,
+    first="--model --run --labels --against --endpoint --without --sample --no-write --dry-run --format",
+    short_help="Move a judge to another model, and measure what that does.",
+    epilog=format_examples(
+        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --dry-run",
+        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --labels labels.jsonl",
+        "evalstore judge replace judge/accuracy --model new-model --labels labels.jsonl --without temperature",
+        "evalstore judge replace judge/accuracy@1.0.0 --model new-model --run runs/answers.json --no-write",
+    ),
+)
+@click.argument("judge", type=CONTENT_REF)
+@click.option("--model", required=True, metavar="NEW", help="The model that takes the place of the judge's own.")
+@click.option("--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models judge.")
+@click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labelled rows that both models judge.")
+@click.option(
+    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
+)
+@click.option(
+    "--threshold",
+    metavar="SCORE",
+    type=SHARE,
+    default=0.7,
+    show_default=True,
+    callback=_parse_threshold,
+    help="The judge says pass of a labelled row from this score on, of 0 to 1.",
+)
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
+)
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    help="Endpoint that has the new model, where it is not the one of --judge-url.",
+)
+@click.option(
+    "--endpoint-key",
+    metavar="KEY",
+    envvar="EVALSTORE_NEW_JUDGE_KEY",
+    show_envvar=True,
+    help="The key of --endpoint; the one of --judge-url is never sent there.",
+)
+@click.option(
+    "--without", multiple=True, metavar="KEY", help="Leave out a parameter of `model` that NEW does not take."
+)
+@click.option("--sample", metavar="N", type=click.IntRange(1), help="Questions of the run, at most; else all of them.")
+@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
+@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@add_output_options()
+@add_judge_options
+def replace_model(  # noqa: PLR0913  # one a word of the command line
+    settings: CommandSettings,
+    judge: str,
+    *,
+    model: str,
+    run: Path | None,
+    labels: Path | None,
+    against: str | None,
+    threshold: Fraction,
+    variables: dict[str, str],
+    endpoint: str | None,
+    endpoint_key: str | None,
+    without: tuple[str, ...],
+    sample: int | None,
+    no_write: bool,
+    dry_run: bool,
+    judges: Judges,
+) -> ExitCode:
+    """Move JUDGE to the model NEW: ask both models about the same outputs, and write the new one into the file.
+
+    The outputs are those of a run that JUDGE graded, in any version, or labelled rows (as for judge validate), or both.
+    Replies that are kept, verdicts that the run recorded, and a "verdict" in a labelled row are the old model's, and
+    are not asked again. The plan of calls comes first.
+
+    It says how far both agree, which verdicts flip, and how far the mean moves. With labelled rows it says how often
+    each is right, and what the pass rate of the run is without the errors of each (Rogan-Gladen).
+
+    The file gets the model, the rates of the labelled rows, and the day on which the endpoint switches the new model
+    off; what was the old model's goes. A judge with another model is a major change: bump it, with --dependents.
+    """
+    from evalstore.api import (
+        MeasurementRequest,
+        ReplacementRequest,
+        check_writable,
+        draft_replacement,
+        open_replacement,
+    )
+
+    rows = MeasurementRequest(judge, settings.path / labels, against, threshold, variables) if labels else None
+    if against and not labels:
+        raise click.UsageError("--against says which dataset the rows of --labels are of, and there are none")
+    request = ReplacementRequest(
+        judge,
+        model,
+        run=settings.path / run if run else None,
+        labels=rows,
+        endpoint=_make_endpoint(judges, endpoint, endpoint_key),
+        without=without,
+        outputs=sample,
+    )
+    if not no_write:
+        check_writable(judge, against)
+    with settings.open_store() as store, open_replacement(request, store=store, judges=judges) as job:
+        if dry_run and (plan := job.plan_calls()).calls:
+            settings.print_result(plan)
+            return ExitCode.DONE
+        today = read_clock().date()
+        found = job.measure(today)
+        if not no_write:
+            draft = draft_replacement(found, job.old.judge.artifact, job.new.judge.artifact, today)
+            found = draft.result if dry_run else draft.write(store)
+    settings.print_warnings(found.notes)
+    settings.print_result(found)
+    return ExitCode.DONE
+
+
+def _make_endpoint(judges: Judges, url: str | None, key: str | None) -> Endpoint | None:
+    """Return the endpoint of the new model, with the patience of the other one; None without, and offline."""
+    from evalstore.api import Endpoint
+
+    if not url or judges.offline:
+        return None
+    # A key is a secret between its owner and one endpoint.
+    own = judges.endpoint.key if judges.endpoint and judges.endpoint.url == url else ""
+    if judges.endpoint is None:
+        return Endpoint(url, key or "")
+    return replace(judges.endpoint, url=url, key=key or own)

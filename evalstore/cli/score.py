@@ -23,6 +23,7 @@ MOST_JOBS = 1024
 if TYPE_CHECKING:
     from evalstore.api import Judges
     from evalstore.runs import Run
+    from evalstore.runs.run_view import CheckCorrection
 
 
 def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
@@ -119,6 +120,11 @@ class ScoreCommand(SectionedCommand):
     help="Give the run no score, and answer 1, where a larger share, 0 to 1, of all gradings failed; with --fail-under "
     "answer 1, too, where checks failed on a larger share of the questions.",
 )
+@click.option(
+    "--corrected",
+    is_flag=True,
+    help="Show the pass rate of each judged check without its judge's errors too, by the judge's validation.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @click.option(
     "--jobs",
@@ -150,6 +156,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     fail_under: float | None,
     min_scored: float | None,
     max_ungraded: float,
+    corrected: bool,
     dry_run: bool,
     jobs: int | None,
     engine: str,
@@ -179,6 +186,11 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     Costly checks can be shared out to several processes (--jobs) or machines (--engine dask). The run is the same, byte
     for byte.
+
+    With --corrected it says of each check that asks a judge which share of its outputs people would pass: the share
+    that the judge passes, corrected by the judge's true positive and true negative rate (Rogan-Gladen), with an
+    interval that counts the errors of both. That takes a validation of the judge's content and of the model that
+    answers, with 30 labelled rows or more; where no judge has one, nothing is graded, and the answer is 3.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
     from evalstore.api import UnmetSettingError, open_job
@@ -199,6 +211,11 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         settings.open_store() as opened,
         open_run(dataset, path, store=opened.with_worktree(worktree), at=read_clock()) as job,
     ):
+        corrections = None
+        if corrected:
+            from evalstore.api import plan_corrections
+
+            corrections = plan_corrections(job)
         if dry_run:
             plan, notes = job.plan_calls()
             settings.print_warnings(notes)
@@ -216,7 +233,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             # No run holds what was found of what it was to use.
             settings.print_warnings(job.run.notes)
             raise
-    return _print_run(settings, run, out, wanted)
+    found = corrections.correct_run(run) if corrections else ()
+    return _print_run(settings, run, out, wanted, found)
 
 
 class _Wanted(NamedTuple):
@@ -227,15 +245,17 @@ class _Wanted(NamedTuple):
     ungraded: float
 
 
-def _print_run(settings: CommandSettings, run: Run, out: Path, wanted: _Wanted) -> ExitCode:
+def _print_run(
+    settings: CommandSettings, run: Run, out: Path, wanted: _Wanted, corrections: tuple[CheckCorrection, ...]
+) -> ExitCode:
     """Print what came out, and answer whether it is enough."""
     from evalstore.runs.run_view import find_worst
 
     settings.print_warnings(run.notes)
     is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
     shown = replace(run, path=run.path.relative_to(settings.path)) if is_relative else run
-    is_read = settings.format == "text" and not settings.quiet
-    settings.print_result(replace(find_worst(run), run=shown) if is_read else shown)
+    is_read = corrections or (settings.format == "text" and not settings.quiet)
+    settings.print_result(replace(find_worst(run), run=shown, corrections=corrections) if is_read else shown)
     shortfalls = list(_find_shortfalls(run, wanted))
     for shortfall in shortfalls:
         settings.print_message(shortfall)

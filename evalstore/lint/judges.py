@@ -20,7 +20,7 @@ from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.text import SHORT_DIGEST
 
 _KNOWN_TAGS = "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
-_LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
+LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
     ScoreType.BINARY: "verdict: pass, fail, yes, no, true, false, 1 or 0",
@@ -153,8 +153,8 @@ def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
         why = f"it measured {digest[:SHORT_DIGEST]}…, and the judge is now {artifact.scoring_digest[:SHORT_DIGEST]}…"
         yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
     size = validation.get("sample_size")
-    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < _LEAST_ROWS:
-        yield make_note("judge-sample-small", ("validation", "sample_size"), found=size, least=_LEAST_ROWS)
+    if isinstance(size, int) and not isinstance(size, bool) and 0 < size < LEAST_ROWS:
+        yield make_note("judge-sample-small", ("validation", "sample_size"), found=size, least=LEAST_ROWS)
     rates = [validation.get(key) for key in ("tpr", "tnr")]
     numbers = [rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)]
     # Youden's J: at 0 the verdicts do not depend on the answers, and so Cohen's kappa is 0, too.

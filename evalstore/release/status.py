@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
 from evalstore.lint import ACCEPTED, make_file_source
-from evalstore.model import Finding, PinType, Ref
+from evalstore.model import Finding, Kind, PinType, Ref
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.base_policy import BasePolicies
 from evalstore.release.comparison import (
@@ -42,6 +42,7 @@ from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release
+from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def read_status(
     survey = survey_store(store, policy, bases, watch=watch)
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
-    findings = (*bases.find_loosenings(), *findings, *survey.lagging)
+    findings = (*bases.find_loosenings(), *findings, *survey.lagging, *_find_retirements(store, today))
     return Status(
         survey.artifacts,
         survey.total,
@@ -137,6 +138,20 @@ def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, tod
     sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
     known = KnownRules(pending=pending)
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
+
+
+def _find_retirements(store: ArtifactStore, today: date | None) -> Iterator[Finding]:
+    """Yield the judges whose model is about to be switched off, or was; a file that does not name a day is not read."""
+    if store.root is None or today is None:
+        return
+    refs = [ref for ref in store.working() if ref.kind is Kind.JUDGE]
+    named = [ref for ref, data in read_working_files(store, refs) if data is not None and b"retires" in data]
+    if named:
+        from evalstore.lint import validate
+
+        sources = [make_file_source(store.root / ref.path, ref.path) for ref in named]
+        found = validate(sources, load=None, settings=store.settings, today=today).findings
+        yield from (finding for finding in found if finding.rule == "judge-model-retires")
 
 
 def survey_store(

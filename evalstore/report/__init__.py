@@ -34,6 +34,7 @@ RENDERERS = {
     "Impact": "impact",
     "Inference": "replay.inference",
     "JudgeNoise": "judge.noise",
+    "JudgeReplacement": "judge_replacement",
     "LockResult": "written.lock",
     "MigrationReport": "migrate",
     "QuestionView": "audit_question",

@@ -18,6 +18,7 @@ from evalstore.text import make_excerpt
 
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
+_MESSAGE = 160
 _SHORT_PIN = len("git:") + 7
 _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
@@ -129,7 +130,7 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
-            message = make_excerpt(cause.source.message or cause.source.part, 60)
+            message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
             lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)

@@ -194,6 +194,11 @@ KEYS: Mapping[str, Row] = {
         {"deciders": lambda rule: [decider.__name__ for decider in rule.deciders]},
         "message reason example instead?",
     ),
+    "CheckCorrection": (
+        "rubric check judge",
+        {"tpr": lambda one: one.good and [*one.good], "tnr": lambda one: one.bad and [*one.bad]},
+        "pass_rate=corrected.judged~ corrected=corrected.share~ interval=corrected.interval~ problem?",
+    ),
     "CheckResult": ("id kind score verdict unscored reason engine",),
     "CheckSummary": (
         "mean",

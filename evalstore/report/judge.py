@@ -48,7 +48,7 @@ def document(agreement: Agreement) -> dict[str, Any]:
         "beats_baseline": counts.beats_baseline,
         "baseline_p": counts.advantage.p if counts.rows else None,
         "surely_beats_baseline": counts.surely_beats_baseline,
-        **select_json_keys(agreement, "disagreements=apart left_out"),
+        **select_json_keys(agreement, "disagreements=apart left_out retires"),
         "validation": {name: _plain_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
         **select_json_keys(agreement, "diff written notes"),
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalstore.agreement import Agreement, JudgeNoise
+    from evalstore.agreement import Agreement, JudgeNoise, JudgeReplacement
     from evalstore.audits.bisection import Bisection
     from evalstore.audits.comparability import Comparability
     from evalstore.audits.conditions import AuditReport
@@ -189,6 +189,11 @@ def _after_measurement(measured: Agreement | JudgeNoise) -> Iterator[str]:
         yield _write_command("bump", measured.judge.ref.partition("@")[0])
 
 
+def _after_replacement(moved: JudgeReplacement) -> Iterator[str]:
+    if moved.written and moved.diff:
+        yield _write_command("bump", moved.judge.ref.partition("@")[0], "--dependents")
+
+
 FINDERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "Agreement": _after_measurement,
     "AuditReport": _after_audit,
@@ -198,6 +203,7 @@ FINDERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "Diff": _after_diff,
     "Findings": _explain_first,
     "JudgeNoise": _after_measurement,
+    "JudgeReplacement": _after_replacement,
     "ExportResult": _after_export,
     "MigrationReport": _after_migration,
     "Released": _after_bump,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.run_words import count_unreleased, describe_choice, describe_run, describe_score, name_output
+from evalstore.report.run_words import (
+    count_unreleased,
+    describe_choice,
+    describe_correction,
+    describe_run,
+    describe_score,
+    name_output,
+)
 from evalstore.report.text_layout import (
     PAPER,
     Part,
@@ -20,6 +27,7 @@ from evalstore.report.text_layout import (
     format_percent,
     join_names,
     wrap_beside,
+    wrap_columns,
     wrap_lines,
 )
 from evalstore.runs import CheckSummary, Run
@@ -28,7 +36,7 @@ from evalstore.text import make_excerpt, make_printable
 if TYPE_CHECKING:
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
-    from evalstore.runs.run_view import RunView, WrittenRun
+    from evalstore.runs.run_view import CheckCorrection, RunView, WrittenRun
 
 
 if TYPE_CHECKING:
@@ -245,12 +253,40 @@ _REASON = 200
 
 def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
     """Return the score and the checks, and the three worst outputs with a reason."""
-    return "\n".join([text_score(scored.run, screen), *_format_worst(scored, screen)])
+    corrections = _format_corrections(scored.corrections, screen)
+    return "\n".join([text_score(scored.run, screen), *corrections, *_format_worst(scored, screen)])
 
 
 def document_written(scored: WrittenRun) -> Any:
-    """Return the document of the run."""
-    return write_json_value(scored.run)
+    """Return the document of the run, with the corrected pass rates where they were asked for."""
+    corrected = {"corrected": write_json_value(scored.corrections)} if scored.corrections else {}
+    return {**write_json_value(scored.run), **corrected}
+
+
+def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) -> Iterator[str]:
+    """Yield the pass rate of each judged check as it was judged, and without the errors of its judge."""
+    if not corrections:
+        return
+    yield ""
+    rows = [
+        (make_excerpt(one.check, _NAME), *describe_correction(one.corrected), f"{one.judge}, {_describe_rates(one)}")
+        for one in corrections
+        if one.corrected
+    ]
+    if rows:
+        head = ("passes", "judged", "corrected", "95 % interval", "by")
+        first, *lines = wrap_columns([head, *rows], screen.width, right={1, 2})
+        yield screen.paint(Part.QUIET, first)
+        yield from lines
+    for one in corrections:
+        if not one.corrected:
+            lead = f"{make_excerpt(one.check, _NAME)} is not corrected: "
+            yield from wrap_lines(one.problem, width=screen.width, lead=lead, inner="  ")
+
+
+def _describe_rates(one: CheckCorrection) -> str:
+    rates = ((name, rate) for name, rate in (("TPR", one.good), ("TNR", one.bad)) if rate)
+    return ", ".join(f"{name} {rate.hits:,} of {rate.of:,}" for name, rate in rates)
 
 
 def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:

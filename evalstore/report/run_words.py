@@ -11,6 +11,7 @@ from evalstore.report.text_layout import count_noun, format_percent, join_names
 if TYPE_CHECKING:
     from evalstore.runs import GradedRow, Run
     from evalstore.runs.run_view import RunView
+    from evalstore.statistics import CorrectedShare, Interval
 
 
 _NAMED = 3  # artifacts in a sentence
@@ -83,3 +84,16 @@ def describe_choice(view: RunView) -> str:
     ]
     asked = " ".join(filter(None, parts))
     return f"Shown: {view.found:,} of {count_noun(view.total, 'output')}, those {asked}." if asked else ""
+
+
+def describe_correction(share: CorrectedShare) -> Iterator[str]:
+    """Yield a pass rate as it was judged, as it is without the judge's errors, and the interval of that."""
+    yield f"{share.judged * 100:.2f}"
+    yield f"{share.share * 100:.2f}"
+    yield format_interval(share.interval)
+
+
+def format_interval(interval: Interval | None) -> str:
+    """Format the interval of a share, in hundredths; all of it where nothing is known."""
+    low, high = interval or (0.0, 1.0)
+    return f"{low * 100:>5.1f} to {high * 100:>5.1f}"

@@ -12,6 +12,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.read import read_bare_rows, read_run
 from evalstore.runs.values import GradedRow, Run
+from evalstore.statistics import CorrectedShare, CountedRate
 from evalstore.text import find_nearest, make_excerpt
 
 _BINS = 10
@@ -89,12 +90,32 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
 
 
 @dataclass(frozen=True, slots=True)
+class CheckCorrection:
+    """The pass rate of one judged check without the errors of its judge, whose labelled rows were `good` and `bad`.
+
+    `corrected` is None where it cannot be had; `problem` says why.
+    """
+
+    rubric: str
+    check: str
+    judge: str
+    good: CountedRate | None = None
+    bad: CountedRate | None = None
+    corrected: CorrectedShare | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenRun:
-    """A run that was just written, and what went worst in it: at most three outputs that did not pass, of `failed`."""
+    """A run that was just written, and what went worst in it: at most three outputs that did not pass, of `failed`.
+
+    `corrections` are those of its judged checks, where they were asked for.
+    """
 
     run: Run
     worst: tuple[GradedRow, ...]
     failed: int
+    corrections: tuple[CheckCorrection, ...] = ()
 
 
 def find_worst(run: Run) -> WrittenRun:

@@ -42,7 +42,7 @@ def validation(store: Path, judge: str = "accuracy") -> dict[str, Any]:
 
 def measured_before(text: str) -> str:
     """Return a judge's file as a measurement of other content left it."""
-    return text.replace("  sample_size: 6\n", f"  sample_size: 6\n  digest: {'ab' * 32}\n")
+    return text.replace("  sample_size: 6\n", f"  sample_size: 6\n  sample_good: 3\n  digest: {'ab' * 32}\n")
 
 
 def scoring_digest(store: Path, judge: str = "accuracy") -> str:
@@ -69,13 +69,14 @@ def test_read_verdicts_are_counted_and_only_the_block_changes(
     assert not list(path.parent.glob(".*"))
     assert re.sub(r"20[0-9]{2}-[0-9-]{5}", "<day>", ran.out) == TEXT.format(old="ab" * 32, new=scoring_digest(store))
     written = validation(store)
-    assert list(written) == ["tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"]
+    assert list(written) == ["tpr", "tnr", "validated_against", "validated_at", "sample_size", "sample_good", "digest"]
     assert {**written, "validated_at": ""} == {
         "tpr": 1,
         "tnr": read_yaml("0.67", "").value,
         "validated_against": "dataset/gold_answers@1.0.0",
         "validated_at": "",
         "sample_size": 6,
+        "sample_good": 3,
         "digest": scoring_digest(store),
     }
     after = path.read_text("utf-8").split("\n")
@@ -105,7 +106,7 @@ judge and label differ on 1 row:
 written into judges/accuracy.yaml:
 --- a/judges/accuracy.yaml
 +++ b/judges/accuracy.yaml
-@@ -29,8 +29,8 @@
+@@ -29,9 +29,9 @@
  validation:
 -  tpr: 0.5  # of March
 +  tpr: 1.0  # of March
@@ -114,6 +115,7 @@ written into judges/accuracy.yaml:
 -  validated_at: <day>
 +  validated_at: <day>
    sample_size: 6
+   sample_good: 3
 -  digest: {old}
 +  digest: {new}
  applicable_to: [drupal, web]
@@ -145,7 +147,7 @@ def test_a_judge_without_a_validation_gets_one(store: Path, labelled: Callable, 
     assert cli("judge", "validate", "judge/tone", "--labels", "labels.jsonl", cwd=store).code == 0
     block = path.read_text("utf-8").removeprefix(before)
     assert re.fullmatch(
-        r"validation:\n  tpr: 1\.0\n  tnr: 0\.67\n  validated_at: 20[0-9-]{8}\n  sample_size: 6\n  digest: [0-9a-f]{64}\n",
+        r"validation:\n  tpr: 1\.0\n  tnr: 0\.67\n  validated_at: 20[0-9-]{8}\n  sample_size: 6\n  sample_good: 3\n  digest: [0-9a-f]{64}\n",
         block,
     )
     assert "judge-unvalidated" not in cli("validate", "judges", cwd=store).out
@@ -205,7 +207,7 @@ def test_a_rate_of_no_row_is_said_and_not_written(
         "warning: the file's `tpr` is from an earlier validation, and is removed",
         "warning: the file's `validated_against` is from an earlier validation, and is removed",
     ]
-    assert sorted(validation(store)) == ["digest", "sample_size", "tnr", "validated_at"]
+    assert sorted(validation(store)) == ["digest", "sample_good", "sample_size", "tnr", "validated_at"]
 
 
 def test_the_document_is_complete_and_fits_its_schema(store: Path, labelled: Callable, cli: Callable) -> None:

@@ -30,7 +30,7 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
         {**ROW, "id": "c", "verdict": "unscored", "input": "?", "expected": {"a": [1]}, "variables": {"k": "v"}},
     )
     assert one == LabelledRow("a", 1, Verdict.PASS, None, "x", {}, {})
-    assert two == LabelledRow("b", 3, Verdict.FAIL, Verdict.PASS, "", {}, {})
+    assert two == LabelledRow("b", 3, Verdict.FAIL, Verdict.PASS, "", {}, {}, has_output=False)
     assert (three.verdict, three.question_fields, three.variables) == (
         Verdict.UNSCORED,
         {"input": "?", "expected": {"a": [1]}},

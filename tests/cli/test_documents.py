@@ -85,7 +85,7 @@ VIEWS = {
     f"history {RUNS[0]} --rubric {STYLE}@2.0.0": "history_flips",
     f"history {STYLE} --run {RUNS[0]} --bisect": "history_bisect",
 }
-GROUPS = {"judge": ["judge_noise", "judge_validate"]}
+GROUPS = {"judge": ["judge_noise", "judge_replace", "judge_validate"]}
 
 
 @pytest.fixture(scope="module")

@@ -33,13 +33,15 @@ class JudgeServer:
     """How the server behaves, and what it saw.
 
     `plays` says for prompts in which a pattern is found how they are met the first time, the second and so on, the last
-    one for good; the empty pattern is for all others. `text` makes the reply, `served` is the model that it names (else
-    the one asked for). `asked` counts by prompt.
+    one for good; the empty pattern is for all others. `text` makes the reply, or that of the model in `texts`; `served`
+    is the model that it names (else the one asked for). `listing` is its list of models. `asked` counts by prompt.
     """
 
     url: str = ""
     plays: dict[str, list[str]] = field(default_factory=lambda: {"": ["ok"]})
     text: Callable[[str], str] = lambda _: TEXT
+    texts: dict[str, Callable[[str], str]] = field(default_factory=dict)
+    listing: Any = None
     served: str = ""
     delay: float = 0.0
     asked: Counter[str] = field(default_factory=Counter)
@@ -98,6 +100,12 @@ class Handler(BaseHTTPRequestHandler):
         behaviour = self.state.seen(self.prompt, body, {name.lower(): value for name, value in self.headers.items()})
         with self.state.busy(), suppress(ConnectionError):
             BEHAVIOURS[behaviour](self)
+
+    def do_GET(self) -> None:
+        self.state.paths.append(self.path)
+        known = self.state.listing is not None and self.path.endswith("/models")
+        with suppress(ConnectionError):
+            self.send(200 if known else 404, json.dumps(self.state.listing) if known else b"")
 
     def send(self, status: int, body: bytes | str, *, said: int | None = None, **headers: str) -> None:
         data = body.encode() if isinstance(body, str) else body
@@ -189,7 +197,7 @@ def _call(arguments: Any) -> dict[str, Any]:
 
 
 def _answer(handler: Handler) -> None:
-    handler.complete(handler.state.text(handler.prompt))
+    handler.complete(handler.state.texts.get(handler.model, handler.state.text)(handler.prompt))
 
 
 BEHAVIOURS: dict[str, Callable[[Handler], None]] = {

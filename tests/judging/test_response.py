@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evalstore.scoring.judging import Endpoint
-from evalstore.scoring.judging.client import SecretMask
 from evalstore.scoring.judging.dispatch import choose_pause
-from evalstore.scoring.judging.response import FailureEffect, read_failure, read_retry_after
+from evalstore.scoring.judging.response import FailureEffect, SecretMask, read_failure, read_retry_after
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 

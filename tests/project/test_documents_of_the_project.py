@@ -337,6 +337,8 @@ def test_a_judge_is_tuned_as_the_page_says(
     monkeypatch.setenv("EVALSTORE_JUDGE_URL", judge_server.url)
     monkeypatch.setenv("EVALSTORE_JUDGE_MODEL", "my-model")
     judge_server.text = answer_as_a_judge
+    # The other model knows jQuery no better than some people do.
+    judge_server.texts["new-model"] = lambda prompt: answer_as_a_judge(prompt.replace("jQuery", ""))
     page = PAGES["docs/tuning.md"]
     compare_with_page(page, play(page, cli, store))
 

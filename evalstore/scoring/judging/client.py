@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -24,9 +25,11 @@ from evalstore.scoring.judging.response import (
     LOCATION,
     CallFailure,
     FailureEffect,
+    SecretMask,
     read_completion,
     read_date,
     read_failure,
+    read_shutdown_dates,
 )
 from evalstore.text import make_excerpt
 
@@ -184,14 +187,22 @@ class Endpoint:
     @property
     def chat_url(self) -> str:
         """The URL that answers questions, with the version of its API where Azure wants one."""
-        _, mark, query = self.url.partition("?")
-        return f"{self.base}/chat/completions{mark}{query}"
+        return self._build_url("chat/completions")
+
+    @property
+    def models_url(self) -> str:
+        """The URL that lists the models."""
+        return self._build_url("models")
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers that carry the key; Azure reads it from a header of its own."""
         azure = {"api-key": self.key} if "?" in self.url else {}
         return {"Authorization": f"Bearer {self.key}", **azure} if self.key else {}
+
+    def _build_url(self, path: str) -> str:
+        _, mark, query = self.url.partition("?")
+        return f"{self.base}/{path}{mark}{query}"
 
 
 def _can_ask_url(url: str) -> bool:
@@ -208,31 +219,6 @@ def _can_ask_url(url: str) -> bool:
         return False
 
 
-_MASK = "[key]"
-_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
-
-
-@dataclass(frozen=True, slots=True)
-class SecretMask:
-    """The spellings of one key; an endpoint may echo it as it is, or escaped in JSON, and in JSON within JSON."""
-
-    key: str = field(repr=False)
-    _spellings: re.Pattern[str] | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # Bounded backslashes: a body of them alone would else take a time of its square.
-        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
-        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
-
-    def hide(self, text: str) -> str:
-        """Return a text without the key."""
-        return self._spellings.sub(_MASK, text) if self._spellings else text
-
-    def hide_in_reply(self, text: str) -> str:
-        """Return the text of a reply without the key; a word too short for a key may be a word of the reply."""
-        return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
-
-
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
 
 
@@ -247,6 +233,7 @@ def build_body(call: JudgeCall) -> dict[str, Any]:
 
 
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
+_LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
 _NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system and of httpx
@@ -298,6 +285,21 @@ class JudgeClient:
         except (httpx.HTTPError, OSError, UnicodeError) as error:
             return self._describe_error(error)
         return self._read_response(response)
+
+    def find_shutdown_dates(self) -> Mapping[str, date]:
+        """Return the days on which models are switched off, by id, where the endpoint's list of models has them."""
+        client = self._open_client()
+        import httpx
+
+        extensions = {"trace": self._deadline.trace}
+        request = client.build_request("GET", self.endpoint.models_url, extensions=extensions)
+        self._deadline.start(min(self.endpoint.timeout, _LIST_SECONDS))
+        try:
+            response = self._send_request(client, request)
+        except (httpx.HTTPError, OSError, UnicodeError):  # many endpoints have no such list
+            return {}
+        is_whole = response.status == HTTPStatus.OK and not response.late and len(response.body) <= _BODY_LIMIT
+        return read_shutdown_dates(response.body) if is_whole else {}
 
     def close(self) -> None:
         """Close the connections; no thread may be asking any more."""

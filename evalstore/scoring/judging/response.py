@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -30,6 +31,31 @@ class CallFailure:
     effect: FailureEffect
     hint: str | None = None
     wait: float | None = None
+
+
+_MASK = "[key]"
+_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMask:
+    """The spellings of one key; an endpoint may echo it as it is, or escaped in JSON, and in JSON within JSON."""
+
+    key: str = field(repr=False)
+    _spellings: re.Pattern[str] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Bounded backslashes: a body of them alone would else take a time of its square.
+        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
+        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key."""
+        return self._spellings.sub(_MASK, text) if self._spellings else text
+
+    def hide_in_reply(self, text: str) -> str:
+        """Return the text of a reply without the key; a word too short for a key may be a word of the reply."""
+        return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
 
 
 REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
@@ -207,3 +233,26 @@ def _find_error_object(body: str) -> Mapping[str, Any]:
 def _find_error_message(error: Mapping[str, Any], body: str) -> str:
     message = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), body)
     return make_excerpt(" ".join(message.split()), 120)
+
+
+def read_shutdown_dates(body: bytes) -> dict[str, date]:
+    """Return the `shutdown_date` of each model in an endpoint's list of models, by its id, where it can be read.
+
+    It is a day or a time in ISO 8601, or seconds since 1970.
+    """
+    try:
+        models = json.loads(body)["data"]
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return {}
+    known = [model for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+    days = ((model.get("id"), _read_day(model.get("shutdown_date"))) for model in known)
+    return {id_: day for id_, day in days if isinstance(id_, str) and day}
+
+
+def _read_day(value: Any) -> date | None:
+    try:
+        if isinstance(value, str):
+            return date.fromisoformat(value[:10])
+        return datetime.fromtimestamp(value, UTC).date() if type(value) in {int, float} else None
+    except (OSError, OverflowError, ValueError):
+        return None

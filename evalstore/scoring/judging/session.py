@@ -7,8 +7,9 @@ import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Self
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.model.outcome import MissingSetting
-from evalstore.scoring.judging.client import Endpoint
+from evalstore.scoring.judging.client import Endpoint, JudgeClient
 from evalstore.scoring.judging.dispatch import ask_all
 from evalstore.scoring.judging.reply_cache import ReplyCache
 from evalstore.scoring.judging.reply_database import find_other_writers
@@ -43,6 +44,10 @@ class CallPlan:
 
     groups: tuple[CallGroup, ...]
     reuse_count: int = 0
+
+    def join(self, other: CallPlan) -> CallPlan:
+        """Return both together, this one's calls first."""
+        return CallPlan((*self.groups, *other.groups), self.reuse_count + other.reuse_count)
 
     @property
     def calls(self) -> int:
@@ -160,6 +165,14 @@ class Judges:
         if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
             raise UsageError(f"{make_printable(repr(name))} is not a name of a model for judges")
 
+    def check_limit(self, plan: CallPlan) -> None:
+        """Raise `RefusedError` for a plan of more calls than may be made."""
+        if self.max_calls is not None and plan.calls > self.max_calls:
+            raise RefusedError(
+                f"{plan.calls:,} judge calls are missing, more than --max-calls {self.max_calls:,}; none was made",
+                hint="raise --max-calls, or continue with --offline",
+            )
+
 
 @dataclass
 class JudgeSession:
@@ -179,6 +192,12 @@ class JudgeSession:
             return reply
         self.missing.add_call(call)
         return NO_REPLY
+
+    def note_missing(self, calls: Iterable[JudgeCall]) -> None:
+        """Note calls as missing, but those that failed for good: nobody asks them twice."""
+        for call in calls:
+            if call.key not in self.failures:
+                self.missing.add_call(call)
 
     def find_reply(
         self, call: JudgeCall, *, wanted: Collection[str] = (), served: Collection[str] | None = None
@@ -220,12 +239,8 @@ class JudgeSession:
         if self.judges.endpoint is None:
             return
         # Nothing is paid for before the plan is allowed and the cache can be written.
-        plan, limit = self.plan_calls(), self.judges.max_calls
-        if limit is not None and plan.calls > limit:
-            raise RefusedError(
-                f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
-                hint="raise --max-calls, or continue with --offline",
-            )
+        plan = self.plan_calls()
+        self.judges.check_limit(plan)
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
             since = self.start if self.judges.fresh or self.asks_again else 0
@@ -240,6 +255,13 @@ class JudgeSession:
             return
         self.asks_again = True
         self.missing.add_call(call)
+
+    def find_retirement(self, model: str) -> date | None:
+        """Return the day on which a model is switched off, as the endpoint lists it; None where it does not say."""
+        if self.judges.endpoint is None:
+            return None
+        with closing(JudgeClient(self.judges.endpoint)) as client:
+            return client.find_shutdown_dates().get(model)
 
     def list_store_notes(self) -> Iterator[str]:
         """Yield a note about a store of replies that others can write, where answers came from it."""

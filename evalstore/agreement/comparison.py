@@ -1,0 +1,214 @@
+"""What two models of one judge say of the same outputs: their agreement, the flips, and how far means move; pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fractions import Fraction
+from typing import NamedTuple
+
+from evalstore.agreement.confusion import COUNT_NAMES, Agreement, Confusion
+from evalstore.documents.edit import Scalar
+from evalstore.lint.judges import LEAST_ROWS
+from evalstore.model import Verdict
+from evalstore.runs import UsedArtifact
+from evalstore.statistics import (
+    CorrectedShare,
+    CountedRate,
+    ExactMean,
+    Interval,
+    ShareMoves,
+    UnitTotals,
+    correct_share,
+    estimate_mean,
+)
+from evalstore.versions import Bump
+
+_FLIP_LIMIT = 100  # reports show the first; the counts have all
+
+
+class Judgement(NamedTuple):
+    """What one model says of one output; the score is None where only a verdict is known, or nothing is."""
+
+    score: Fraction | None
+    verdict: Verdict
+    reason: str = ""
+
+
+class JudgementPair(NamedTuple):
+    """One output under both models: its question, the check that asks (empty of labelled rows), what people say."""
+
+    id: str
+    check: str
+    old: Judgement
+    new: Judgement
+    label: Verdict | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether both models have a verdict."""
+        return Verdict.UNSCORED not in {self.old.verdict, self.new.verdict}
+
+
+@dataclass(frozen=True, slots=True)
+class MeanShift:
+    """A mean under both models, and the 95 % interval of its shift for outputs like these (None of too few)."""
+
+    old: Fraction
+    new: Fraction
+    interval: Interval | None
+
+    @property
+    def shift(self) -> Fraction:
+        """How far the mean moves."""
+        return self.new - self.old
+
+
+@dataclass(slots=True)
+class ShiftTally:
+    """The two means so far, and their difference by question or group."""
+
+    old: ExactMean = field(default_factory=ExactMean)
+    new: ExactMean = field(default_factory=ExactMean)
+    units: UnitTotals = field(default_factory=UnitTotals)
+    moves: ShareMoves = field(default_factory=ShareMoves)
+
+    def add(self, old: Fraction, new: Fraction, group: str) -> None:
+        """Add what both models give; what is of one question or group is one unit."""
+        self.old.add(old)
+        self.new.add(new)
+        self.units.add_question(group)
+        self.moves.add(new - old, group)
+
+    def summarize(self) -> MeanShift | None:
+        """Return the shift; None of nothing."""
+        old, new = self.old.compute_mean(), self.new.compute_mean()
+        if old is None or new is None:
+            return None
+        estimate = estimate_mean(self.units.count_units(self.moves))
+        return MeanShift(old, new, estimate.interval if estimate else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJudgements:
+    """What both models say of the same outputs: `verdicts` has the old one's as labels and the new one's as verdicts.
+
+    `unjudged` counts the outputs of which one has none; they are in no number. `scores` is None where a model gave
+    verdicts only. `flips` are the first outputs with another verdict.
+    """
+
+    verdicts: Confusion
+    unjudged: int
+    scores: MeanShift | None
+    passes: MeanShift | None
+    flips: tuple[JudgementPair, ...]
+
+
+@dataclass(slots=True)
+class PairTally:
+    """The counts of all pairs so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    unjudged: int = 0
+    scores: ShiftTally = field(default_factory=ShiftTally)
+    passes: ShiftTally = field(default_factory=ShiftTally)
+    ends: tuple[ShareMoves, ShareMoves] = field(default_factory=lambda: (ShareMoves(), ShareMoves()))
+    flips: list[JudgementPair] = field(default_factory=list)
+    first_failure: str = ""
+
+    def add(self, pair: JudgementPair, group: str) -> None:
+        """Count one pair; what is of one question or group is one unit."""
+        old, new = pair.old, pair.new
+        if not pair.is_judged:
+            self.unjudged += 1
+            failed = old if old.verdict is Verdict.UNSCORED else new
+            self.first_failure = self.first_failure or failed.reason
+            return
+        self.counts[COUNT_NAMES[old.verdict, new.verdict]] += 1
+        before, after = (Fraction(one.verdict is Verdict.PASS) for one in (old, new))
+        self.passes.add(before, after, group)
+        for moves, share in zip(self.ends, (before, after), strict=True):
+            moves.add(share, group)
+        if old.score is not None and new.score is not None:
+            self.scores.add(old.score, new.score, group)
+        if old.verdict is not new.verdict:
+            self.flips += [pair][: _FLIP_LIMIT - len(self.flips)]
+
+    def summarize(self) -> ComparedJudgements:
+        """Return what was counted."""
+        return ComparedJudgements(
+            Confusion(**self.counts),
+            self.unjudged,
+            self.scores.summarize(),
+            self.passes.summarize(),
+            tuple(self.flips),
+        )
+
+    def correct(self, labelled: LabelledSides) -> tuple[CorrectedShare | None, CorrectedShare | None]:
+        """Return the pass rate under each model without that model's errors, as the labelled rows show them."""
+        old, new = (
+            correct_share(self.passes.units.count_units(moves), *count_rates(side.confusion))
+            for moves, side in zip(self.ends, (labelled.old, labelled.new), strict=True)
+        )
+        return old, new
+
+
+def count_rates(confusion: Confusion) -> tuple[CountedRate, CountedRate]:
+    """Return the counts behind TPR and TNR."""
+    return CountedRate(confusion.true_pass, confusion.good), CountedRate(confusion.true_fail, confusion.bad)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSides:
+    """Both models on the labelled rows, and the pass rate of the run without the errors of each, where both are known.
+
+    `problem` says why there is no corrected pass rate of a run; it is empty where there is, or where there is no run.
+    """
+
+    old: Agreement
+    new: Agreement
+    corrected: tuple[CorrectedShare | None, CorrectedShare | None] = (None, None)
+    problem: str = ""
+
+    def correct(self, pairs: PairTally, obstacle: str) -> LabelledSides:
+        """Return the same with the corrected pass rates of a run; `obstacle` says what else speaks against them."""
+        rows = min(self.old.confusion.rows, self.new.confusion.rows)
+        shortage = f"{rows:,} labelled rows are too few: it takes {LEAST_ROWS}" if rows < LEAST_ROWS else ""
+        if problem := obstacle or shortage:
+            return replace(self, problem=problem)
+        return replace(self, corrected=pairs.correct(self))
+
+
+@dataclass(frozen=True, slots=True)
+class RunShift:
+    """What the new model does to a run: the shift of its mean score and of its pass rate; None without any score."""
+
+    run: str
+    scores: MeanShift | None
+    passes: MeanShift | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReplacement:
+    """What another model does to the verdicts of a judge, and the file that it gets.
+
+    `judgements` are of the run's outputs, else of the labelled rows. `retires` is the day on which the endpoint
+    switches the new model off, where it says so. `required_bump` and `next_version` are those of the file, None for a
+    judge that was never released. `written` is the file, None where nothing was written.
+    """
+
+    judge: UsedArtifact
+    old_model: str
+    new_model: str
+    judgements: ComparedJudgements
+    run: RunShift | None = None
+    labelled: LabelledSides | None = None
+    retires: date | None = None
+    required_bump: Bump | None = None
+    next_version: str | None = None
+    notes: tuple[str, ...] = ()
+    entries: Mapping[str, Scalar | None] = field(default_factory=dict)
+    diff: str = ""
+    written: str | None = None

@@ -1,0 +1,213 @@
+"""Renders what another model does to a judge: agreement, flips, shifts, rates, and the judge's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evalstore.agreement import JudgeReplacement
+from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, MeanShift
+from evalstore.agreement.confusion import Agreement, Confusion, Rate
+from evalstore.audits.wording import format_points
+from evalstore.model import format_decimal
+from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
+from evalstore.report.run_words import describe_correction, format_interval
+from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
+from evalstore.statistics import CorrectedShare, bound_rate
+from evalstore.text import make_excerpt, make_printable
+
+_LIST_LIMIT = 10
+_MODEL, _NAME, _REASON = 30, 24, 40
+
+
+def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
+    """Return how both models agree, the verdicts that flip, how means move, both models' rates, and the diff."""
+    parts = (
+        _head_lines(moved, screen),
+        _agreement_lines(moved.judgements.verdicts),
+        _flip_lines(moved),
+        _shift_lines(moved),
+        _label_lines(moved, screen),
+        _file_lines(moved, screen),
+    )
+    return "\n\n".join("\n".join(lines) for part in parts if (lines := [*part]))
+
+
+def document(moved: JudgeReplacement) -> dict[str, Any]:
+    """Return the document that schema/output/judge_replace.schema.json describes."""
+    found, run = moved.judgements, moved.run
+    verdicts = found.verdicts
+    return {
+        **select_json_keys(moved, "judge old_model new_model"),
+        "judged": verdicts.rows,
+        "unjudged": found.unjudged,
+        "counts": _count_document(verdicts),
+        **_rate_document("agreement", verdicts.accuracy),
+        **write_json_number("kappa", verdicts.kappa),
+        "kappa_interval": verdicts.kappa_interval and list(verdicts.kappa_interval),
+        "flips": [_flip_document(pair) for pair in found.flips],
+        "scores": _shift_document(found.scores),
+        "passes": _shift_document(found.passes),
+        "run": run and {"run": run.run, "score": _shift_document(run.scores), "pass_rate": _shift_document(run.passes)},
+        "labelled": moved.labelled and _label_document(moved.labelled),
+        **select_json_keys(moved, "retires required_bump next_version"),
+        "validation": {
+            name: write_json_value(_plain(entry)) for name, entry in moved.entries.items() if entry is not None
+        },
+        **select_json_keys(moved, "diff written notes"),
+    }
+
+
+def _plain(entry: Any) -> Any:
+    return entry if isinstance(entry, str | int) else float(entry)
+
+
+def _count_document(verdicts: Confusion) -> dict[str, int]:
+    return {
+        "pass_pass": verdicts.true_pass,
+        "pass_fail": verdicts.false_fail,
+        "fail_pass": verdicts.false_pass,
+        "fail_fail": verdicts.true_fail,
+    }
+
+
+def _rate_document(name: str, rate: Rate) -> dict[str, Any]:
+    return {**write_json_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
+
+
+def _flip_document(pair: JudgementPair) -> dict[str, Any]:
+    sides = {name: _judgement_document(one) for name, one in (("old", pair.old), ("new", pair.new))}
+    return {"id": pair.id, "check": pair.check or None, "label": pair.label and str(pair.label), **sides}
+
+
+def _judgement_document(one: Judgement) -> dict[str, Any]:
+    return {**write_json_number("score", one.score), "verdict": str(one.verdict), "reason": one.reason}
+
+
+def _shift_document(shift: MeanShift | None) -> dict[str, Any] | None:
+    if shift is None:
+        return None
+    numbers = (("old", shift.old), ("new", shift.new), ("shift", shift.shift))
+    return {
+        **{key: item for name, value in numbers for key, item in write_json_number(name, value).items()},
+        "interval": shift.interval and list(shift.interval),
+    }
+
+
+def _label_document(labelled: LabelledSides) -> dict[str, Any]:
+    sides = zip(("old", "new"), (labelled.old, labelled.new), labelled.corrected, strict=True)
+    return {
+        **select_json_keys(labelled.new, "labels labels_sha256 against threshold"),
+        **{name: _side_document(side, corrected) for name, side, corrected in sides},
+        "problem": labelled.problem or None,
+    }
+
+
+def _side_document(side: Agreement, corrected: CorrectedShare | None) -> dict[str, Any]:
+    return {
+        **select_json_keys(side, "rows=confusion.rows unjudged engines"),
+        **_rate_document("tpr", side.confusion.tpr),
+        **_rate_document("tnr", side.confusion.tnr),
+        "corrected": write_json_value(corrected),
+    }
+
+
+def _head_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
+    models = " -> ".join(make_excerpt(name, _MODEL) for name in (moved.old_model, moved.new_model))
+    yield screen.paint(Part.HEAD, f"{make_printable(moved.judge.ref)}   model {models}")
+    where = moved.run.run if moved.run else moved.labelled.new.labels if moved.labelled else ""
+    judged = count_noun(moved.judgements.verdicts.rows, "output")
+    missing = (
+        f"; without a judgement, and in no number: {moved.judgements.unjudged:,}" if moved.judgements.unjudged else ""
+    )
+    yield from wrap_lines(
+        f"{judged} of {make_printable(where)} judged by both{missing}", width=screen.width, inner="  "
+    )
+
+
+def _agreement_lines(verdicts: Confusion) -> Iterator[str]:
+    yield f"{'':12}{'new: pass':>11}{'new: fail':>11}{'':25}95 % interval"
+    agreement = _format_rate("agreement", verdicts.accuracy)
+    kappa = "undefined" if verdicts.kappa is None else f"{float(verdicts.kappa):>7.3f}"
+    ends = verdicts.kappa_interval
+    reach = f"     {ends[0]:>7.3f} to {ends[1]:>6.3f}" if ends else ""
+    yield f"{'old: pass':12}{verdicts.true_pass:>11,}{verdicts.false_fail:>11,}     {agreement}"
+    yield f"{'old: fail':12}{verdicts.false_pass:>11,}{verdicts.true_fail:>11,}     {'kappa':<11}{kappa}{reach}"
+
+
+def _format_rate(name: str, rate: Rate) -> str:
+    if not rate.of:
+        return f"{name:<11}undefined without such rows"
+    return f"{name:<11}{format_percent(rate.value, 1):>5} %   {format_interval(rate.interval)}"
+
+
+def _flip_lines(moved: JudgeReplacement) -> Iterator[str]:
+    verdicts, flips = moved.judgements.verdicts, moved.judgements.flips
+    if not flips:
+        yield f"no verdict flips; at most {float(bound_rate(verdicts.rows)) * 100:.1f} % of such outputs would"
+        return
+    ways = f"{verdicts.false_fail:,} from pass to fail, {verdicts.false_pass:,} from fail to pass"
+    yield f"verdicts that flip: {ways}{f'; the first {_LIST_LIMIT}' if verdicts.apart > _LIST_LIMIT else ''}"
+    name = f"{moved.judge.ref.partition('@')[0]}@{moved.judge.version} "  # a reason begins with it
+    yield format_columns([_flip_row(pair, name) for pair in flips[:_LIST_LIMIT]])
+
+
+def _flip_row(pair: JudgementPair, name: str) -> Sequence[str]:
+    scores = [str(one.verdict) if one.score is None else format_decimal(one.score) for one in (pair.old, pair.new)]
+    label = [f"label {pair.label}"] if pair.label else [make_excerpt(pair.check, _NAME)]
+    way = f"{pair.old.verdict} -> {pair.new.verdict}"
+    reason = pair.new.reason.removeprefix(name).removeprefix(f"{scores[1]}: ")
+    return f"  {make_excerpt(pair.id, _NAME)}", *label, way, " -> ".join(scores), make_excerpt(reason, _REASON)
+
+
+def _shift_lines(moved: JudgeReplacement) -> Iterator[str]:
+    found, run = moved.judgements, moved.run
+    shifts = [("mean judgement", found.scores), ("judged to pass", found.passes)]
+    shifts += [("score of the run", run.scores), ("pass rate of the run", run.passes)] if run else []
+    rows = [_shift_row(name, shift) for name, shift in shifts if shift]
+    yield format_columns([("points", "old", "new", "shift", "95 % interval"), *rows], right={1, 2, 3, 4})
+
+
+def _shift_row(name: str, shift: MeanShift) -> Sequence[str]:
+    ends = shift.interval
+    reach = " to ".join(map(format_points, ends)) if ends else "too few to say"
+    return name, format_percent(shift.old), format_percent(shift.new), format_points(shift.shift), reach
+
+
+def _label_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
+    labelled = moved.labelled
+    if labelled is None:
+        return
+    against = f", of {make_printable(labelled.new.against.ref)}" if labelled.new.against else ""
+    rows = f"{count_noun(labelled.new.confusion.rows, 'row')} of {make_printable(labelled.new.labels)}{against}"
+    yield from wrap_lines(f"as people labelled {rows}:", width=screen.width, inner="  ")
+    names = [make_excerpt(name, _MODEL) for name in (moved.old_model, moved.new_model)]
+    sides = zip(names, (labelled.old.confusion, labelled.new.confusion), strict=True)
+    rates = [(name, *_rate_cells(side.tpr), *_rate_cells(side.tnr)) for name, side in sides]
+    yield format_columns([("points", "TPR", "95 % interval", "TNR", "95 % interval"), *rates], right=range(1, 5))
+    if labelled.problem:
+        yield from wrap_lines(f"no corrected pass rate: {labelled.problem}", width=screen.width, inner="  ")
+    if any(labelled.corrected):
+        yield ""
+        yield "pass rate without the errors of each model (Rogan-Gladen):"
+        shares = [(name, *_correction_cells(one)) for name, one in zip(names, labelled.corrected, strict=True)]
+        yield format_columns([("points", "judged", "corrected", "95 % interval"), *shares], right=range(1, 4))
+
+
+def _correction_cells(share: CorrectedShare | None) -> Sequence[str]:
+    return [*describe_correction(share)] if share else ("", "-", "no better than a constant answer")
+
+
+def _rate_cells(rate: Rate) -> Sequence[str]:
+    return ("-", "") if rate.value is None else (format_percent(rate.value, 1), format_interval(rate.interval))
+
+
+def _file_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
+    if moved.diff:
+        yield f"written into {make_printable(moved.written)}:" if moved.written else "would be written:"
+        yield from screen.paint_diff(moved.diff)
+    if moved.required_bump:
+        version = f": the next version is {moved.next_version}" if moved.next_version else ""
+        yield f"This needs a {moved.required_bump} bump{version}"
+    elif moved.required_bump is None:
+        yield "The judge was never released, so its first release will have the new model"
