@@ -173,6 +173,8 @@ def test_without_labels_the_old_rates_are_known_to_be_old(store: Path, run: Path
     (store / ".git/evalstore/replies.db").unlink()
     judge_server.texts["old-model"] = lambda _: "gone"
     asked = judge_server.calls
+    few = replace(cli, store, judge_server.url, "--run", run, "--sample", "3", "--no-write", "--format", "json")
+    assert json.loads(few.out)["judged"] == 3
     ran = replace(cli, store, judge_server.url, "--run", run, "--format", "json")
     found = json.loads(ran.out)
     assert (found["judged"], found["counts"]["pass_fail"], judge_server.calls) == (8, 2, asked + 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -276,3 +277,21 @@ def test_edits_within_a_composite_need_no_reply_at_either_end(desk: Desk, judge_
     judge_server.served = "m"
     if served == "m":
         assert shares(desk.audit(a, b, asks=True)) == shares(kept)
+
+
+def test_a_judges_release_is_described_edit_by_edit_with_its_people(store: Repo, scored: Scored) -> None:
+    """Two people edit one judge before a third releases it: each edit has its commit, and all of it one share."""
+    path, text = store.root / "judges/tone.yaml", JUDGE.format(version="2.0.0", words="How kind is it really?")
+    for author, old, new in (("Bob", "{id: m}", "{id: n, temperature: 1}"), ("Cyd", "really", "truly")):
+        text = text.replace(old, new)
+        path.write_text(text)
+        store.git("commit", "-qam", f"{author} edits", author=author)
+    store.release("judges/tone", text.replace("2.0.0", "3.0.0"), author="Releasebot")
+    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
+    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    a, b = scored("2.0.0", "thank you", "no"), scored("3.0.0", "thank you", "no")
+    (cause,) = factor(store.audit(a, b), "judge").causes
+    pattern = (
+        r"judge: template edited \(Cyd \w{7}\); model m → n \(Bob \w{7}\); model.temperature none → 1 \(Bob \w{7}\)"
+    )
+    assert re.fullmatch(pattern, cause.source.message), cause.source.message

@@ -143,7 +143,7 @@ def test_a_key_goes_by_its_path(name: str, paths: list[str]) -> None:
 def test_one_name_in_many_places_is_told_once_for_each_meaning() -> None:
     groups = explain_name("threshold").topics
     assert sum(map(len, groups)) == len(KINDS) + 2  # of the whole rubric, and of a judge when it was measured
-    assert len(groups) == 4  # of a rubric, of a composite, of a judge's check, of all others
+    assert len(groups) == 5  # of a rubric, of a composite, of a judge's check, of all others, of a judge
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.documents import encode_document, read_yaml
-from evalstore.documents.edit import set_entries
+from evalstore.documents.edit import set_entries, set_root_entry
 from evalstore.errors import RefusedError
 
 NEW = {
@@ -257,3 +257,28 @@ def test_the_random_layouts_are_many() -> None:
     for mark in ("\r\n", "{", "&v", "validation:\n", ">-", "# between"):
         assert sum(mark in text for text in texts) > 10, mark
     assert sum("validation" not in text for text in texts) > 30
+
+
+@pytest.mark.parametrize(
+    ("before", "entry", "after"),
+    [
+        ("id: a\nretires: 2027-01-14  # or so\nmodel: {id: m}\n", None, "id: a\nmodel: {id: m}\n"),
+        ("id: a\nretires: 2027-01-14  # or so\n", "2028-03-01", "id: a\nretires: 2028-03-01  # or so\n"),
+        ("id: a\nmodel:\n  id: m\n", "2028-03-01", "id: a\nmodel:\n  id: m\nretires: 2028-03-01\n"),
+        ("{id: a, retires: '2027-01-14', model: {id: m}}\n", None, "{id: a, model: {id: m}}\n"),
+        (
+            "id: a\nvalidation:\n  noise_sd: 0.1\nx_1: b\n",
+            "none",
+            "id: a\nvalidation:\n  noise_sd: 0.1\nx_1: b\nretires: none\n",
+        ),
+    ],
+)
+def test_an_entry_of_the_root_comes_changes_and_goes(before: str, entry: str | None, after: str) -> None:
+    assert set_root_entry(read_yaml(before, "j.yaml"), "retires", entry).text == after
+
+
+def test_a_whole_mapping_goes_with_its_key() -> None:
+    text = "id: a\nvalidation:\n  noise_sd: 0.1\n  noise_repeats: 5\nx_1: b\n"
+    assert set_root_entry(read_yaml(text, "j.yaml"), "validation", None).text == "id: a\nx_1: b\n"
+    with pytest.raises(RefusedError, match="cannot be written without changing more"):
+        set_root_entry(read_yaml("id: &a b\nx_1: *a\n", "j.yaml"), "id", None)

@@ -6,7 +6,13 @@ import pytest
 
 from evalstore.scoring.judging import Endpoint
 from evalstore.scoring.judging.dispatch import choose_pause
-from evalstore.scoring.judging.response import FailureEffect, SecretMask, read_failure, read_retry_after
+from evalstore.scoring.judging.response import (
+    FailureEffect,
+    SecretMask,
+    read_failure,
+    read_retry_after,
+    read_shutdown_dates,
+)
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 
@@ -112,3 +118,23 @@ def test_a_word_in_place_of_a_key_may_be_a_word_of_a_reply() -> None:
     mask = SecretMask("none")
     assert (mask.hide("none"), mask.hide_in_reply("none")) == ("[key]", "none")
     assert SecretMask("").hide("") == ""
+
+
+@pytest.mark.parametrize(
+    ("listing", "days"),
+    [
+        ('{"data": [{"id": "m", "shutdown_date": "2027-01-14T00:00:00Z"}, {"id": "n"}]}', {"m": "2027-01-14"}),
+        ('{"data": [{"id": "m", "shutdown_date": 1800000000}]}', {"m": "2027-01-15"}),
+        ('{"data": [null, {"id": 7, "shutdown_date": "2027-01-14"}, {"id": "m", "shutdown_date": 1e99}]}', {}),
+        ('{"data": [{"id": "m", "shutdown_date": true}, {"id": "n", "shutdown_date": "soon"}]}', {}),
+        ('{"data": {"m": 1}}', {}),
+        ("[1]", {}),
+        ("null", {}),
+        ("[" * 100_000, {}),
+        ("<html>", {}),
+        ("\udcff", {}),
+    ],
+)
+def test_a_list_of_models_has_days_or_nothing(listing: str, days: dict[str, str]) -> None:
+    found = read_shutdown_dates(listing.encode("utf-8", "surrogateescape"))
+    assert {id_: str(day) for id_, day in found.items()} == days
